@@ -6,7 +6,9 @@
 //! name such as `PASSWORD=`. `pii` finds personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
+mod chat;
 mod clean;
+mod columns;
 mod named;
 mod orders;
 mod pii;
@@ -18,6 +20,7 @@ mod suspicion;
 mod task;
 mod values;
 mod vendors;
+mod work;
 
 pub use crate::config::{GuardSettings, Treatment};
 pub use clean::{Cleaning, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};

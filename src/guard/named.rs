@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::guard::values::{
     ABOUT, COUNTING, GRAMMAR, NameStrength, UNITS, Value, has_digit, has_letters_and_digits, is_access_code,
-    is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_login_password, is_opaque, is_placeholder,
-    is_type, is_word, names_secret, read_value, whole_end,
+    is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_login_password, is_marked, is_opaque,
+    is_placeholder, is_type, is_word, names_secret, read_value, whole_end,
 };
 
 /// Returns the value that is assigned to a name of a secret. The name contains the word at `hint`.
@@ -25,13 +25,19 @@ pub(super) fn assigned(
     if sign.trim().is_empty() && !name.is_flag || name.is_about_a_secret() {
         return None;
     }
+    if naming == NameStrength::Brief && !name.is_apart(text, hint) {
+        return None;
+    }
     let value = read_value(text, at)?;
     let word = is_word(value.text);
     // The name is tested first, because this is cheaper.
     let fits = match naming {
+        // OpenSSL says with it where a password is.
+        NameStrength::Brief if value.text.starts_with("pass:") => false,
+        NameStrength::Brief if !name.upper || sign.trim() != "=" => is_marked(value.text) && !is_reference(&value),
         _ if naming != NameStrength::Key && name.plural => has_letters_and_digits(value.text),
         _ if naming != NameStrength::Key && word => is_chosen_word(&value, &name, sign, text),
-        NameStrength::Password | NameStrength::Pin | NameStrength::Code | NameStrength::Login => {
+        NameStrength::Password | NameStrength::Pin | NameStrength::Code | NameStrength::Login | NameStrength::Brief => {
             is_chosen(value.text) && !is_reference(&value)
         }
         NameStrength::Key => {
@@ -63,17 +69,26 @@ impl<'t> Name<'t> {
             start -= 1;
         }
         let before = &text[start..hint];
-        let word = text[hint..].chars().next().unwrap_or(' ');
+        let mut letters = text[hint..].chars().skip_while(|c| *c == '_');
+        let (word, second) = (letters.next().unwrap_or(' '), letters.next().unwrap_or(' '));
         Self {
             before,
             suffix,
             upper: word.is_ascii_uppercase()
                 && !before.contains(|c: char| c.is_ascii_lowercase())
                 && !suffix.contains(|c: char| c.is_ascii_lowercase())
-                && text[hint..].chars().nth(1).is_some_and(|c| c.is_ascii_uppercase()),
-            is_flag: before.starts_with("--"),
+                && second.is_ascii_uppercase(),
+            is_flag: before.starts_with('-') && (start == 0 || text[..start].ends_with([' ', '"', '\'', '\n'])),
             plural: suffix == "s" || suffix == "S",
         }
+    }
+
+    /// Whether the short word at `hint` is a part of a name of its own, as in `db_pass`, `apiPass` or `-pw`.
+    fn is_apart(&self, text: &str, hint: usize) -> bool {
+        let is_capital = text[hint..].starts_with(|c: char| c.is_ascii_uppercase());
+        let last = self.before.chars().next_back();
+        text[hint..].starts_with('_')
+            || last.is_none_or(|last| "_-.".contains(last) || is_capital && last.is_ascii_lowercase())
     }
 
     /// Whether the name refers to something about a secret, such as its length, file or kind.
@@ -132,6 +147,10 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
 
 /// Returns the value stated in the sentence that continues after `whole`, the name of the secret.
 pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> Option<Range<usize>> {
+    // The value of another option.
+    if text[whole.clone()].contains(" --") {
+        return None;
+    }
     let at = whole.end;
     let at = at + text[at..].len() - text[at..].trim_start_matches(['*', ' ']).len();
     let value = read_value(text, at)?;
@@ -139,6 +158,9 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
     let closes =
         value.quoted || text[end..].trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| !c.is_alphanumeric());
     let said = value.text.trim_end_matches(['!', '?']);
+    if said.starts_with('\\') {
+        return None;
+    }
     // The name is tested first, because this is cheaper.
     let fits = match naming {
         NameStrength::Pin => {
@@ -151,7 +173,8 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
             is_alphabetic_script(said)
                 && closes
                 && said.len() >= 5
-                && (value.quoted || !is_common(said) && !names_secret(said) && !is_state(said))
+                && !names_secret(said)
+                && (value.quoted || !is_common(said) && !is_state(said))
                 && !is_matter(text, whole)
         }
         NameStrength::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
@@ -160,12 +183,18 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
         NameStrength::Login if value.quoted && said.contains(' ') => {
             has_digit(said) || is_word_list(said) && said.len() >= 12
         }
-        NameStrength::Login => is_login_password(said),
-        NameStrength::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said),
+        NameStrength::Login | NameStrength::Brief => is_login_password(said),
+        NameStrength::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said) && !is_setting(said),
     };
     let holds = fits && !is_placeholder(said) && !is_type(text, &value) && (value.quoted || !is_code(said));
     let is_cut = said.len() < value.text.len();
     holds.then(|| value.range.start..if is_cut { value.range.start + said.len() } else { whole_end(text, &value) })
+}
+
+/// Whether a value is itself a name with a value, as in `max-age=600`.
+fn is_setting(value: &str) -> bool {
+    let parts = value.trim_end_matches('=').split_once('=');
+    parts.is_some_and(|(name, _)| is_word(name))
 }
 
 /// Returns the words up to the end of the sentence that continues at `at`, if they can be a passphrase.

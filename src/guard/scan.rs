@@ -13,9 +13,9 @@ use crate::guard::broken::{
     LINE_BYTES, MAX_LINES, REST_BYTES, SHORT_REST_BYTES, continues, end_of_token, ends, ends_line, line_start,
     stands_apart,
 };
-use crate::guard::named;
 use crate::guard::secrets::{Part, SECRETS, Secret};
 use crate::guard::vendors::{self, VENDORS};
+use crate::guard::{columns, named};
 
 /// Number of times each secret was removed, by the name of its row.
 pub type Findings = std::collections::BTreeMap<&'static str, usize>;
@@ -36,6 +36,8 @@ struct Scanner {
     hints: AhoCorasick,
     rule_of_hint: Vec<Rule>,
     patterns: Vec<OnceLock<Regex>>,
+    /// Whether the hints of a row are found only in their own case.
+    has_case: Vec<bool>,
 }
 
 /// The meaning of a hint: a row of the table, or the prefix of a vendor's token.
@@ -66,6 +68,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
             .expect("the table's hints are few and short"),
         rule_of_hint,
         patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
+        has_case: SECRETS.iter().map(|row| matches!(row.part, Part::Whole) && !row.pattern.contains("(?i")).collect(),
     }
 });
 
@@ -109,6 +112,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     let unknown = unknown.map(|(range, is_token)| Found { is_token, ..shaped("random-token")(range) });
     let mut found: Vec<Found> = unknown.chain(vendors::key_bytes(text).into_iter().map(shaped("key-bytes"))).collect();
     let (mut rows_read_to, mut prefixes_read_to) = (vec![0; SECRETS.len()], vec![0; VENDORS.prefixes.len()]);
+    let mut headings_read_to = 0;
     // Overlapping matches are needed, because the hint of one row may be part of the hint of another.
     for hit in scanner.hints.find_overlapping_iter(text) {
         let rule = scanner.rule_of_hint[hit.pattern().as_usize()];
@@ -116,6 +120,19 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
             Rule::Row(row) => &mut rows_read_to[row],
             Rule::Prefix(prefix) => &mut prefixes_read_to[prefix],
         };
+        let is_heading = |row: usize| matches!(SECRETS[row].part, Part::Assigned(_));
+        if matches!(rule, Rule::Row(row) if is_heading(row)) && hit.start() >= headings_read_to {
+            let column = columns::below(text, hit.start());
+            found.extend(column.secrets.into_iter().map(shaped("table-secret")));
+            headings_read_to = column.heading_end.max(hit.end());
+        }
+        // The automaton knows no case, but tokens have one.
+        if let Rule::Row(row) = rule
+            && scanner.has_case[row]
+            && !SECRETS[row].hints.contains(&&text[hit.range()])
+        {
+            continue;
+        }
         // Several hints may be within one match. Without this check, each of them would find the same secret again.
         if hit.start() < *read_to {
             continue;
@@ -166,7 +183,7 @@ impl Scanner {
             // Otherwise a long value that is not a secret would be read to its end from every hint in it.
             let near = &text[from..text.floor_char_boundary(hint + JUDGED_BYTES)];
             let group = pattern.captures(near).and_then(|captures| captures.name("secret"));
-            if group.is_some_and(|group| !judge(group.as_str())) {
+            if group.is_some_and(|group| !judge(group.as_str())) || is_public(text, hint) {
                 return None;
             }
         }
@@ -212,6 +229,13 @@ impl Scanner {
             Part::Phrase => named::phrase(text, whole.end),
         }
     }
+}
+
+/// Whether the word at `hint` is the name of a key that everybody may know.
+fn is_public(text: &str, hint: usize) -> bool {
+    let before = &text[text.floor_char_boundary(hint.saturating_sub(12))..hint];
+    let before = before.trim_end_matches([' ', '_', '-']).to_ascii_lowercase();
+    ["public", "publishable", "öffentlicher"].iter().any(|word| before.ends_with(word))
 }
 
 const fn needs_left_edge(secret: &Secret) -> bool {

@@ -1,12 +1,18 @@
 //! The table of known secrets: the structure of a row, and one row for each kind of secret, with an example that tests
 //! assemble.
 
-use crate::guard::named::is_word_list;
+use std::sync::LazyLock;
+
+use crate::guard::chat::{
+    ACCESS_CODE, CARD_CODE, CHAT_ROWS, CLAVE, CLAVE_NUMBER, CODE_NAMED_AFTER, LOGIN_PAIR, MAKER_KEY, ONE_TIME_CODE,
+    RECOVERY_WORDS, SLASHED_LOGIN, WIFI_KEY, YOUR_CODE,
+};
 use crate::guard::values::{
-    NameStrength, has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_opaque, is_random,
-    is_slashed_password, is_strong, is_user_password, is_vendor_key,
+    NameStrength, has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_marked, is_opaque, is_random,
+    is_session, is_strong,
 };
 use crate::guard::vendors::VENDORS;
+use crate::guard::work::WORK_ROWS;
 
 /// One kind of secret.
 #[derive(Debug)]
@@ -104,7 +110,7 @@ macro_rules! assign {
     () => {
         concat!(
             r#"(?P<suffix>[A-Za-z0-9_.-]{0,32})(?:\\{0,3}["'`]|\]|\*\*){0,3}"#,
-            r#"(?P<sign>\s{0,8}(?::\s{0,2}&?(?:'static )?[A-Za-z][A-Za-z<>\[\]]{0,16}\s{0,2}=|:=|=>|[:=：＝])\*{0,2}[ \t]{0,8}|[ \t]{1,4})"#
+            r#"(?P<sign>\s{0,8}(?::\s{0,2}&?(?:'static )?[A-Za-z][A-Za-z<>\[\]]{0,16}\s{0,2}=|:=|=>|[:=：＝])(?: ?<[a-z]{1,6}>|\*{0,2})[ \t]{0,8}|[ \t]{1,4})"#
         )
     };
 }
@@ -127,7 +133,7 @@ macro_rules! password_words {
     () => {
         concat!(
             r"(?i:password|passwd|passphrase|passcode|pwd|(?-u:\b)psk|passwort|kennwort|contraseña|contrasena|senha|palavra-passe",
-            r"|mot de passe|parola d'ordine|wachtwoord|hasł(?:o|a|em|u)|парол(?:ь|я|ю|ем)|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호)"
+            r"|mot de passe|parola d['’]ordine|wachtwoord|hasł(?:o|a|em|u)|парол(?:ь|я|ю|ем)|密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호)"
         )
     };
 }
@@ -136,12 +142,15 @@ macro_rules! password_words {
 #[rustfmt::skip]
 const PASSWORD_WORDS: &[&str] = &[
     "password", "passwd", "passphrase", "passcode", "pwd", "psk", "passwort", "kennwort", "contraseña", "contrasena", "senha", "palavra-passe", "mot de passe",
-    "parola d'ordine", "wachtwoord", "hasł", "парол", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호",
+    "parola d'ordine", "parola d’ordine", "wachtwoord", "hasł", "парол", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "비번", "암호",
 ];
 
 /// All kinds, specific before general. If two rows match the same place, the earlier row determines the name.
+pub(super) static SECRETS: LazyLock<Vec<&Secret>> =
+    LazyLock::new(|| [TOKEN_ROWS, WORK_ROWS, GENERAL_ROWS, CHAT_ROWS].into_iter().flatten().collect());
+
 #[rustfmt::skip]
-pub(super) const SECRETS: &[Secret] = &[
+const TOKEN_ROWS: &[Secret] = &[
     // Key blocks. The first alternative requires the END line. The second alternative matches the key lines of a block
     // that was cut.
     token("private-key", &["-----BEGIN "],
@@ -152,9 +161,9 @@ pub(super) const SECRETS: &[Secret] = &[
     token("private-key-tail", &["-----END "],
         r"(?:[A-Za-z0-9+/]{32,}={0,2}(?:\\+[nr]|\s){1,4})+(?:=?[A-Za-z0-9+/]{1,31}={0,2}(?:\\+[nr]|\s){1,4}){0,2}-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
         "{a64}\n{a64}\n-----END OPENSSH PRIVATE KEY-----").reaching(4096),
-    inner("putty-key", &["Private-Lines:"], r"Private-Lines: \d{1,4}(?:\\+[nr]|\s)+(?P<secret>[A-Za-z0-9+/=]{32,}(?:(?:\\+[nr]|\s)+[A-Za-z0-9+/=]{32,})*(?:(?:\\+[nr]|\s)+[A-Za-z0-9+/]{1,31}={0,2})?)",
+    inner("putty-key", &["Private-Lines:"], r"Private-Lines: \d{1,4}(?:\\+[nr]|[\s>])+(?P<secret>[A-Za-z0-9+/=]{32,}(?:(?:\\+[nr]|[\s>])+[A-Za-z0-9+/=]{32,})*(?:(?:\\+[nr]|[\s>])+[A-Za-z0-9+/]{1,31}={0,2})?)",
         "Private-Lines: 2\n{a64}\n{a60}"),
-    token("openvpn-key", &["-----BEGIN OpenVPN"], r"-----BEGIN OpenVPN Static key V1-----(?:(?:\\+[nr]|\s){1,4}[0-9a-f]{32})+", "-----BEGIN OpenVPN Static key V1-----\n{h32}\n{h32}"),
+    token("openvpn-key", &["-----BEGIN OpenVPN"], r"-----BEGIN OpenVPN Static key V1-----(?:(?:\\+[nr]|[\s>]){1,6}[0-9a-f]{32})+", "-----BEGIN OpenVPN Static key V1-----\n{h32}\n{h32}"),
 
     // Clouds.
     inner("aws-secret-key", &["aws_secret", "aws secret", "secret_access_key", "secretaccesskey", "secret access key"],
@@ -181,12 +190,16 @@ pub(super) const SECRETS: &[Secret] = &[
     // Payment and commerce.
 
     // Messages and mail.
-    token("telegram-bot-token", &[":AA"], r"(?-u:\b)\d{8,10}:AA[A-Za-z0-9_-]{32,33}", "{d10}:AA{a33}").reaching(11),
+    token("telegram-bot-token", &[":AA"], r"(?:(?-u:\b)|bot)\d{8,10}:AA[A-Za-z0-9_-]{32,33}", "{d10}:AA{a33}").reaching(14),
     token("discord-bot-token", &["MT", "Mz", "Mj", "NT", "Nj", "Nz", "ND", "OD", "OT"], r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", "MT{a24}.{a6}.{a38}"),
     inner("discord-webhook", &["/api/webhooks/"], r"/api/webhooks/\d{15,20}/(?P<secret>[A-Za-z0-9_-]{40,})", "https://discord.com/api/webhooks/112233445566778899/{a68}"),
     inner("twilio-auth-token", &["twilio"], behind!("twilio", "[0-9a-f]{32}"), "TWILIO_AUTH_TOKEN={h32}"),
     token("maxmind-key", &["_mmk"], r"(?-u:\b)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", "{a6}_{a29}_mmk").reaching(36),
-    token("asana-token", &["/120", "/121"], r"[0-9]/12\d{14}(?:/\d{16})?:[0-9a-f]{32}", "2/120{d13}/121{d13}:{h32}").reaching(1),
+    token("asana-token", &["0/", "1/", "2/"], r"[0-9]/\d{15,17}(?:/\d{15,17})?:[0-9a-f]{32}", "2/120{d13}/121{d13}:{h32}"),
+    inner("adyen-key", &["AQE"], r#"(?-u:\b)(?P<secret>AQE[A-Za-z0-9+/=]{16,}-?[A-Za-z0-9+/=]{40,}-[^\s"'`<>\\]{12,40})"#, "AQE{a80}=-{a16}"),
+    token("azure-identifiable-key", &["APIM", "ACDb", "+ABa", "+AMC", "+ASt", "AIoT", "+ASb", "+AEh", "+ARm", "+ACR", "AzSe", "AzFu", "AzCa", "JQQJ9"],
+        concat!(r"(?-u:\b)?(?:[A-Za-z0-9/+]{76}(?:APIM|ACDb|\+(?:ABa|AMC|ASt))[A-Za-z0-9/+]{5}[AQgw]==|[A-Za-z0-9/+]{33}(?:AIoT|\+(?:ASb|AEh|ARm))[A-Za-z0-9/+]{5}[AEIMQUYcgkosw048]=",
+            r"|[A-Za-z0-9/+]{42}\+ACR[A-Za-z0-9/+]{6}|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{5}[AQgw]==|[A-Za-z0-9]{33}AzCa[A-P][A-Za-z0-9]{5}=|[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27})"), "{a42}AzSeA{a5}").reaching(76),
     token("mailchimp-key", &["-us"], r"(?-u:\b)[0-9a-f]{32}-us\d{1,2}", "{h32}-us12").reaching(33),
     token("firebase-server-key", &[":APA91"], r"(?-u:\b)AAAA[A-Za-z0-9_-]{7}:APA91[A-Za-z0-9_-]{130,}", "AAAA{a7}:APA91{a135}").reaching(12),
 
@@ -202,69 +215,31 @@ pub(super) const SECRETS: &[Secret] = &[
         .taking(Part::Group(is_credential_value)),
     inner("url-token", &["://"], r"://(?P<secret>[A-Za-z0-9_-]{20,})@[A-Za-z0-9]", "https://{a32}@git.internal/shop.git").taking(Part::Group(is_opaque)),
     inner("authorization", &["authorization"],
-        r#"(?i:authorization)\\?["']?\s{0,4}[:=,]\s{0,4}\\?["']?(?:(?i:basic|bearer|token|digest|apikey|bot)\s{1,4})?(?P<secret>[A-Za-z0-9._~+/=-]{8,})"#,
+        r#"(?i:authorization)\\?["']?\s{0,4}[:=,]\s{0,4}\\?["']?(?:(?i:[a-z][a-z0-9-]{2,24})\s{1,4}(?:Credential=)?)?(?P<secret>[A-Za-z0-9._~+/=-]{8,})"#,
         "Authorization: Basic {a24}==").taking(Part::Group(is_opaque)),
     inner("bearer", &["bearer"], r"(?i:bearer)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{8,})", "curl -H 'x: Bearer {a32}'").taking(Part::Group(is_opaque)),
     inner("basic-auth", &["basic"], r"(?i:basic)\s(?P<secret>[A-Za-z0-9+/]{8,}={1,2})", "Basic {a22}==").taking(Part::Group(is_opaque)),
     inner("cookie", &["cookie:"], r#"(?i:cookie):\s{0,4}(?P<secret>[A-Za-z0-9_.-]{1,64}=[^\s;"',]{6,}(?:;\s{0,2}[A-Za-z0-9_.-]{1,64}(?:=[^\s;"',]*)?)*)"#, "Cookie: session={a32}; theme=dark"),
-    inner("session-cookie", &["sessionid=", "connect.sid=", "session_id=", "sessid=", "_session="],
-        r"(?i:(?:php|j)?sess(?:ion_?)?id|connect\.sid|_session)=(?P<secret>[^\s;&,]{16,})", "sessionid={a32}").taking(Part::Group(is_opaque)),
+    inner("session-cookie", &["sessionid=", "connect.sid=", "session_id=", "sessid=", "_session=", "sessionid'", "sessionid\"", "sessionid\\"],
+        r#"(?i:(?:php|j)?sess(?:ion_?)?id|connect\.sid|_session)(?:\\{0,3}["'] ?: ?\\{0,3}["']|=)(?P<secret>[^\s;&,"'\\]{16,})"#, "sessionid={a32}").taking(Part::Group(is_session)),
     inner("code-parameter", &["?code=", "&code="], r"[?&]code=(?P<secret>[A-Za-z0-9_/+%-]{40,}={0,2})", "https://shop.example/api/orders?code={a54}==").taking(Part::Group(is_random)),
     inner("webhook", &["/hook/", "/hooks/", "/webhook/", "/webhooks/"], r"(?i:/(?:web)?hooks?)/(?:[A-Za-z0-9_.-]{1,19}/){0,3}(?P<secret>[A-Za-z0-9_-]{20,}(?:/[A-Za-z0-9_-]+)*)",
         "https://shop.example/webhook/{h32}").taking(Part::Group(is_opaque)),
-    inner("curl-user", &["curl -u", "-u ", "--user "], r#"(?:curl -u|(?:-u|--user)\s{1,4})["']?[^\s:"'$]{1,64}:(?P<secret>[^\s"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_user_password)),
     token("password-hash", &["$apr1$", "$1$", "$5$", "$6$", "$2a$", "$2b$", "$2x$", "$2y$", "$argon2", "$y$", "$gy$", "$7$", "{sha", "{ssha"],
         r"(?:\$(?:apr1|1|5|6)\$(?:rounds=\d{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|\$(?:g?y|7)\$[A-Za-z0-9./]{1,24}\$[A-Za-z0-9./]{1,86}\$[A-Za-z0-9./]{43}|(?i:\{S?SHA(?:256|384|512)?\})[A-Za-z0-9+/]{27,}={0,2}|\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{20,128})",
         "ana:$apr1${a8}${a22}"),
-    inner("pgpass", &[":5432:", ":5433:", ":6432:", ":*:"], r":(?:\d{4}|\*):[^:\s]{1,64}:[^:\s]{1,64}:(?P<secret>[^\s:]{4,})", "db.internal:5432:shop:ana:{a16}").taking(Part::Group(is_credential_value)),
-    inner("sshpass", &["sshpass -p"], r#"sshpass -p\s{0,4}["']?(?P<secret>[^\s"'$]{4,})"#, "sshpass -p {a16} ssh box"),
-
-    // On command lines and in files of tools.
-    inner("command-password", &["mysql", "mariadb"], r#"(?:mysql(?:dump|admin)?|mariadb)[ -~]{0,96}? -p["']?(?P<secret>[^\s"'$]{4,})"#,
-        "mysql -u root -p{a14} shop").taking(Part::Group(is_made_up)),
-    inner("argument-password", &["redis-cli", "docker login", "podman login", "az login", "ssh-keygen", "zip ", "7z ", "keytool", "smbclient", "net use"],
-        concat!(r"(?:redis-cli[ -~]{0,96}? -a |(?:docker|podman|az) login[ -~]{0,96}? -p |ssh-keygen[ -~]{0,96}? -[NP] |(?:un)?zip[ -~]{0,96}? -P |7z [ -~]{0,96}? -p",
-            r#"|keytool[ -~]{0,160}? -(?:store|key|srcstore|deststore)pass |smbclient[ -~]{0,96}? -U [^\s%]{1,64}%|net use[ -~]{0,96}? /user:\S{1,64} )["']?(?P<secret>[^\s"'$][^\s"']{3,})"#),
-        "docker login -u ana -p {a14} registry.example").taking(Part::Group(is_credential_value)),
-    inner("key-password", &["-keypass "], r#"-keypass ["']?(?P<secret>[^\s"'$][^\s"']{3,})"#, "-keypass {a14}").taking(Part::Group(is_credential_value)),
-    inner("stored-secret", &["secret set ", "variable set ", "variable create ", "secrets set ", "secret put ", "secret add "],
-        r#"(?:secrets?|variable) (?:set|create|put|add) (?:[A-Za-z0-9_]{1,64}(?: [ -~]{0,64}?(?:--body|--value|-b|-v|<<<))?[ =])["']?(?P<secret>[^\s"'$-][^\s"']{3,})"#,
-        "gh secret set DEPLOY_KEY --body {a20}").taking(Part::Group(is_made_up)),
-    inner("sql-password", &["identified"], r#"(?i:identified)(?i: with \S{1,40})? (?i:by|as)(?i: password)? \\{0,3}["'](?P<secret>[^\n;]{4,}?)\\{0,3}["'](?:[^A-Za-z0-9_]|\z)"#, "ALTER USER shop IDENTIFIED BY \"{a14}\"").taking(Part::Group(is_credential_value)),
-    inner("constant-secret", &["define("], r#"(?i:define\(\s{0,4}["'][A-Z0-9_]{0,40}(?:PASS|PWD|SECRET|KEY|SALT|TOKEN|AUTH)[A-Z0-9_]{0,20}["']\s{0,4},\s{0,4}["'])(?P<secret>[^\n]{4,}?)["']\s{0,4}\)"#,
-        "define('DB_PASSWORD', '{a14}')").taking(Part::Group(is_credential_value)),
-    inner("connection-password", &["mysqli_connect(", "mysql_connect(", "new mysqli(", "new pdo("],
-        r#"(?i:mysqli?_connect|new mysqli|new pdo)\((?:\s{0,4}["'][^"'\n]{0,160}["']\s{0,4},){2}\s{0,4}["'](?P<secret>[^"'\n]{4,})["']"#, "mysqli_connect('db', 'shop', '{a14}')").taking(Part::Group(is_credential_value)),
     inner("login-with", &["log in as ", "login as ", "sign in as ", "logged in as "], r"(?i:(?:log|sign|logged) ?in as) \S{1,64} (?:with|and|using|/)(?: the)?(?: password)? (?P<secret>\S{8,})", "log in as admin with {a14}").taking(Part::Group(is_strong)),
     inner("one-time-seed", &["totp", "otpauth", "2fa", "mfa"], r"(?i:totp|otpauth|2fa|mfa)[^\n]{0,48}?(?i:seed|secret|key)[^\nA-Za-z0-9]{1,4}(?:(?i:is) )?(?P<secret>[A-Z2-7]{16,})", "TOTP seed: {u32}"),
     inner("jwk-private", &["\"d\"", "\"d\\", "\"k\"", "\"k\\", "\"p\"", "\"p\\", "\"q\"", "\"q\\", "\"dp\"", "\"dp\\", "\"dq\"", "\"dq\\", "\"qi\"", "\"qi\\"],
-        r#""(?:d|k|p|q|dp|dq|qi)\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<secret>[A-Za-z0-9_-]{40,})"#, "\"d\": \"{a43}\"").taking(Part::Group(is_random)),
-    inner("piped-password", &["echo "], r#"echo ["']?(?P<secret>[^\s"'$|]{4,})["']? ?\| ?(?:sudo (?:-[a-zA-Z]+ )?-S|[a-z]{2,12} login)"#,
-        "echo {a14} | sudo -S ls").taking(Part::Group(is_credential_value)),
-    inner("netrc-password", &["machine "], r"machine [^\s]{1,96}(?:\\n|\s){1,4}login [^\s]{1,64}(?:\\n|\s){1,4}password (?P<secret>[^\s\\]{4,})", "machine ci.internal login ana password {a14}")
-        .taking(Part::Group(is_credential_value)),
-    inner("openssl-password", &["pass:"], r#"pass:(?P<secret>[^\s"']{4,})"#, "-pass pass:{a14}").taking(Part::Group(is_strong)),
-    inner("secure-string", &["convertto-securestring "], r#"(?i:convertto-securestring) (?:-string )?\\{0,3}["'](?P<secret>[^"'\n\\$][^"'\n\\]{3,})\\{0,3}["']"#, "ConvertTo-SecureString \"{a14}\" -AsPlainText").taking(Part::Group(is_credential_value)),
-    inner("password-call", &["password('", "password(\""], r#"(?i:password)\(\\{0,3}["'](?P<secret>[^"'\n\\]{4,})\\{0,3}["']\)"#, "PASSWORD('{a14}')").taking(Part::Group(is_made_up)),
-    inner("registry-auth", &["_auth", "\"auth\\", "\"auth\""], r#"(?:_auth|"auth)\\{0,3}"?\s{0,3}[:=]\s{0,3}\\{0,3}"?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"#, "_auth = {a20}==")
-        .taking(Part::Group(is_opaque)),
-    inner("oracle-password", &["jdbc:oracle:thin:"], r"jdbc:oracle:thin:[A-Za-z0-9_]{1,64}/(?P<secret>[^\s@/]{4,})@", "jdbc:oracle:thin:ana/{a14}@db:1521/shop"),
-    inner("environment-key", &["setx ", "ENV "], r#"(?i:setx|env) [A-Z0-9_]{0,32}(?:KEY|TOKEN|SECRET|PASSWORD|PASS)[A-Z0-9_]{0,16} ["']?(?P<secret>[^\s"']{6,})"#, "setx API_KEY {a16}")
-        .taking(Part::Group(is_opaque)),
-    inner("xml-password", &["password>", "passwd>", "secret>", "token>"], r"(?i:password|passwd|secret|token)>(?P<secret>[^<>\s]{4,})</", "<password>{a14}</password>")
-        .taking(Part::Group(is_made_up)),
-    inner("paired-password", &["password", "passwd", "secret", "token", "api_key", "apikey"],
-        r#"(?i:password|passwd|secret|token|api_?key)\\{0,3}["']?,?(?:\\n|\s){1,12}\\{0,3}["']?value\\{0,3}["']?\s{0,2}[:=]\s{0,2}\\{0,3}["']?(?P<secret>[^\s"'<>\\]{4,})"#,
-        "- name: DB_PASSWORD\n  value: {a14}").taking(Part::Group(is_made_up)),
-    inner("default-password", &["password\" {", "secret\" {", "token\" {", "password\\\" {", "secret\\\" {", "token\\\" {", "password\\\\\\\" {"],
-        r#"(?i:password|secret|token)\\{0,3}" \{[^}]{1,200}?default\s{0,8}=\s{0,4}\\{0,3}"(?P<secret>[^"\n\\]{4,})\\{0,3}""#,
-        "variable \"db_password\" {(}\n  default = \"{a14}\"\n{)}").taking(Part::Group(is_credential_value)),
+        r#""(?:d|k|p|q|dp|dq|qi)\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<secret>[A-Za-z0-9_-]{40,})"#, "\"d\": \"{a43}\"").taking(Part::Group(is_opaque)),
+];
+
+#[rustfmt::skip]
+const GENERAL_ROWS: &[Secret] = &[
     inner("table-password", &["password", "passwort", "contraseña", "密码"], r"(?i:password|passwort|contraseña|密码)[ *`]{0,4}\|[ \t]{0,4}[`*]{0,3}(?P<secret>[^\s|`*]{4,})[`*]{0,3}[ \t]{0,24}\|",
         "| DB password | {a14} |").taking(Part::Group(is_made_up)),
-    inner("block-password", &["password", "passwd", "secret", "token"], r#"(?i:password|passwd|secret|token)\\{0,3}["']?: [|>][+-]?(?:\\{1,3}n|[ \t]{0,4}\r?\n)[ \t]{1,12}(?P<secret>[^\s\\]{4,})"#,
-        "password: |\n  {a14}\nuser: ana").taking(Part::Group(is_made_up)),
-    inner("short-named-password", &["pass:", "pass=", "pass =", "pass: ", "pw:", "pw=", "creds:", "creds are", "credentials are"],
-        r#"(?i:pass|pw|creds|credentials)(?: ?[:=]| are) ?["'`]?(?:[A-Za-z0-9._@-]{1,40}(?: ?/ ?|:))?(?P<secret>[^\s"'`,;]{6,})"#, "login ana, pass: {a14}").taking(Part::Apart(is_strong)),
+    inner("short-named-password", &["pass:", "pass=", "pass =", "pass: ", "pw:", "pw=", "creds:", "creds ", "credentials are"],
+        r#"(?i:pass|pw|creds|credentials)(?:(?: ?[:=]| are) ?["'`]?(?:[A-Za-z0-9._@-]{1,40}(?: ?/ ?|:))?| [A-Za-z0-9._@-]{1,40}:)(?P<secret>[^\s"'`,;]{6,})"#, "login ana, pass: {a14}").taking(Part::Apart(is_marked)),
 
     // Named values: NAME=value in all its spellings.
     Secret {
@@ -275,11 +250,18 @@ pub(super) const SECRETS: &[Secret] = &[
     },
     Secret {
         name: "secret", reach: 0, part: Part::Assigned(NameStrength::Key),
-        hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "auth_key", "authkey", "account_key", "accountkey", "encryption_key", "signing_key", "credential", "密钥", "令牌", "_auth", "unseal", "_salt",
+        hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "private-key", "shared_key", "sharedkey", "shared-key", "master_key", "auth_key", "authkey", "account_key", "accountkey", "encryption_key", "signing_key", "credential", "密钥", "令牌", "_auth", "unseal", "_salt",
             "schlüssel", "sleutel", "clé", "clef", "clave", "chave", "chiave", "ключ", "klucz", "キー", "鍵", "api 키", "api키"],
-        pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private_?key|auth_?key|account_?key|encryption_key|signing_key|credential|密钥|令牌|_auth|unseal|_salt|schlüssel|sleutel",
+        pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private[_-]?key|shared[_-]?key|master_key|auth_?key|account_?key|encryption_key|signing_key|credential|密钥|令牌|_auth|unseal|_salt|schlüssel|sleutel",
             r"|(?:clé|clef|clave|chave|chiave|ключ|klucz)(?: d[e'’] ?)? ?api|キー|鍵|api ?키)", assign!()),
         example: "CLIENT_SECRET: \"{a24}\"",
+    },
+
+    Secret {
+        name: "short-name", reach: 0, part: Part::Assigned(NameStrength::Brief),
+        hints: &["pass", "pw", "_pat", "psk", "mdp", "appid", "community", "salt"],
+        pattern: concat!(r"(?i:pass|pw|_pat|psk|mdp|appid|community|salt)", assign!()),
+        example: "smtpPass={a12}",
     },
 
     // Stated in a sentence.
@@ -315,213 +297,16 @@ pub(super) const SECRETS: &[Secret] = &[
     inner("recovery-code", &["backup code", "recovery code"], r"(?i:backup|recovery) codes?(?: (?:is|are))?[: ]{1,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
         "backup codes: {d4}-{d4} {d4}-{d4}").taking(Part::Group(has_digit)),
     inner("given-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "密码", "口令", "パスワード"],
-        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?: (?:(?:(?:has been|was|is) )?(?:changed|set|reset) to|to|as|auf|a|bleibt|sigue siendo)|改成了?|改为|设成了?|设为| -|=| →| ->)? ?["'“`]?(?P<secret>[A-Za-z0-9!#$%&*+/:=?@_^~.-]{7,}[A-Za-z0-9!#$%&*+/=@_^~-])"#,
+        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?:(?: (?:of|for|von|für|de|du|del) \S{1,40})? (?:(?:(?:has been|was|is) )?(?:changed|set|reset|updated) to|to|as|auf|a|bleibt|sigue siendo|geändert auf)|改成了?|改为|设成了?|设为| -|=| →| ->)? ?["'“`]?(?P<secret>[A-Za-z0-9!#$%&*+/:=?@_^~.-]{7,}[A-Za-z0-9!#$%&*+/=@_^~-])"#,
         "I changed my password to {a14}").taking(Part::Group(is_strong)),
+    inner("replaced-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "пароль", "hasło", "wachtwoord", "senha"],
+        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|пароль|hasło|wachtwoord|senha)(?: \S{1,24}){0,3}? (?i:(?:changed|set|reset|updated|rotated) to|(?:geändert|gesetzt|zurückgesetzt) auf|cambiada? a|(?:changé|remplacé) par|(?:изменён|изменен|сброшен) на|zmienione na|gewijzigd in|alterada para) ["'`]?(?P<secret>[^\s"'`,;]{6,})"#,
+        "пароль сброшен на {a14}").taking(Part::Group(is_marked)),
     inner("numeric-password", &["密码 ", "密碼 ", "口令 "], r"(?:密码|密碼|口令) {1,2}(?P<secret>\d{6})(?: [^ \d位个個次年元字版]|[^ \d位个個次年元字版A-Za-z.:-]| ?\z)", "取款密码 {d6}"),
     inner("password-named-after", &[" as the password", " as password", " is my password", " is the password", " als passwort", " als kennwort", " de contraseña", " como contraseña"],
         r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,})["'”`]? (?:(?:as|is) (?:(?:the|my) )?password|(?i:als (?:passwort|kennwort)|(?:de|como) contraseña))"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
     inner("near-secret-word", &["key", "token", "secret", "passw", "credential", "密码", "密钥", "令牌", "schlüssel", "sleutel", "wachtwoord", "clé", "clave", "contraseña", "chave", "senha", "chiave", "ключ", "парол", "klucz", "hasł", "mot de passe", "パスワード", "キー", "鍵", "비밀번호", "암호", "키"],
-        r"(?i:key|token|secret|password|credential|密码|密钥|令牌|schlüssel|sleutel|wachtwoord|passwort|clé|clave|contraseña|chave|senha|chiave|ключ|парол[а-я]{1,2}|klucz|hasł[a-z]{1,2}|mot de passe|パスワード|キー|鍵|비밀번호|암호|키)s?(?:[^\n]{0,24}?[^\nA-Za-z0-9+/_=.-]|[^\nA-Za-z0-9+/_=.-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
+        r"(?i:key|token|secret|password|credential|密码|密钥|令牌|schlüssel|sleutel|wachtwoord|passwort|clé|clave|contraseña|chave|senha|chiave|ключ|парол[а-я]{1,2}|klucz|hasł[a-z]{1,2}|mot de passe|パスワード|キー|鍵|비밀번호|암호|키)s?[^\n]{0,24}?(?:\\+[nrt]|[^\nA-Za-z0-9+/_=.\\-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
         "use this key instead -> {a40}").taking(Part::Group(is_random)),
     LOGIN_PAIR, SLASHED_LOGIN, MAKER_KEY,
 ];
-
-// These rows of the table are for secrets that people mention in chats: Wi-Fi keys, codes of doors and alarms, one-time
-// codes, and logins.
-
-/// The text between the name of a secret and its value in a chat, which is often empty. A number ends the words in
-/// between, since it is the value.
-macro_rules! joining_words {
-    () => {
-        concat!(
-            r#"(?:(?:[ *"'`_][^\n.:!?=&：。！？\d]{0,40}?)?(?: (?:is|was|ist|war|lautet|es|est|è|é|c'est|to|auf|a|à)\b"#,
-            r#"(?: (?:now|still|jetzt|ahora|maintenant)\b)?:?|=|[:：]| ?(?:→|—))[ \t]{0,4}"#,
-            r"|[\x{2e80}-\x{ffef}]{0,6}?(?:是|为|為|改成了?|改为|换成了?|：) ?|[ \t]{0,2})"
-        )
-    };
-}
-
-/// The things that a code opens.
-macro_rules! place {
-    () => {
-        concat!(
-            r"(?:alarm|door|gate|garage|keypad|lock ?box|key ?box|key ?safe|safe|locker|padlock|intercom|entrance|entry|elevator|disarm)",
-        )
-    };
-}
-
-#[rustfmt::skip]
-pub(super) const WIFI_KEY: Secret = Secret {
-    name: "wifi-key",
-    hints: &[
-        "wifi", "wi-fi", "wlan", "key for", "key to", "key of", "clave d", "contra d", "clé d", "chave d",
-        "chiave d", "schlüssel f", "schlüssel z", "schlüssel v", "无线",
-    ],
-    pattern: concat!(
-        r"(?i:(?:wi-?fi|wlan)(?:'s|’s)?[ -]?(?:passkey|passphrase|network key|key|code|schlüssel|密码)",
-        r"|key (?:for|to|of) [^\n.:!?=\d]{0,20}?(?:wi-?fi|wlan|hotspot)",
-        r"|(?:clave|contra|clé|chave|chiave) d[a-z']{1,4} ?(?:l[ao] |l')?(?:wi-?fi|red|wlan|router|internet|réseau|box)",
-        r"|schlüssel (?:fürs|für das|zum|vom) (?:wlan|wi-?fi)|无线(?:网络?)?密码)",
-        joining_words!()
-    ),
-    reach: 0,
-    part: Part::Spoken(NameStrength::Login),
-    example: "the wifi key is {a6}-{a12}",
-};
-
-#[rustfmt::skip]
-pub(super) const ACCESS_CODE: Secret = Secret {
-    name: "access-code",
-    hints: &[
-        "alarm", "door c", "door p", "door's c", "gate c", "gate p", "gate's c", "garage", "keypad", "lockbox",
-        "lock box", "keybox", "key box", "key safe", "safe c", "safe p", "safe's c", "safe’s c", "locker", "padlock",
-        "intercom", "entrance c", "entry c", "elevator c", "disarm c", "code for ", "code to ", "code of ",
-        "combination ", "code für ", "code fürs ", "code der ", "code des ", "code vom ", "code zum ",
-        "kombination ", "türcode", "haustürcode", "tür-code", "torcode", "safe-code", "tresorcode", "código d",
-        "codigo d", "clave de la ", "combinación ", "code de l", "code du ", "code d'", "digicode", "codice d", "门禁",
-        "门锁", "大门", "开门", "保险", "报警", "警报", "车库",
-    ],
-    pattern: concat!(
-        r"(?i:",
-        place!(),
-        r"(?:'s|’s)?[ -]?(?:system |panel |pad )?(?:code|pin|combination|combo)",
-        r"|(?:code|combination) (?:for|to|of) (?:[^\n.:!?=\d]{0,24}? )?",
-        place!(),
-        r"|(?:code|kombination) (?:für|fürs|der|des|vom|zum) (?:[^\n.:!?=\d]{0,16}?)(?:tür|tor|garage|tresors?|safes?|alarmanlage|alarm|schließfach|schlüsselbox|schlüsselkasten|eingang)",
-        r"|haustürcode|türcode|tür-code|torcode|safe-code|tresorcode",
-        r"|(?:c[oó]digo|clave|combinación) d(?:e la|e el|el|e) (?:puerta|alarma|portal|portón|garaje|entrada|caja fuerte|candado|reja|verja)",
-        r"|código d[oae] (?:porta|portão|alarme|cofre|garagem)|digicode",
-        r"|code (?:de la |de l'|du |d')(?:porte|portail|entrée|alarme|coffre|garage|immeuble|interphone)",
-        r"|codice d(?:el|ella|ell'|i) ?(?:porta|portone|cancello|allarme|cassaforte|garage))",
-        r"(?-u:\b)",
-        joining_words!(),
-        r"|(?:门禁|门锁|大门|开门|保险[箱柜]|报警器?|警报器?|车库)的?(?:密?码|PIN)",
-        joining_words!()
-    ),
-    reach: 0,
-    part: Part::Spoken(NameStrength::Code),
-    example: "the alarm code is {d8}",
-};
-
-#[rustfmt::skip]
-pub(super) const ONE_TIME_CODE: Secret = Secret {
-    name: "one-time-code",
-    hints: &[
-        "verification code", "confirmation code", "one-time code", "login code", "2fa code", "mfa code", "sms code",
-        "authenticator code", "card pin", "sim pin", "phone pin", "bestätigungscode", "sicherheitscode",
-        "einmalcode", "verifizierungscode", "geheimzahl", "zugangscode", "zutrittscode", "entsperrcode",
-        "número secreto", "numero secreto", "código de ", "codigo de ", "code de vérification", "codice di verifica",
-        "验证码", "动态码", "动态口令",
-    ],
-    pattern: concat!(
-        r"(?i:(?:verification|confirmation|one-time|login|2fa|mfa|sms|authenticator) code|(?:card|sim|phone) pin",
-        r"|bestätigungscode|sicherheitscode|einmalcode|verifizierungscode|geheimzahl|zugangscode|zutrittscode|entsperrcode|n[uú]mero secreto",
-        r"|c[oó]digo de (?:verificaci[oó]n|confirmaci[oó]n|seguridad|acceso|un solo uso|verificação)",
-        r"|code de vérification|codice di verifica|验证码|动态码|动态口令)",
-        joining_words!()
-    ),
-    reach: 0,
-    part: Part::Spoken(NameStrength::Pin),
-    example: "verification code {d8}",
-};
-
-#[rustfmt::skip]
-pub(super) const YOUR_CODE: Secret = Secret {
-    name: "your-code",
-    hints: &[
-        "your code", "tu código", "su código", "dein code", "ihr code", "die tan", "deine tan", "ihre tan",
-        "meine tan",
-    ],
-    pattern: r"(?i:your code|[ts]u código|dein code|ihr code|(?:die|deine|ihre|meine) tan)(?: (?:is|es|ist|war|lautet)|:) ",
-    reach: 0,
-    part: Part::Spoken(NameStrength::Pin),
-    example: "your code is {d8}",
-};
-
-pub(super) const CODE_NAMED_AFTER: Secret = inner(
-    "code-named-after",
-    &[" is your ", " es tu c", " es su c", " ist ihr ", " ist dein ", "是您的", "是你的"],
-    concat!(
-        r"(?-u:\b)(?P<secret>\d{4,8})(?i: is your [a-z0-9 -]{0,32}?(?:code|pin|otp|passcode)",
-        r"| es [ts]u código| ist (?:ihr|dein) [a-zäöüß-]{0,24}code| ?是[您你]的[\x{2e80}-\x{ffef}]{0,6}?码)"
-    ),
-    "{d8} is your verification code",
-)
-.reaching(12);
-
-pub(super) const CARD_CODE: Secret = inner(
-    "card-code",
-    &["cvv", "cvc", "security code", "sicherheitscode", "código de seguridad", "prüfnummer", "安全码"],
-    concat!(
-        r"(?:(?i:cv[vc]2?)(?: (?:code|number))?(?: (?:is|es|ist|lautet|est|è|é))?(?:[ :=：]{1,3}|(?:是|为) ?)",
-        r"|(?i:security code|sicherheitscode|código de seguridad|prüfnummer|安全码)",
-        r"(?: (?:on|of|auf|der|de|en)\b[^\n.:!?=\d]{0,24}?)?(?: (?:is|es|ist|lautet) |是))(?P<secret>\d{3,4})(?-u:\b)"
-    ),
-    "the CVV is {d4}",
-)
-.taking(Part::Apart(anything));
-
-#[rustfmt::skip]
-pub(super) const LOGIN_PAIR: Secret = Secret {
-    name: "login-pair",
-    hints: &[
-        "user ", "user:", "user=", "username", "login ", "login:", "usuario", "usuária", "usuário", "benutzer",
-        "utilisateur", "identifiant", "utente", "用户", "账号", "帐号", "账户",
-    ],
-    pattern: concat!(
-        r"(?i:user(?:name)?|login|usuari[oa]|usuári[oa]|benutzer(?:name)?|utilisateur|identifiant|utente|用户名?|账[号户]|帐号)",
-        r#"(?:(?: (?:is|es|ist|est|è|é))?[:=：]?|[是为]) ?["'`]?[A-Za-z0-9._@+-]{1,40}["'`]?(?: ?[,;，；、/|]|\\n|\s)(?:\\n|\s){0,2}"#,
-        r"(?:(?:and|y|und|et|e|with|mit|con|the|la|das|le) ){0,2}",
-        r"(?i:password|passwd|passwort|pass|pwd|pw|contraseña|contrasena|clave|kennwort|mot de passe|mdp|senha|密码|口令)",
-        r"(?:(?: (?:is|es|ist|lautet|est|è|é))?[:=：]? ?|[是为] ?)"
-    ),
-    reach: 0,
-    part: Part::Spoken(NameStrength::Login),
-    example: "usuario ana, clave {a8}-{d8}",
-};
-
-pub(super) const SLASHED_LOGIN: Secret = inner(
-    "slashed-login",
-    &[
-        "admin /", "administrator /", "root /", "login:", "login is", "credentials", "creds", "zugangsdaten",
-        "anmeldedaten", "logindaten", "login ist", "login es", "credenciales", "acceso:", "de acceso", "identifiants", "credenziali", "登录：",
-    ],
-    concat!(
-        r"(?:(?i:admin(?:istrator)?|root) / |(?i:login|credentials|creds|zugangsdaten|anmeldedaten|logindaten|credenciales|acceso|identifiants|credenziali|登录)",
-        r"(?: (?:is|are|ist|sind|lauten|es|son|sont|sono))?[:：]? ?[A-Za-z0-9._@+-]{2,40} ?[/:] ?)",
-        r#"["'`]?(?P<secret>[^\s/"'`,;\\\x{2e80}-\x{ffef}]{7,}[^\s/"'`,;.:!?)\\\x{2e80}-\x{ffef}])"#
-    ),
-    "the router is admin / {a10}!{d8}",
-)
-.taking(Part::Apart(is_slashed_password));
-
-/// Keys of vendors without their own row, as in `<vendor>_live_…`.
-pub(super) const MAKER_KEY: Secret = inner(
-    "maker-key",
-    &["_live_", "_prod_", "_test_"],
-    r"(?-u:\b)(?P<secret>[A-Za-z][A-Za-z0-9]{1,11}_(?:live|prod|test)_[A-Za-z0-9]{16,})(?-u:\b)",
-    "bwk_live_{a24}",
-)
-.reaching(12)
-.taking(Part::Group(is_vendor_key));
-
-pub(super) const RECOVERY_WORDS: Secret = inner("recovery-words", &["seed phrase", "recovery phrase", "mnemonic", "seed words", "seed-phrase", "frase de recuperación", "frase semilla", "wiederherstellungsphrase", "助记词"],
-        r"(?i:mnemonic|seed[ -](?:words|phrase)|recovery phrase|frase de recuperación|frase semilla|wiederherstellungsphrase|助记词)(?: (?:is|are|es|ist|lautet)|是)?(?:[:：](?:\\n|\s){0,4}|(?:\\n|\s){1,4})(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?-u:\b)",
-        "seed words are {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7}").taking(Part::Group(is_word_list));
-
-pub(super) const CLAVE: Secret = inner(
-    "spoken-clave",
-    &["clave"],
-    r#"(?i:clave)[^\n.:]{0,32}?(?: es|:) (?P<secret>[^\s,;&"'`<>\\\x{2e80}-\x{ffef}]{6,})"#,
-    "la clave del correo es {a14}",
-)
-.taking(Part::Group(is_made_up));
-
-/// `clave` also means "key point", so a number is a secret only if the sentence ends with it.
-pub(super) const CLAVE_NUMBER: Secret = inner(
-    "spoken-clave-number",
-    &["clave"],
-    r"(?i:clave)(?: d[^\n.:!?=\d]{0,28}?)?(?: es|:) (?P<secret>\d{4,8})(?:[.,;!?)]|\s{0,2}(?:\n|\z))",
-    "la clave de la tarjeta es {d4}.",
-)
-.taking(Part::Group(has_digit));

@@ -185,6 +185,9 @@ const INNOCENT: &[&str] = &[
     "the recovery phrase is written on paper in the drawer of my desk at home", "la clave es la paciencia", "la clave primaria es order_id", "I changed my password to something else",
     "set the password as soon as possible", "use this as the password", "that is the password", "the password column is PasswordHash", "key = 1979-05-27T07:32:00Z", "CVV: three digits", "cvc: 12",
     "change the password to be safe", "we reset the password to the default", "密码改成了新的", "密码长度至少8位", "密码 100000 次尝试", "密码 202603 版", "the user and the password are checked",
+    "| Option | Secret |\n|---|---|\n| verbose | optional |", "name,password\nana,required\n", "PASS src/shop.test.js", "pub const SHOP_TOKEN: _shop_ty_7 = 3;", "set_password_field2();\ncheck_pass();", "key:\n\tSHOP_SIGN_LINK_2\n",
+    "Public Key Pinning: max-age=5184000", "pytest -k token --out=report-7f3a.xml", "GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "aws_access_key_id = AKIAIOSFODNN7EXAMPLE", "API_KEY is set, so shop-model-4-5 is used", "\"sessionId\": \"9f8e7d6c-5b4a-4392-8171-605040302010\"",
+    "the check must pass.\nthe next one is crc32_words", "La password è scaduta", "the phone call took 4821 seconds",
     "token=token", "export TOKEN=$(cat token.txt)", "--token-file /run/secrets/token", "token: ${{ secrets.GITHUB_TOKEN }}", "my password is in 1Password",
 ];
 
@@ -254,6 +257,14 @@ const WRITTEN: &[(&str, &str)] = &[
     ("key sk-proj-aB3dE5gH7jK9mN2pQ4rS\n  tV8wXyZaB3dE5gH7jK9m", "XyZaB3dE"), ("sk-ant-api03-aB3dE5gH7jK9mN2pQ4rS\r\nrS6tV8wXyZaB3 is mine", "V8wXyZ"),
     ("\"sk-proj-aB3dE5gH7jK9mN2pQ4rS\\n    tV8wXyZaB3dE\\n    q7RkPz2LmN4x\"", "kPz2L"), ("re_aB3dE5gH_jK9mN2pQ4rS6tV8wXyZaB\n\ttV8wXyZaB3dE.", "XyZaB3"),
     ("sbp_v0_x fw_ab3de5gh7jk9mn2pq4rs6t\n 8w3x5y7z2q4r6", "5y7z"),
+    // In tables, and in statements.
+    ("| System | Password |\n|---|---|\n| shop | Maple9Syrup |", "Maple9Syrup"), ("name,password\nana,Maple9Syrup\nbob,Birch8Sap\n", "Birch8Sap"), ("\"Login\";\"Passwort\"\n\"ana\";\"Maple9Syrup\"", "Maple9Syrup"),
+    ("user\tapi_key\nana\t8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"), ("> name | secret\n> -----+--------\n> shop | Maple9Syrup", "Maple9Syrup"), ("{\"out\": \"id,pass\\n7,Maple9Syrup\\n\"}", "Maple9Syrup"),
+    ("INSERT INTO logins (id, password, mail) VALUES (1, 'Maple9Syrup', 'a@b.example'), (2, 'Birch8Sap', 'c@d.example');", "Birch8Sap"),
+    // In several parts, and below their names.
+    ("apiToken = \"aB3dE5gH7jK9mN2pQ4rS\" +\n  \"6tV8wXyZaB3dE5gH\";", "6tV8wXyZ"), ("token: aB3dE5gH7jK9mN2pQ4rS=\n6tV8wXyZaB3dE5gH", "6tV8wXyZ"), ("Passwort:\n\nMaple9Syrup\n", "Maple9Syrup"),
+    ("requirepass Maple9Syrup\n", "Maple9Syrup"), ("Authorization: GenieKey 9f8e7d6c-5b4a-4392-8171-605040302010", "9f8e7d6c"), ("<Pass encoding=\"base64\">TWFwbGU5U3lydXA=</Pass>", "TWFwbGU5"),
+    ("new Client(auth=(\"ana\", \"Maple9Syrup\"))", "Maple9Syrup"), ("https://shop.example/invite/8f7e6d5c4b3a291087f6e5d4", "8f7e6d5c4b3a"),
     ("password=ünïcödé9", "ünïcödé9"), ("token=🔑abc123456", "🔑abc123456"),
 ];
 

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use crate::guard::broken::after_line_end;
+
 /// The kind of value that follows a certain name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameStrength {
@@ -18,6 +20,8 @@ pub(super) enum NameStrength {
     Code,
     /// A password in a weak context, in which a word alone does not count as a password.
     Login,
+    /// A password after a short name such as `pass`, which must be a part of a name of its own.
+    Brief,
 }
 
 /// Maximum length of a quoted value that is read, in bytes.
@@ -83,13 +87,43 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
 /// Returns the actual end of a value that was judged by its first bytes. It is called only for values to be removed, so
 /// that no text is read repeatedly.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
-    let end = value.range.end;
+    let mut end = value.range.end;
     let judged = if value.quoted { QUOTED_BYTES - 16 } else { JUDGED_BYTES };
-    if value.text.len() + 4 <= judged {
-        return end;
+    if value.text.len() + 4 > judged {
+        let rest = text[end..].find(stops).unwrap_or(text.len() - end);
+        end += text[end..end + rest].trim_end_matches(['\\', ',', ';', ')', '}', ']', '.']).len();
     }
-    let rest = text[end..].find(stops).unwrap_or(text.len() - end);
-    end + text[end..end + rest].trim_end_matches(['\\', ',', ';', ')', '}', ']', '.']).len()
+    let is_long = value.text.len() >= PART_BYTES && has_letters_and_digits(value.text);
+    while is_long && let Some(next) = next_part(text, end) {
+        end = next;
+    }
+    end
+}
+
+/// Minimum length of the first part of a value that is written in several, in bytes.
+const PART_BYTES: usize = 16;
+
+/// Returns the end of the next part of a value that ends at `end`, if a mark of a soft line break, or an operator between
+/// two strings, says that it goes on in the next line.
+fn next_part(text: &str, end: usize) -> Option<usize> {
+    let near = &text[end..text.floor_char_boundary(end + JUDGED_BYTES)];
+    let closed = near.trim_start_matches('\\');
+    let quoted = closed.strip_prefix(['"', '\'']);
+    let mark = quoted.map_or(near, str::trim_start);
+    let operator = mark.strip_prefix(['+', '.', '&', '=', '\\']).filter(|_| !mark.starts_with("\\n"));
+    let line = after_line_end(operator.unwrap_or(mark).trim_start_matches([' ', '\t', '\\']))?;
+    // Quoted-printable breaks a line with this sign, which also ends a key in base 64.
+    let is_soft = operator.is_none() && text[..end].ends_with('=') && !text[..end].ends_with("==");
+    if operator.is_none() && quoted.is_none() && !is_soft {
+        return None;
+    }
+    let inside = line.trim_start_matches([' ', '\t', '>', '\\']);
+    let inside = if quoted.is_some() { inside.strip_prefix(['"', '\''])? } else { inside };
+    let run =
+        &inside[..inside.find(|c: char| !c.is_ascii_alphanumeric() && !"_+/=-".contains(c)).unwrap_or(inside.len())];
+    // A part of a key is no word.
+    let is_part = run.len() >= 6 && (has_digit(run) && !is_soft || case_turns(run) >= 3);
+    is_part.then(|| end + near.len() - inside.len() + run.len())
 }
 
 /// Whether a value without quotes ends before `c`.
@@ -143,9 +177,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 
 pub(super) fn is_common(word: &str) -> bool {
     let lower = word.to_lowercase();
-    // These are endings of participles and adjectives, as in "the password is expired", "… is missing" and "… is
-    // unavailable".
-    COMMON.contains(&lower.as_str()) || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("able")
+    let is_participle = PARTICIPLES.iter().any(|ending| lower.ends_with(ending));
+    COMMON.contains(&lower.as_str()) || is_participle && lower.chars().count() >= 5
 }
 
 /// Whether the value consists only of letters, `_` and `-`, as words and names do.
@@ -196,7 +229,11 @@ pub(super) fn is_type(text: &str, value: &Value<'_>) -> bool {
                 || word.ends_with(&format!("f{size}"))
         });
     !value.quoted
-        && (assigned || suffixed || word.starts_with('_') || word.starts_with("*const") || word.starts_with("*mut"))
+        && (assigned
+            || suffixed
+            || word.starts_with('_') && word.bytes().filter(u8::is_ascii_digit).count() < 4
+            || word.starts_with("*const")
+            || word.starts_with("*mut"))
 }
 
 /// Whether a value that is more than a word can be a password.
@@ -230,6 +267,71 @@ pub(super) fn is_strong(value: &str) -> bool {
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
+/// Whether a value in a place where secrets are can be one: it has what words, names, paths, numbers and versions lack.
+pub(super) fn is_marked(value: &str) -> bool {
+    let has_letters = value.chars().any(char::is_alphabetic);
+    let is_name_in_code = || value.contains('/') && !is_random(value) || names_secret(value) && digit_runs(value) < 2;
+    value.chars().count() >= 6
+        && has_letters
+        && (has_digit(value) || is_signed(value) || value.len() >= 8 && is_mixed(value) && case_turns(value) >= 4)
+        && !is_placeholder(value)
+        && !is_identifier(value)
+        && !value.starts_with(['/', '.', '$', '{', '<', '(', '@', '\\'])
+        && !value.starts_with("--")
+        && !value.contains("://")
+        && !is_code(value.trim_start_matches(['!', '?', '#', '&', '=']))
+        && !is_moment(value)
+        && !is_file_name(value)
+        && !is_counted_name(value)
+        && !is_hexadecimal_number(value)
+        && !is_name_in_code()
+}
+
+/// Whether a value is a name in code: words and short numbers with `_` between them, as in `crc32_words`.
+pub(super) fn is_identifier(value: &str) -> bool {
+    let is_word = |part: &str| {
+        let stem = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let capitals = || part.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        part.len() - stem.len() <= 3 && !has_digit(stem) || capitals() && digits <= 2
+    };
+    let value = value.trim_end_matches(['.', ':', ')', ';']);
+    let is_plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    is_plain && value.contains('_') && value.split('_').all(is_word)
+}
+
+/// Returns how often a letter follows one of the other case.
+fn case_turns(value: &str) -> usize {
+    let pairs = value.as_bytes().windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic));
+    pairs.filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count()
+}
+
+/// Whether a value contains a sign that is common in passwords, in its middle.
+pub(super) fn is_signed(value: &str) -> bool {
+    // At the end of a sentence, signs are marks of punctuation and emphasis.
+    let value = value.trim_end_matches(['*', '.', '!', '?', ')', ':', '~', '+']);
+    value.get(1..).is_some_and(|inside| inside.contains(|c| SIGNS.contains(c)))
+}
+
+/// Whether a value has a part in which digits and letters alternate, which the names of models and packages lack.
+pub(super) fn is_keyed(value: &str) -> bool {
+    let is_part = |part: &str| part.len() >= 8 && has_digit(part);
+    is_marked(value) && value.split(|c: char| !c.is_ascii_alphanumeric()).any(is_part)
+}
+
+/// Whether a value is a machine-made identifier of a session, which is no UUID: logs are full of these.
+pub(super) fn is_session(value: &str) -> bool {
+    let is_uuid = value.len() == 36 && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_opaque(value) && !is_uuid
+}
+
+/// Whether a value is the name of a file, or a version.
+fn is_file_name(value: &str) -> bool {
+    let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_short = (1..=5).contains(&ending.len());
+    is_short && ending.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+}
+
 /// Characters that are common in passwords but rare in words.
 const SIGNS: &str = "!#$%^&*+?~";
 
@@ -252,13 +354,10 @@ pub(super) fn is_access_code(value: &str) -> bool {
 /// Whether a value after the name of a user or a network can be a password and is not a word, path, file or version.
 pub(super) fn is_login_password(value: &str) -> bool {
     let marked = value.contains(|c: char| c.is_ascii_digit() || SIGNS.contains(c));
-    let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let is_file =
-        (1..=5).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     value.len() >= 6
         && (marked || value.len() >= 8 && is_mixed(value))
         && value.chars().any(char::is_alphabetic)
-        && !is_file
+        && !is_file_name(value)
         && !value.contains('/')
         && !value.ends_with(')')
         && !names_secret(value)
@@ -272,8 +371,11 @@ pub(super) fn is_slashed_password(value: &str) -> bool {
     cased && is_login_password(value) && (digits >= 2 || value.contains(|c| SIGNS.contains(c)) || is_mixed(value))
 }
 
-/// Whether the end of `<maker>_live_…` is machine-made.
+/// Whether the end of `<maker>_live_…` is machine-made. Everybody may know keys that Stripe begins with `pk`.
 pub(super) fn is_vendor_key(value: &str) -> bool {
+    if value.starts_with("pk_live_51") || value.starts_with("pk_test_51") {
+        return false;
+    }
     let end = value.rsplit('_').next().unwrap_or("");
     (has_letters_and_digits(end) && digit_runs(end) >= 2 || is_mixed(end)) && !is_placeholder(end)
 }
@@ -340,6 +442,7 @@ fn is_shaped_as_key(value: &str, digits: usize) -> bool {
 /// Whether a value is a number of up to 64 bits as code writes it: `0x0000_0013`.
 fn is_hexadecimal_number(value: &str) -> bool {
     let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X"));
+    let digits = digits.map(|digits| digits.trim_end_matches(['u', 'U', 'l', 'L']));
     digits.is_some_and(|digits| {
         digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_')
             && digits.bytes().filter(u8::is_ascii_hexdigit).count() <= 16
@@ -466,6 +569,10 @@ pub(super) const COMMON: &[&str] = &[
     "trop", "faible", "obligatoire", "errada", "correta", "fraca", "forte", "mnemonic", "passphrase", "nothing",
     "something", "everything", "enough", "authentication",
 ];
+
+/// Endings of participles and adjectives: "the password is expired", "… è scaduta", "… est oubliée".
+const PARTICIPLES: &[&str] =
+    &["ed", "ing", "able", "ato", "ata", "uto", "uta", "ito", "ita", "bile", "ible", "ée", "ét", "ный", "ана", "ено"];
 
 /// Grammatical words, which occur in sentences but not in passphrases.
 #[rustfmt::skip]

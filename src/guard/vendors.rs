@@ -154,7 +154,10 @@ pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static 
         let broken = !text[start..end].bytes().all(|byte| byte > b' ' && byte != b'\\');
         let body = &text[start + prefix.len()..end];
         let is_certain = is_clear && (!broken || template.is_bounded());
-        (is_certain || is_machine_made(body)).then_some((template, start..end))
+        let is_made = is_certain
+            || is_machine_made(body)
+                && (prefix.len() > 2 || is_mixed(body.as_bytes()) || has_digits(body.as_bytes(), 8));
+        (is_made && !is_specimen(body)).then_some((template, start..end))
     });
     let best = matched.max_by_key(|(template, range)| (template.is_bounded(), range.end));
     best.map(|(template, range)| (template.name, range))
@@ -166,6 +169,13 @@ fn is_machine_made(body: &str) -> bool {
     let letters = || body.as_bytes().windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic));
     let turns = || letters().filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count();
     digits >= 2 || turns() >= 6
+}
+
+/// Whether a token only shows its shape, as in documentation.
+fn is_specimen(body: &str) -> bool {
+    let mut bytes = body.bytes();
+    let first = bytes.next();
+    body.contains("EXAMPLE") || body.len() >= 8 && bytes.all(|byte| Some(byte) == first)
 }
 
 struct Reader<'t> {
@@ -275,6 +285,11 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
         let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        if run >= HEX_BYTES
+            && let Some(range) = shaped(bytes, at, run)
+        {
+            found.push((range, true));
+        }
         if run >= PAIR_BYTES
             && is_mixed(&bytes[at..at + run])
             && let Some((start, is_pair)) = named_from(bytes, at, run)
@@ -293,6 +308,41 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
     found
 }
 
+/// Length of the shortest of these keys.
+const HEX_BYTES: usize = 24;
+
+/// Returns the key of a known shape in which the run of `run` letters and digits at `at` stands: a key of Bitcoin, Ripple
+/// or Stellar, or hexadecimal parts of the lengths that Mailgun and UptimeRobot use.
+fn shaped(bytes: &[u8], at: usize, run: usize) -> Option<Range<usize>> {
+    let (part, before, after) = (&bytes[at..at + run], &bytes[..at], &bytes[at + run..]);
+    let is_base58 = || part.iter().all(|byte| !b"0OIl".contains(byte)) && is_mixed(part);
+    let is_base32 = || part.iter().all(|byte| byte.is_ascii_uppercase() || (b'2'..=b'7').contains(byte));
+    let is_hex = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
+    let is_alone = before.last().is_none_or(|byte| !is_inside(*byte));
+    match (run, part[0]) {
+        (52, b'K' | b'L') | (51, b'5') | (29, b's') => (is_alone && is_base58()).then_some(at..at + run),
+        (56, b'S') => (is_alone && is_base32() && has_digits(part, 3)).then_some(at..at + run),
+        (32, _) => {
+            let (first, second) = after.get(..18)?.split_at(9);
+            let is_tail = |tail: &[u8]| tail[0] == b'-' && is_hex(&tail[1..]);
+            let is_key = is_alone && is_hex(part) && is_tail(first) && is_tail(second);
+            is_key.then_some(at..at + run + 18)
+        }
+        (24, _) => {
+            let name = before.strip_suffix(b"-")?;
+            let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let start = name.len().checked_sub(digits + 1)?;
+            let is_key = (5..=9).contains(&digits) && matches!(name[start], b'u' | b'm' | b'r') && is_hex(part);
+            is_key.then_some(start..at + run)
+        }
+        _ => None,
+    }
+}
+
+fn has_digits(run: &[u8], least: usize) -> bool {
+    run.iter().filter(|byte| byte.is_ascii_digit()).count() >= least
+}
+
 const fn is_inside(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
@@ -303,9 +353,11 @@ fn named_from(bytes: &[u8], at: usize, run: usize) -> Option<(usize, bool)> {
     let length = bytes[..at].iter().rev().take(64).take_while(|byte| is_inside(**byte)).count();
     let name = &bytes[at - length..at];
     let [start @ .., letter, b'_' | b'-'] = name else { return None };
-    let is_checksum = name.len() >= 3 && [b"sha", b"md5"].iter().any(|sum| name[..3].eq_ignore_ascii_case(*sum));
+    // So do checksums begin, and the keys of pairs that everybody may know.
+    let is_known = name.len() >= 3 && [b"sha", b"md5"].iter().any(|sum| name[..3].eq_ignore_ascii_case(*sum))
+        || matches!(name, b"pk_live_" | b"pk_test_") && bytes[at..].starts_with(b"51");
     let is_in_path = at > length && b"/+=.".contains(&bytes[at - length - 1]);
-    if !letter.is_ascii_alphanumeric() || is_checksum || is_in_path {
+    if !letter.is_ascii_alphanumeric() || is_known || is_in_path {
         return None;
     }
     let pair = start.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count() + 1;
