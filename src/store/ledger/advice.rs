@@ -1,4 +1,4 @@
-//! Whether what was shown after a failure helped: the next run of the same command shows it.
+//! Counts whether the remedy that was shown after a failure helped: the next run of the same command is the evidence.
 
 use std::collections::HashMap;
 
