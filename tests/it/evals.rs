@@ -101,7 +101,7 @@ fn a_case_that_cannot_be_run_is_named_and_counts_for_nothing() {
         (|case| case["memories"][0]["al"] = json!(["x"]), "unknown field `al`, expected one of"),
         (|case| case["memories"][1]["importance"] = json!("huge"), "unknown variant `huge`, expected one of"),
         (|case| case["memories"][1]["all"][0] = json!("(fly"), "m2.all[0]: \"(fly\" is not a pattern: unclosed group"),
-        (|case| case["logs"] = json!(["gone.jsonl"]), "logs: there is no gone.jsonl beside it"),
+        (|case| case["logs"] = json!(["gone.jsonl"]), "logs: there is no gone.jsonl in the same folder"),
         (
             |case| case["format"] = json!("codex"),
             "the case says that its logs are codex, but they are read as claude-code",
