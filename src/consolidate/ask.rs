@@ -11,7 +11,8 @@ use minijinja::{Environment, Value, context};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
-use transcripts::json;
+use serde_json::json;
+use transcripts::json as reader;
 
 use crate::consolidate::compare::features::{Features, Turn as Direction};
 use crate::consolidate::decide::named::Named;
@@ -128,7 +129,7 @@ impl Asked {
             Cost::Cached => self.spent.cached += 1,
         }
         // A refusal may quote the memories and even look like JSON.
-        let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(&reply.text) };
+        let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(reply) };
         // The call is paid for in either case, so its cost is counted before this check.
         self.failed += u64::from(found.is_empty());
         self.answers.extend(found);
@@ -272,12 +273,20 @@ impl<'a> Sheet<'a> {
     }
 
     /// Reads the usable relations, each from a candidate of this sheet to a memory that it is compared with.
-    pub(super) fn read(&self, text: &str) -> Answers {
+    ///
+    /// A candidate that a complete reply does not name is unrelated to all memories that it is compared with. Of a
+    /// truncated reply, this applies to the candidates before the last one that it names. If the reply names what is
+    /// unrelated, or an entry cannot be read, an omitted candidate is unanswered.
+    pub(super) fn read(&self, reply: &Reply) -> Answers {
         let mut answers = Answers::new();
-        for entry in entries(text) {
+        let Some(Entries { entries, whole, unread }) = entries(&reply.text) else { return answers };
+        let is_lean = !unread && !entries.iter().any(Entry::is_unrelated);
+        let (mut named, mut dropped) = (None, BTreeSet::new());
+        for entry in entries {
             // A reply may contain any number; only candidates of this sheet count.
-            let asked = self.questions.iter().find(|one| self.numbers[&self.cases[one.index].id] == entry.memory);
-            let Some(question) = asked else { continue };
+            let asked = self.questions.iter().position(|one| self.numbers[&self.cases[one.index].id] == entry.memory);
+            let Some(place) = asked else { continue };
+            let question = &self.questions[place];
             let about = || question.known.iter().map(|known| &known.memory.id);
             let to = match entry.to {
                 Some(number) => about().find(|id| self.numbers[id] == number),
@@ -286,16 +295,27 @@ impl<'a> Sheet<'a> {
             };
             // A relation to an unknown number is dropped, and its question counts as unanswered.
             if to.is_none() && !entry.is_unrelated() {
+                dropped.insert(question.index);
                 continue;
             }
-            let answer = answers
-                .entry(question.index)
-                .or_insert_with(|| Answer { about: about().cloned().collect(), named: Vec::new() });
+            named = named.max(Some(place));
+            let answer = answers.entry(question.index).or_insert_with(|| question.unrelated());
             if let Some(to) = to.filter(|_| !entry.is_unrelated()) {
                 answer.named.push((to.clone(), entry.named()));
             }
         }
+        let until = if whole && reply.finish == Finish::Stop { self.questions.len() } else { named.unwrap_or(0) };
+        for question in self.questions[..until].iter().filter(|one| is_lean && !dropped.contains(&one.index)) {
+            answers.entry(question.index).or_insert_with(|| question.unrelated());
+        }
         answers
+    }
+}
+
+impl Question {
+    /// Returns the answer that the candidate is related to none of the memories.
+    fn unrelated(&self) -> Answer {
+        Answer { about: self.known.iter().map(|known| known.memory.id.clone()).collect(), named: Vec::new() }
     }
 }
 
@@ -347,8 +367,9 @@ pub(super) struct Entry {
     /// Number of the candidate.
     pub(super) memory: usize,
     relation: RelationName,
-    /// Number of the known memory that the candidate relates to; `null` if there is none.
+    /// Number of the known memory that the candidate relates to, if any.
     pub(super) to: Option<usize>,
+    #[serde(default)]
     why: Why,
     #[serde(default)]
     rest: String,
@@ -367,11 +388,12 @@ enum RelationName {
     Unrelated,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Why {
     Changed,
     Corrected,
+    #[default]
     Unclear,
 }
 
@@ -399,22 +421,53 @@ impl Entry {
     }
 }
 
-/// Reads all complete relations in `text`, regardless of the surrounding text; a truncated relation is ignored.
-pub(super) fn entries(text: &str) -> Vec<Entry> {
+/// The relations in a reply.
+pub(super) struct Entries {
+    pub(super) entries: Vec<Entry>,
+    /// Whether the list is complete.
+    whole: bool,
+    /// Whether an entry before the end could not be read.
+    unread: bool,
+}
+
+/// Reads all complete relations in `text`, regardless of the surrounding text; a truncated relation is ignored. Returns
+/// `None` if there is no list of relations.
+pub(super) fn entries(text: &str) -> Option<Entries> {
     // Some models surround the object with prose or a code fence.
     let body = text.find('{').map_or("", |start| &text[start..]);
-    let value = json::parse_prefix(body.trim_end().trim_end_matches("```"));
-    let entries = value.as_ref().and_then(|value| value.get("relations")?.as_array());
-    entries.into_iter().flatten().filter_map(|entry| serde_json::from_value(entry.clone()).ok()).collect()
+    let value = reader::parse_prefix(body.trim_end().trim_end_matches("```"));
+    let listed = value.as_ref().and_then(|value| value.get("relations")?.as_array())?;
+    let read: Vec<Option<Entry>> = listed.iter().map(|entry| serde_json::from_value(entry.clone()).ok()).collect();
+    let mut documents = serde_json::Deserializer::from_str(body).into_iter::<serde_json::Value>();
+    let whole = matches!(documents.next(), Some(Ok(_)));
+    // The last entry of a truncated list is incomplete.
+    let ends = if whole { read.len() } else { read.len().saturating_sub(1) };
+    let unread = read[..ends].iter().any(Option::is_none);
+    Some(Entries { entries: read.into_iter().flatten().collect(), whole, unread })
 }
 
 /// Returns the schema in the subset that strict mode accepts: no references, every field required, and no additional
-/// fields.
+/// fields. Only a contradiction has further fields, so each shape of a relation is an alternative.
 pub(super) fn schema() -> serde_json::Value {
     let mut generator =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator();
     let mut schema = generator.root_schema_for::<Relations>().to_value();
     close(&mut schema);
+    let entry = &mut schema["properties"]["relations"]["items"];
+    let fields = entry["properties"].take();
+    let shape = |relations: &[RelationName], further: &[&str]| {
+        let mut properties = json!({"memory": fields["memory"], "relation": {"type": "string", "enum": relations}});
+        properties["to"] = json!({"type": "integer"});
+        further.iter().for_each(|name| properties[*name] = fields[*name].clone());
+        let mut shape = json!({"type": "object", "properties": properties});
+        close(&mut shape);
+        shape
+    };
+    let plain =
+        [RelationName::Duplicate, RelationName::MoreDetail, RelationName::Overlapping, RelationName::Complementary];
+    let contradiction = [RelationName::Contradicts];
+    let shapes = [shape(&plain, &[]), shape(&contradiction, &["why"]), shape(&contradiction, &["why", "rest"])];
+    *entry = json!({"anyOf": shapes});
     schema
 }
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::check::{CUT_SHORT, Checked, EvidencePool, Item, Legible, check, is_mendable, quote};
 use super::prompt::Shown;
-use super::reply::{entries, normalised};
-use super::schema::item_schema;
+use super::reply::{completed, entries, normalised, unfolded};
+use super::schema::entry_schema;
 use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 
@@ -30,12 +30,15 @@ impl Answer {
         };
         let legible = if list.whole { Legible::Whole } else { Legible::Cut };
         let mut items: Vec<Vec<Item>> = vec![Vec::new(); tasks.len()];
-        let count = list.items.len();
+        let (count, shape) = (list.items.len(), entry_schema(schema));
         for (place, value) in (1..).zip(list.items) {
             let may_be_cut = !list.whole && place == count;
             // Models may write numbers as text, or a single number instead of a list. The session is determined by
             // these numbers.
-            let mut value = normalised(value, item_schema(schema), may_be_cut);
+            let mut value = normalised(unfolded(value), &shape, may_be_cut);
+            if !may_be_cut {
+                value = completed(value);
+            }
             // Messages are numbered consecutively through the whole request, so a number alone identifies its session.
             let session = session_of(&value, tasks, shown);
             // Evidence belongs to one transcript, so citations of other sessions cannot be stored with it.
@@ -44,7 +47,7 @@ impl Answer {
         }
         let pool = EvidencePool::new(tasks, shown);
         let sessions =
-            items.into_iter().enumerate().map(|(session, items)| check(items, &pool, session, schema)).collect();
+            items.into_iter().enumerate().map(|(session, items)| check(items, &pool, session, &shape)).collect();
         Self { legible, sessions }
     }
 
@@ -86,10 +89,10 @@ impl Answer {
         if second.legible == Legible::Not { self } else { self.merged(second) }
     }
 
-    /// Returns the title of the last entry that was accepted.
-    pub(super) fn last_title(&self) -> Option<&str> {
+    /// Returns the content of the last entry that was accepted.
+    pub(super) fn last_content(&self) -> Option<&str> {
         let last = self.sessions.iter().rev().find_map(|session| session.candidates.last());
-        last.map(|candidate| candidate.claim.title.as_str())
+        last.map(|candidate| candidate.claim.content.as_str())
     }
 
     /// Appends `rest`, the entries after the point at which this answer was cut. Returns true if `rest` contains new

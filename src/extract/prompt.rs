@@ -35,8 +35,8 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     templates
 });
 
-/// Longest title of an entry shown, in characters.
-const TITLE_CHARS: usize = 200;
+/// Longest content of the last accepted entry that is shown, in characters.
+const LAST_CHARS: usize = 200;
 
 fn render(name: &str, values: minijinja::Value) -> String {
     let template = TEMPLATES.get_template(name).expect("the table above contains the name");
@@ -49,9 +49,9 @@ pub(crate) fn system(categories: &[String]) -> String {
     render("system", context! { categories => categories.to_vec() })
 }
 
-/// Returns the prompt that requests the rest of an answer that was cut after the entry titled `last`.
+/// Returns the prompt that requests the rest of an answer that was cut after the entry that says `last`.
 pub(super) fn go_on(last: Option<&str>) -> String {
-    render("continue", context! { last => last.map(|title| format!("“{}”", one_line(title, TITLE_CHARS))) })
+    render("continue", context! { last => last.map(|content| format!("“{}”", one_line(content, LAST_CHARS))) })
 }
 
 /// Returns the prompt that requests a correction of the `whole` answer if none of it could be read, or else of

@@ -7,7 +7,9 @@ use std::str::CharIndices;
 use serde_json::{Map, Value, json};
 use transcripts::json as reader;
 
-/// Deepest nesting that is read. Our own format has six levels.
+use super::offline::first_words;
+
+/// Deepest nesting that is read. Our own format has seven levels.
 const MAX_DEPTH: usize = 100;
 /// Maximum number of positions in a reply at which a document is searched for.
 const MAX_STARTS: usize = 200;
@@ -184,6 +186,53 @@ pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value
         fields.insert(name.clone(), value);
     }
     Value::Object(fields)
+}
+
+/// Returns an entry in which every field has a place of its own: the objects of `more` are merged into it. The first tag
+/// is the subject, unless the entry names one.
+pub(super) fn unfolded(item: Value) -> Value {
+    let Value::Object(mut fields) = item else { return item };
+    let more = match fields.remove("more") {
+        Some(Value::Array(parts)) => parts,
+        Some(part) => vec![part],
+        // Some models still send every field, or leave out an empty list.
+        None => Vec::new(),
+    };
+    for (name, value) in more.into_iter().filter_map(|part| Some(part.as_object()?.clone())).flatten() {
+        fields.entry(name).or_insert(value);
+    }
+    if !fields.contains_key("subject")
+        && let Some(Value::Array(tags)) = fields.get_mut("tags")
+        && !tags.is_empty()
+    {
+        let subject = tags.remove(0);
+        fields.insert("subject".into(), subject);
+    }
+    Value::Object(fields)
+}
+
+/// Returns an entry with the fields that follow from others, where it leaves them out.
+pub(super) fn completed(mut item: Value) -> Value {
+    let Some(fields) = item.as_object_mut() else { return item };
+    let is_given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
+    let memory_type = match fields.get("category").and_then(Value::as_str) {
+        _ if is_given("procedure") => "procedural",
+        _ if is_given("episode") => "episodic",
+        Some("solution" | "mistake" | "pattern") => "episodic",
+        Some("convention" | "workflow") => "procedural",
+        Some(_) | None => "semantic",
+    };
+    let content = fields.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let title = first_words(&content);
+    for (name, value) in [("type", memory_type), ("basis", "stated"), ("audience", "project"), ("title", &title)] {
+        fields.entry(name).or_insert_with(|| value.into());
+    }
+    let title = fields["title"].clone();
+    if let Some(Value::Object(procedure)) = fields.get_mut("procedure") {
+        procedure.entry("name").or_insert(title);
+        procedure.entry("description").or_insert_with(|| content.into());
+    }
+    item
 }
 
 /// Alternative field names used by some models.
@@ -404,6 +453,35 @@ mod tests {
         for text in ["[".repeat(200_000), "{\"a\":".repeat(100_000), "{".repeat(90) + &"[{\"".repeat(100_000)] {
             assert_eq!(entries(&text), None);
         }
+    }
+
+    #[test]
+    fn a_lean_entry_is_a_whole_one() {
+        let lean = json!({
+            "messages": [4], "quote": "never push on Fridays", "category": "convention",
+            "content": "Ana asks never to push on Fridays.", "tags": ["git", "release"], "importance": 8,
+            "more": [{"from": "2026-02-27"}, {"procedure": {"triggers": ["about to push"], "steps": []}}],
+        });
+        let whole = json!({
+            "messages": [4], "quote": "never push on Fridays", "category": "convention",
+            "content": "Ana asks never to push on Fridays.", "subject": "git", "tags": ["release"], "importance": 8,
+            "from": "2026-02-27", "type": "procedural", "basis": "stated", "audience": "project",
+            "title": "Ana asks never to push on Fridays", "procedure": {
+                "name": "Ana asks never to push on Fridays", "description": "Ana asks never to push on Fridays.",
+                "triggers": ["about to push"], "steps": [],
+            },
+        });
+        assert_eq!(completed(unfolded(lean)), whole);
+        assert_eq!(completed(unfolded(whole.clone())), whole, "a model may still send every field");
+        for (fields, expected) in [
+            (json!({"category": "fact"}), "semantic"),
+            (json!({"category": "mistake"}), "episodic"),
+            (json!({"category": "fact", "more": [{"type": "episodic"}]}), "episodic"),
+            (json!({"category": "fact", "more": {"episode": {"situation": "s"}}}), "episodic"),
+        ] {
+            assert_eq!(completed(unfolded(fields.clone()))["type"], expected, "{fields}");
+        }
+        assert_eq!(unfolded(json!({"subject": null, "tags": ["a"]})), json!({"subject": null, "tags": ["a"]}));
     }
 
     #[test]

@@ -1,4 +1,7 @@
 //! The shape of a reply: the type that is parsed, and the schema that is sent, which derives from it.
+//!
+//! A field that says nothing costs as much as one that does, so the schema that is sent requires few fields of every
+//! entry. Strict mode has no optional fields; what applies to some entries is a list of objects, `more`.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -7,13 +10,6 @@ use serde_json::{Map, Value, json};
 
 use crate::llm::ReplySchema;
 use crate::memory::{Audience, Episode, MemoryType};
-
-/// The answer of a model for one window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Proposals {
-    /// Possibly none.
-    pub memories: Vec<Proposal>,
-}
 
 /// One memory as the model proposes it. The evidence comes first, so that the model derives the words from it and not
 /// the other way round. The model reads the meaning of the fields in `prompts/extract/system.md`.
@@ -86,31 +82,84 @@ pub(crate) struct Steps {
     pub steps: Vec<String>,
 }
 
-/// Returns the schema of [`Proposals`] in the form in which it is sent, allowing only `categories`.
+/// The fields of every entry in a reply.
+const ALWAYS: &[&str] = &["messages", "quote", "category", "content", "tags", "importance"];
+/// The fields that an entry has only where they apply; each group is an object of its own.
+const WHERE_THEY_APPLY: &[&[&str]] = &[
+    &["key", "value"],
+    &["from"],
+    &["to"],
+    &["from", "to"],
+    &["expires"],
+    &["replaces"],
+    &["audience"],
+    &["basis"],
+    &["type"],
+    &["title"],
+    &["episode"],
+    &["procedure"],
+];
+/// The fields of a procedure that follow from its entry.
+const OF_THE_ENTRY: &[&str] = &["name", "description"];
+
+/// Returns the schema of a reply in the form in which it is sent, allowing only `categories`.
 ///
 /// The schema contains only constructs that strict mode accepts. Every object is closed and requires all its
-/// properties, properties that may be absent are unions with `null`, and there are no references, bounds, formats or
-/// descriptions.
+/// properties, and there are no references, bounds, formats or descriptions.
 #[must_use]
 pub(crate) fn reply_schema(categories: &[String]) -> ReplySchema {
+    let whole = whole_entry(&json!(categories));
+    let one = |name: &&str| {
+        let mut shape = without_null(&whole["properties"][*name]);
+        if let Some(Value::Object(fields)) = shape.get_mut("properties").filter(|_| *name == "procedure") {
+            fields.retain(|field, _| !OF_THE_ENTRY.contains(&field.as_str()));
+            shape = closed(fields.clone());
+        }
+        ((*name).to_owned(), shape)
+    };
+    let object = |names: &&[&str]| closed(names.iter().map(one).collect());
+    let more: Vec<Value> = WHERE_THEY_APPLY.iter().map(object).collect();
+    let mut entry: Map<String, Value> = ALWAYS.iter().map(one).collect();
+    entry.insert("more".into(), json!({"type": "array", "items": {"anyOf": more}}));
+    let list = json!({"type": "array", "items": closed(entry)});
+    ReplySchema { name: "memories".into(), schema: closed(Map::from_iter([("memories".to_owned(), list)])) }
+}
+
+/// Returns the schema of one entry with every field, for a reply to a request that specified `sent`.
+#[must_use]
+pub(crate) fn entry_schema(sent: &ReplySchema) -> Value {
+    whole_entry(&sent.schema["properties"]["memories"]["items"]["properties"]["category"]["enum"])
+}
+
+/// Returns the schema of [`Proposal`]; a field that may be absent is a union with `null`.
+fn whole_entry(categories: &Value) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<Proposals>().to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<Proposal>().to_value();
     make_strict(&mut schema);
-    let category = json!({"type": "string", "enum": categories});
     // Categories are settings of a run, so the derived schema cannot contain them.
-    if let Some(slot) = schema.pointer_mut("/properties/memories/items/properties/category") {
-        *slot = category;
-    }
-    ReplySchema { name: "memories".into(), schema }
+    schema["properties"]["category"] = json!({"type": "string", "enum": categories});
+    schema
 }
 
-/// Returns the part of a schema from [`reply_schema`] that describes one memory.
-#[must_use]
-pub(crate) fn item_schema(schema: &ReplySchema) -> &Value {
-    &schema.schema["properties"]["memories"]["items"]
+/// Returns an object that requires these properties and allows no others.
+fn closed(properties: Map<String, Value>) -> Value {
+    let names: Vec<&String> = properties.keys().collect();
+    json!({"type": "object", "required": names, "properties": properties, "additionalProperties": false})
+}
+
+/// Returns the shape of a field that is present.
+fn without_null(shape: &Value) -> Value {
+    let mut shape = shape.clone();
+    if let Some(object) = shape.pointer_mut("/anyOf/0") {
+        return object.take();
+    }
+    if let Some(one) = shape["type"].get(0).cloned() {
+        shape["type"] = one;
+    }
+    shape
 }
 
 /// Keywords that strict mode accepts. All others are removed before sending.
@@ -164,7 +213,7 @@ mod tests {
         let schema = reply_schema(&["fact".into(), "decision".into()]);
         insta::assert_snapshot!(serde_json::to_string_pretty(&schema.schema).unwrap());
         let tokens = crate::tokens::count(&schema.schema.to_string());
-        assert!(tokens < 950, "{tokens}");
+        assert!(tokens < 1_000, "{tokens}");
     }
 
     #[test]
@@ -183,6 +232,6 @@ mod tests {
         }
         let mut objects = 0;
         walk(&reply_schema(&["fact".into()]).schema, &mut objects);
-        assert_eq!(objects, 4);
+        assert_eq!(objects, 4 + WHERE_THEY_APPLY.len());
     }
 }

@@ -183,7 +183,7 @@ fn the_question_shows_numbers_times_and_fenced_texts() {
         "The team approves every pull request before merging.",
     ];
     let planned = plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect());
-    assert_eq!(planned.failed_calls, 1);
+    assert_eq!(planned.failed_calls, 0, "nothing is related");
     let request = model.asked.borrow()[0].clone();
     let Request { system, turns, schema, .. } = request;
     let text = |part: &Redacted| part.clone().into_inner();

@@ -29,9 +29,8 @@ use transcripts::{Kind, Message, Role};
 use super::claim::claim;
 use super::prompt::Shown;
 use super::reply::normalised;
-use super::schema::{Proposal, item_schema};
+use super::schema::Proposal;
 use super::{DropReason, Dropped, Task};
-use crate::llm::ReplySchema;
 use crate::memory::{Candidate, Evidence, Memory};
 use crate::text::tokens::units;
 pub(super) use dates::{Edge, instant};
@@ -101,9 +100,9 @@ pub(super) fn is_mendable(reason: DropReason) -> bool {
     }
 }
 
-/// Checks `items` against `session` of `pool` and against `schema`. The items are the entries of an answer that belong
-/// to the session; the request specified the schema.
-pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, schema: &ReplySchema) -> Checked {
+/// Checks `items` against `session` of `pool` and against `schema`, the shape of an entry. The items are the
+/// entries of an answer that belong to the session.
+pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, schema: &Value) -> Checked {
     let mut checked = Checked::default();
     if items.is_empty() {
         return checked;
@@ -156,7 +155,7 @@ struct Cited {
 }
 
 impl<'a> EntryChecker<'a> {
-    fn new(pool: &'a EvidencePool<'a>, session: usize, schema: &'a ReplySchema) -> Self {
+    fn new(pool: &'a EvidencePool<'a>, session: usize, schema: &'a Value) -> Self {
         let (task, shown) = pool.session(session);
         let messages = &task.transcript.messages;
         // Injected text is collected from the beginning of the transcript, since boot files are injected there, long
@@ -165,8 +164,8 @@ impl<'a> EntryChecker<'a> {
         Self {
             task,
             shown,
-            schema: item_schema(schema),
-            validator: jsonschema::validator_for(item_schema(schema)).expect("the schema derives from a type"),
+            schema,
+            validator: jsonschema::validator_for(schema).expect("the schema derives from a type"),
             injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
             evidence_check: EvidenceCheck::new(pool, session),
         }

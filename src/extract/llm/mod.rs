@@ -156,7 +156,7 @@ impl<C: Complete> Asking<'_, '_, C> {
     ) {
         let mut text = text.to_owned();
         for round in 1..=MAX_CONTINUATIONS {
-            let render = || without_numbers(rest(self.guard, request, &text, answer.last_title()));
+            let render = || without_numbers(rest(self.guard, request, &text, answer.last_content()));
             let part = format!("continue {round} {}", view.name(self.tasks));
             let (_, reply) = reading.complete(self.model, &part, render, view).await;
             // The cut answer is still used, and `complete` has recorded that this request received no reply.
@@ -454,7 +454,7 @@ fn again(guard: &Guard, request: &Request, text: &str, answer: &Answer) -> Reque
     request
 }
 
-/// Returns `request` extended by its answer, which was cut after the entry titled `last`, and a request for the rest.
+/// Returns `request` extended by its answer, which was cut after the entry that says `last`, and a request for the rest.
 fn rest(guard: &Guard, request: &Request, text: &str, last: Option<&str>) -> Request {
     let mut request = request.clone();
     let text = tokens::clip_middle(text.trim(), ANSWER_TOKENS).into_owned();

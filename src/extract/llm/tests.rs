@@ -265,7 +265,7 @@ fn a_cut_that_the_server_does_not_tell_of_is_a_cut() {
     let all = vec!["I like tea", "I like figs", "I like nuts"];
     assert_eq!((extraction.outcome, quotes(&extraction), extraction.dropped.len()), (Outcome::Ok, all, 0));
     let wish = &model.requests.borrow()[1].turns[2].text;
-    assert!(wish.contains("up to the one titled “t” are taken"), "{}", wish.as_str());
+    assert!(wish.contains("up to the one that says “The user said I like tea.” are taken"), "{}", wish.as_str());
     let (extraction, _) = run(&[said], [stop(cut), stop(&rest[0][..rest[0].len() - 30]), stop("no")]);
     assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Partial, vec!["I like tea", "I like figs"]));
     assert!(extraction.error.unwrap().contains("the rest is missing"));

@@ -72,7 +72,7 @@ const fn frame(language: Language) -> Option<Frame> {
 const JOINING: &[&str] = &["und", "oder", "aber", "der", "die", "das", "y", "o", "pero", "el", "la"];
 
 /// Returns the first words of a sentence.
-fn title(text: &str) -> String {
+pub(in crate::extract) fn title(text: &str) -> String {
     let text = text.trim_end_matches(['.', '!', ' ']);
     let mut title = String::new();
     for word in text.split(' ').take(MAX_TITLE_WORDS) {

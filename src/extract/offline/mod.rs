@@ -23,6 +23,8 @@ mod scene;
 mod sentence;
 mod updates;
 
+pub(super) use explicit::title as first_words;
+
 use crate::extract::{Extraction, Outcome, Spent, Task};
 use crate::memory::MemoryType;
 use crate::text::change::phrases;
