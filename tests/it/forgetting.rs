@@ -98,7 +98,7 @@ fn restoring_what_was_replaced_names_what_replaced_it_and_leaves_one_that_holds(
     assert_eq!(active(&desk), ["The user lives in Rome."]);
     let riga = id_of(&desk, "Riga");
     let told = good(&desk, &["memory", "restore", &riga]);
-    assert!(told.err.contains("The user lives in Rome.") && told.err.contains("superseded now"), "{told:?}");
+    assert!(told.err.contains("The user lives in Rome.") && told.err.contains("is now superseded"), "{told:?}");
     assert_eq!(active(&desk), ["The user lives in Riga."]);
     let links = desk.json(&["memory", "show", &riga])[0]["relations"].clone();
     let over = |link: &Value| link["type"] == "supersedes";
