@@ -91,7 +91,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
 
 fn recall(session: &Session<'_>, query: &str) -> Result<Submitted, HookError> {
     if query.is_empty() {
-        let text = "There is no query; write /recall and what to look for.";
+        let text = "There is nothing to recall; write /recall and what to look for.";
         return Ok((Some(block(text)), None));
     }
     let (found, fallback) = session.recall(query, MAX_LISTED)?;
