@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -33,7 +34,12 @@ pub(super) struct Found {
 
 /// The hints of all rows, and their patterns, compiled when first needed.
 struct Scanner {
-    hints: AhoCorasick,
+    texts: Vec<Cow<'static, str>>,
+    /// This automaton is quick to build. A process that reads only a few lines, such as a hook, needs no other.
+    small: AhoCorasick,
+    /// This automaton is quick to search. It is built after [`SMALL_BYTES`].
+    large: OnceLock<AhoCorasick>,
+    read: AtomicUsize,
     rule_of_hint: Vec<Rule>,
     patterns: Vec<OnceLock<Regex>>,
     /// Whether the hints of a row are found only in their own case.
@@ -61,16 +67,25 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     let prefixes = prefixes.map(|(at, (prefix, _))| (Cow::Borrowed(prefix.as_str()), Rule::Prefix(at)));
     let (hints, rule_of_hint): (Vec<Cow<'_, str>>, Vec<Rule>) = rows.chain(prefixes).unzip();
     Scanner {
-        hints: AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(hints.iter().map(|hint| hint.as_bytes()))
-            .expect("the table's hints are few and short"),
+        small: automaton(&hints, AhoCorasickKind::ContiguousNFA),
+        texts: hints,
+        large: OnceLock::new(),
+        read: AtomicUsize::new(0),
         rule_of_hint,
         patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
         has_case: SECRETS.iter().map(|row| matches!(row.part, Part::Whole) && !row.pattern.contains("(?i")).collect(),
     }
 });
+
+/// Number of bytes that a process reads before the automaton that is quick to search is built.
+const SMALL_BYTES: usize = 64 << 10;
+
+fn automaton(hints: &[Cow<'_, str>], kind: AhoCorasickKind) -> AhoCorasick {
+    let mut builder = AhoCorasick::builder();
+    let automaton =
+        builder.ascii_case_insensitive(true).kind(Some(kind)).build(hints.iter().map(|hint| hint.as_bytes()));
+    automaton.expect("the table's hints are few and short")
+}
 
 fn capitalised(word: &str) -> String {
     let mut letters = word.chars();
@@ -114,7 +129,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     let (mut rows_read_to, mut prefixes_read_to) = (vec![0; SECRETS.len()], vec![0; VENDORS.prefixes.len()]);
     let mut headings_read_to = 0;
     // Overlapping matches are needed, because the hint of one row may be part of the hint of another.
-    for hit in scanner.hints.find_overlapping_iter(text) {
+    for hit in scanner.hints(text).find_overlapping_iter(text) {
         let rule = scanner.rule_of_hint[hit.pattern().as_usize()];
         let read_to = match rule {
             Rule::Row(row) => &mut rows_read_to[row],
@@ -163,6 +178,16 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
 }
 
 impl Scanner {
+    /// Returns the automaton of the hints for this text.
+    fn hints(&self, text: &str) -> &AhoCorasick {
+        let read = self.read.fetch_add(text.len(), Ordering::Relaxed).saturating_add(text.len());
+        match self.large.get() {
+            Some(large) => large,
+            None if read < SMALL_BYTES => &self.small,
+            None => self.large.get_or_init(|| automaton(&self.texts, AhoCorasickKind::DFA)),
+        }
+    }
+
     fn pattern(&self, row: usize) -> &Regex {
         self.patterns[row].get_or_init(|| {
             let Secret { pattern, reach, .. } = &SECRETS[row];
@@ -397,7 +422,7 @@ fn begins_token(text: &str, at: usize) -> bool {
     let scanner = &*SCANNER;
     // The hint of a row that reaches back may be on a later line.
     let near = &text[from..text.floor_char_boundary(at + AHEAD_BYTES)];
-    let mut hits = scanner.hints.find_overlapping_iter(near);
+    let mut hits = scanner.hints(near).find_overlapping_iter(near);
     hits.any(|hit| match scanner.rule_of_hint[hit.pattern().as_usize()] {
         Rule::Row(row) => {
             let secret = &SECRETS[row];
