@@ -112,7 +112,7 @@ pub(crate) fn search_tasks(
             let part = |value: f64| value / best * fit;
             let score = TaskScore { total: part(words + files), words: part(words), files: part(files) };
             let matched = hit.matched.iter().map(|place| query.words[*place].1.clone()).collect();
-            found.push(shown(in_session(store, task)?, score, matched));
+            found.push(shown(store.in_session(task)?, score, matched));
         }
     }
     found.sort_by(|a, b| b.score.total.total_cmp(&a.score.total).then_with(|| a.task.cmp(&b.task)));
@@ -209,13 +209,6 @@ fn with_files(ranked: &[Hit], tasks: &[Task]) -> Vec<(f64, f64)> {
 
 fn changed(task: &Task) -> impl Iterator<Item = &str> {
     task.record.files.iter().filter(|file| file.is_changed()).map(|file: &TaskFile| file.path.as_str())
-}
-
-/// Returns the task that started the sub-agent if this is a sub-agent's task, or else the task itself.
-fn in_session(store: &Database, task: Task) -> Result<Task, StoreError> {
-    let Some(parent) = &task.parent else { return Ok(task) };
-    let at = task.record.started_at.map(Timestamp::as_millisecond);
-    Ok(store.task_around(parent, at)?.unwrap_or(task))
 }
 
 fn shown(task: Task, score: TaskScore, matched: Vec<String>) -> FoundTask {

@@ -1,5 +1,7 @@
 //! The tasks that used or changed a file, with their goals.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -84,24 +86,33 @@ pub(crate) fn blame(
     if tasks.iter().any(made) {
         tasks.retain(made);
     }
-    let mut touches: Vec<FileUsage> = tasks.into_iter().filter_map(|task| touch(task, path)).collect();
+    let mut touches = Vec::new();
+    for task in tasks {
+        let Some(file) = file_of(&task, path).cloned() else { continue };
+        // The work of a sub-agent is a part of the task that started it, and only that task says why.
+        touches.push(touch(store.in_session(task)?, file));
+    }
     // The sort is stable, so that the newest tasks stay first.
-    touches.sort_by_key(|touch| !touch.changed);
+    touches.sort_by_key(|touch: &FileUsage| !touch.changed);
+    let mut seen = HashSet::new();
+    touches.retain(|touch| seen.insert(touch.task.clone()));
     Ok(touches)
 }
 
-fn touch(task: Task, path: &str) -> Option<FileUsage> {
+/// Returns the file of a task that a path means.
+fn file_of<'t>(task: &'t Task, path: &str) -> Option<&'t TaskFile> {
     let is_it = |one: &str| one == path || ends_with_path(one, path) || ends_with_path(path, one);
-    let files = task.record.files.iter();
-    let file =
-        files.into_iter().find(|file| is_it(&file.path) || file.renamed_to.as_deref().is_some_and(is_it))?.clone();
+    task.record.files.iter().find(|file| is_it(&file.path) || file.renamed_to.as_deref().is_some_and(is_it))
+}
+
+fn touch(task: Task, file: TaskFile) -> FileUsage {
     let record = task.record;
     let references = References {
         paths: vec![file.path.clone()],
         symbols: Vec::new(),
         commits: record.commit_ids().map(str::to_owned).collect(),
     };
-    Some(FileUsage {
+    FileUsage {
         cited: Cited { references, at: record.ended_at, is_change: file.is_changed() },
         namespace: task.namespace,
         freshness: None,
@@ -117,7 +128,7 @@ fn touch(task: Task, path: &str) -> Option<FileUsage> {
         report: record.report.map(|report| Citation { text: clipped(&report.text, SHOWN), ..report }),
         commits: record.commits.into_iter().map(|commit| commit.text).collect(),
         messages: file.messages,
-    })
+    }
 }
 
 /// Whether a path ends with the other path, compared by whole components.
@@ -175,6 +186,21 @@ mod tests {
         assert_eq!(goals(&store, "loader.py"), ["a"]);
         assert_eq!(goals(&store, "/home/ana/shop/src/db/loader.py"), ["a"]);
         assert_eq!(goals(&store, "lib/loader.py"), [""; 0]);
+    }
+
+    #[test]
+    fn the_work_of_a_sub_agent_is_shown_as_the_task_that_started_it() {
+        let store = Store::in_memory().unwrap();
+        put_tasks(&store, "claude-code:s1", "shop", &[task("Make the loader faster", &["a.py"])]);
+        let records = crate::guard::Guard::default().redact(vec![task("Search for slow code", &["b.py"])]).0;
+        let log = crate::store::LogTasks {
+            transcript: "claude-code:s1/agent-1",
+            parent: Some("claude-code:s1"),
+            namespace: &store.tasks(&[]).unwrap()[0].namespace.clone(),
+            records: &records,
+        };
+        store.write::<_, StoreError>(None, crate::store::samples::day(1), |w| w.put_tasks(&log).map(drop)).unwrap();
+        assert_eq!(goals(&store, "b.py"), ["Make the loader faster"]);
     }
 
     #[test]

@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::command::signature;
-use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
+use super::command::{only_looks, signature};
+use crate::memory::{Task, TaskCommand};
+use crate::search::search_tasks;
+use crate::store::{Database, FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::code::code_words;
 
 /// Maximum number of signatures that are examined for one topic, and of tasks of each, newest first.
 const MAX_SIGNATURES: usize = 12;
 const MAX_TASKS: usize = 60;
+/// Maximum number of tasks that are examined if the words name no command.
+const MAX_TOPIC_TASKS: usize = 8;
 /// Maximum number of commands that are returned.
 const MAX_SHOWN: usize = 12;
 
@@ -65,25 +69,18 @@ pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) ->
     let mut found: BTreeMap<(String, Option<String>), Usage> = BTreeMap::new();
     for (key, _) in keys {
         for task in store.tasks_with(FactKind::Command, &key, within, MAX_TASKS)? {
-            let errors = task.record.errors;
-            for one in task.record.commands.into_iter().filter(|one| one.signature.as_ref() == Some(&key)) {
-                let error = errors.iter().rev().find(|error| error.command == one.command).map(|error| &error.line);
-                // Tasks come newest first, so the first task of a call is the last in time.
-                let usage = found.entry((one.command.clone(), one.folder.clone())).or_insert_with(|| Usage {
-                    command: one.command,
-                    folder: one.folder,
-                    runs: 0,
-                    failed: 0,
-                    tasks: 0,
-                    at: task.record.ended_at,
-                    error: error.cloned(),
-                    task: task.id.clone(),
-                    transcript: task.transcript.clone(),
-                });
-                usage.runs += one.runs;
-                usage.failed += one.failed;
-                usage.tasks += 1;
-            }
+            add(&mut found, task, |one| one.signature.as_ref() == Some(&key));
+        }
+    }
+    if found.is_empty() && !sought.is_empty() {
+        // No name of a command has the words, so they stand for what the commands were run for.
+        let filter = Filter { namespaces: within.to_vec(), ..Filter::default() };
+        let ids: Vec<String> =
+            search_tasks(store, asked, &filter, MAX_TOPIC_TASKS)?.into_iter().map(|task| task.task).collect();
+        for task in store.tasks_of(&ids)? {
+            let is_for_it = is_about(&task.record.goal);
+            let does = |one: &TaskCommand| one.signature.is_some() && !only_looks(&one.command);
+            add(&mut found, task, |one| is_about(&one.command) || is_for_it && does(one) && one.failed < one.runs);
         }
     }
     let mut usages: Vec<Usage> = found.into_values().collect();
@@ -99,10 +96,33 @@ pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) ->
     Ok(usages)
 }
 
+/// Adds the calls of a task that are wanted.
+fn add(found: &mut BTreeMap<(String, Option<String>), Usage>, task: Task, is_wanted: impl Fn(&TaskCommand) -> bool) {
+    let errors = task.record.errors;
+    for one in task.record.commands.into_iter().filter(|one| is_wanted(one)) {
+        let error = errors.iter().rev().find(|error| error.command == one.command).map(|error| &error.line);
+        // Tasks come newest first, so the first task of a call is the last in time.
+        let usage = found.entry((one.command.clone(), one.folder.clone())).or_insert_with(|| Usage {
+            command: one.command,
+            folder: one.folder,
+            runs: 0,
+            failed: 0,
+            tasks: 0,
+            at: task.record.ended_at,
+            error: error.cloned(),
+            task: task.id.clone(),
+            transcript: task.transcript.clone(),
+        });
+        usage.runs += one.runs;
+        usage.failed += one.failed;
+        usage.tasks += 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{TaskCommand, TaskRecord};
+    use crate::memory::TaskRecord;
     use crate::store::Store;
     use crate::store::samples::{put_tasks, task};
 
@@ -135,5 +155,15 @@ mod tests {
         assert_eq!(shown(&store, "cargo test"), expected);
         assert_eq!(shown(&store, "test"), expected);
         assert_eq!(shown(&store, "deploy"), []);
+    }
+
+    #[test]
+    fn a_topic_that_names_no_command_is_looked_up_in_the_requests() {
+        let store = Store::in_memory().unwrap();
+        let mut record = with(&[("git status", 1, 0), ("./ship.sh --prod", 1, 0), ("./ship.sh", 1, 1)]);
+        record.goal = "Deploy the shop to production".into();
+        put_tasks(&store, "claude-code:s1", "shop", &[record, with(&[("cargo test --lib", 1, 0)])]);
+        assert_eq!(shown(&store, "deploy"), [("./ship.sh --prod".to_owned(), 1, 0)]);
+        assert_eq!(shown(&store, "kubernetes"), []);
     }
 }

@@ -219,3 +219,17 @@ fn paths_are_relative_to_the_project() {
 fn a_conversation_without_calls_has_no_tasks() {
     assert!(claude(&[("user", json!("What is a monad?")), said("A monoid.")]).is_empty());
 }
+
+#[test]
+fn a_greeting_is_not_the_goal() {
+    let tasks = claude(&[
+        ("user", json!("hi there")),
+        said("Hello! How can I help?"),
+        ("user", json!("Please fix the crash of the loader when a row is empty")),
+        ran("a", "pytest"),
+        got("a", false, "=== 4 passed in 0.3s ==="),
+        said("Done."),
+    ]);
+    let goals: Vec<&str> = tasks.iter().map(|task| task.goal.as_str()).collect();
+    assert_eq!(goals, ["Please fix the crash of the loader when a row is empty"]);
+}

@@ -108,6 +108,10 @@ impl<'t> Reader<'t> {
             self.drafts.push(Draft::new(message, folder, self.transcript.branch.clone()));
         }
         let Some(draft) = self.drafts.last_mut() else { return };
+        // A greeting is no request; what is asked after it is.
+        if asks && !is_new && !draft.is_worked && words(&draft.record.goal).len() < MIN_REQUEST_WORDS {
+            draft.record.goal = clipped(&message.text, MAX_GOAL);
+        }
         draft.see(message, asks);
         match (message.kind, &message.action) {
             (Kind::ToolCall, Some(action)) => {

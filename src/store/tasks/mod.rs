@@ -281,6 +281,18 @@ impl Database {
         self.query_all(&sql, [to_json(&rows)?], task_from_row)
     }
 
+    /// Returns the current tasks with these ids, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn tasks_of(&self, ids: &[String]) -> Result<Vec<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM tasks t WHERE t.state = 'current' AND t.id IN (SELECT value FROM json_each(?1))
+             ORDER BY t.started_at DESC, t.seq DESC"
+        );
+        self.query_all(&sql, [to_json(&ids)?], task_from_row)
+    }
+
     /// Returns the current tasks of these projects, or of all projects if the list is empty, by log and position.
     ///
     /// # Errors
@@ -313,6 +325,16 @@ impl Database {
             }
             Ok(())
         })
+    }
+
+    /// Returns the task that started the sub-agent if this is a sub-agent's task, or else the task itself.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn in_session(&self, task: Task) -> Result<Task, StoreError> {
+        let Some(parent) = &task.parent else { return Ok(task) };
+        let at = task.record.started_at.map(jiff::Timestamp::as_millisecond);
+        Ok(self.task_around(parent, at)?.unwrap_or(task))
     }
 
     /// Returns the task in which a sub-agent of `parent` was started at this time.
