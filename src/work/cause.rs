@@ -220,7 +220,12 @@ fn judged(
             let is_new = asked.is_none_or(|asked| !is_asked(asked));
             let fresh = said_words(command).filter(|word| !said_words(&example.error.command).any(|one| one == *word));
             let is_named = fresh.into_iter().any(is_named);
-            let is_proven = if sessions > 1 { alone > 0 || is_named } else { alone > 0 && is_named };
+            // Of everything that was done in several sessions, it is the only thing that was done in all of them.
+            let is_in_all = |other: &Cause| helped.iter().all(|case| case.causes.contains(other));
+            let others = helped.iter().flat_map(|case| &case.causes).filter(|other| *other != cause);
+            let cleared = cases.iter().filter(|case| case.program == program && !case.causes.is_empty()).count();
+            let is_common = helped.len() == cleared && !others.into_iter().any(is_in_all);
+            let is_proven = if sessions > 1 { alone > 0 || is_named || is_common } else { alone > 0 && is_named };
             (is_same_program && is_new && is_proven && is_frequent(helped.len(), of), of)
         }
         // An edit that cleared an error is in the code, so it is relevant only if exactly the same line is printed
@@ -238,6 +243,10 @@ fn judged(
         }
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    // A person who names no command judges for themselves whether the only known remedy fits.
+    let is_cleared_so = |case: &Case<'_>| case.causes.is_empty() || case.causes.contains(cause);
+    let is_only = asked.is_none() && alone == helped.len() && cases.iter().all(is_cleared_so);
+    let is_sure = is_sure || is_only;
     let remedy = KnownRemedy {
         times: count(helped.len()),
         of: count(of.max(helped.len())),
@@ -394,6 +403,20 @@ mod tests {
         assert!(advice(&once(&["pip install -q mpmath"]), "python b.py").is_some());
         assert_eq!(advice(&once(&["docker restart db"]), "python b.py"), None);
         assert_eq!(advice(&once(&["pip install mpmath", "docker restart db"]), "python b.py"), None, "which of them?");
+    }
+
+    #[test]
+    fn of_several_commands_the_one_that_every_session_ran_is_the_remedy() {
+        let line = "error: relation \"bookings\" does not exist";
+        let sessions = [
+            ("pnpm test", Some("pnpm test"), &["docker compose up", "pnpm db:migrate"][..]),
+            ("pnpm test", Some("pnpm test"), &["docker compose restart db", "pnpm db:migrate"][..]),
+        ];
+        let tasks = tasks(line, &sessions);
+        let cases: Vec<_> = tasks.iter().map(|task| Case::new(task, &task.record.errors[0])).collect();
+        let shown: Vec<_> =
+            remedies(&cases, line, Some("pnpm test")).into_iter().map(|one| one.cleared.commands).collect();
+        assert_eq!(shown, [["pnpm db:migrate"]]);
     }
 
     #[test]

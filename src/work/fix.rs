@@ -182,6 +182,8 @@ mod tests {
         ] {
             assert_eq!(fix_typed(&store, typed, None, &[]).unwrap().occurred, 1, "{typed}");
         }
+        assert_eq!(fix_typed(&store, line, None, &[]).unwrap().remedies.len(), 1, "it is the only remedy");
+        assert_eq!(fix_typed(&store, line, Some("npm test"), &[]).unwrap().remedies, [], "an edit that is not named");
         for other in ["relation \"slots\" does not exist", "does not exist", "error"] {
             assert_eq!(fix_typed(&store, other, None, &[]).unwrap().occurred, 0, "{other}");
         }
