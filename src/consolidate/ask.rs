@@ -279,7 +279,7 @@ impl<'a> Sheet<'a> {
     /// unrelated, or an entry cannot be read, an omitted candidate is unanswered.
     pub(super) fn read(&self, reply: &Reply) -> Answers {
         let mut answers = Answers::new();
-        let Some(Entries { entries, whole, unread }) = entries(&reply.text) else { return answers };
+        let Some(Entries { named: entries, whole, unread }) = entries(&reply.text) else { return answers };
         let is_lean = !unread && !entries.iter().any(Entry::is_unrelated);
         let (mut named, mut dropped) = (None, BTreeSet::new());
         for entry in entries {
@@ -423,7 +423,7 @@ impl Entry {
 
 /// The relations in a reply.
 pub(super) struct Entries {
-    pub(super) entries: Vec<Entry>,
+    pub(super) named: Vec<Entry>,
     /// Whether the list is complete.
     whole: bool,
     /// Whether an entry before the end could not be read.
@@ -443,7 +443,7 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     // The last entry of a truncated list is incomplete.
     let ends = if whole { read.len() } else { read.len().saturating_sub(1) };
     let unread = read[..ends].iter().any(Option::is_none);
-    Some(Entries { entries: read.into_iter().flatten().collect(), whole, unread })
+    Some(Entries { named: read.into_iter().flatten().collect(), whole, unread })
 }
 
 /// Returns the schema in the subset that strict mode accepts: no references, every field required, and no additional

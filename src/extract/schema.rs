@@ -147,7 +147,14 @@ fn whole_entry(categories: &Value) -> Value {
 /// Returns an object that requires these properties and allows no others.
 fn closed(properties: Map<String, Value>) -> Value {
     let names: Vec<&String> = properties.keys().collect();
-    json!({"type": "object", "required": names, "properties": properties, "additionalProperties": false})
+    let (names, closed) = (json!(names), Value::Bool(false));
+    let fields = [
+        ("type", json!("object")),
+        ("required", names),
+        ("properties", Value::Object(properties)),
+        ("additionalProperties", closed),
+    ];
+    Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// Returns the shape of a field that is present.

@@ -63,7 +63,7 @@ fn best(
     let as_of = considered.as_of;
     cursors.iter_mut().for_each(|cursor| cursor.rate(request, as_of));
     for left in (0..=texts_of(section, request) + COUNTED).rev() {
-        let best = cursors.iter_mut().filter_map(|cursor| Some((cursor.rated.clone()?, cursor)));
+        let best = cursors.iter_mut().filter_map(|cursor| Some((cursor.rated?, cursor)));
         let Some(((_, is_shown), best)) = best.min_by(|((x, is_shown), a), ((y, as_well), b)| {
             // Those that cannot be shown come last; there may be many of them.
             as_well.cmp(is_shown).then_with(|| order((x, &a.ready[0]), (y, &b.ready[0])))
