@@ -48,3 +48,14 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     }
     placed
 }
+
+/// Replaces the content of a file that belongs to a person: its permissions stay, and a link stays a link. Readers find
+/// the former text or the whole new one.
+#[cfg(feature = "serve")]
+pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
+    // Dotfiles are often links into a repository; renaming over the link would replace it.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let permissions = std::fs::metadata(&target).map(|data| data.permissions());
+    replace(&target, text)?;
+    permissions.map_or(Ok(()), |permissions| std::fs::set_permissions(&target, permissions))
+}

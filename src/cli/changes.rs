@@ -2,7 +2,6 @@
 //! all of them can be reverted.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::private;
@@ -81,19 +80,7 @@ fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
 
 /// Replaces the content of the file with `text` atomically; a symbolic link is kept as a link.
 pub(crate) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    // Dotfiles are often links into a repository; renaming over the link would replace it.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let failed = || format!("cannot write {}", path.display());
-    fs::create_dir_all(folder).with_context(failed)?;
-    // The temporary file is in the same folder, since a rename across file systems is not atomic.
-    let mut fresh = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-    fresh.write_all(text.as_bytes()).with_context(failed)?;
-    // Temporary files are private; the permissions of the old file are kept as they were.
-    if let Ok(data) = fs::metadata(&target) {
-        fs::set_permissions(fresh.path(), data.permissions()).with_context(failed)?;
-    }
-    fresh.persist(&target).map(drop).with_context(failed)
+    private::rewrite(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A change that was written, with the data needed to revert it.

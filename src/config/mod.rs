@@ -1,6 +1,8 @@
 //! Settings from five layers, from weakest to strongest: defaults, user file, project file, environment, flags. Each
 //! value is stored with its layer.
 
+#[cfg(feature = "serve")]
+mod edit;
 mod guard;
 mod memory;
 mod reference;
@@ -14,6 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::{CATEGORIES, Namespace};
 
+#[cfg(feature = "serve")]
+pub(crate) use edit::save;
 pub(crate) use guard::PartialGuard;
 pub use guard::{DENIED_FILES, GuardSettings, GuardTable, Treatment};
 pub use memory::MemorySettings;

@@ -78,7 +78,10 @@ pub(crate) struct SettingInfo {
     /// A value as TOML: the default, or an example if there is no default.
     pub value: String,
     /// Whether `value` is the default.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the reference page, which a test generates"))]
+    #[cfg_attr(
+        not(any(test, feature = "serve")),
+        expect(dead_code, reason = "for the reference page, which a test generates")
+    )]
     pub is_default: bool,
     /// One line about the effect of the setting.
     pub about: &'static str,
@@ -90,6 +93,14 @@ pub enum ConfigError {
     /// A settings file exists but cannot be read.
     #[error("cannot read settings {}; check the path and its permissions", .path.display())]
     Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// A settings file cannot be written.
+    #[error("cannot write settings {}; check the path and its permissions", .path.display())]
+    Write {
         /// The file.
         path: PathBuf,
         /// The error of the system.
