@@ -16,7 +16,11 @@ mod error;
 mod exchange;
 mod extract;
 mod freshness;
+#[cfg(feature = "serve")]
+mod merge;
 mod model;
+#[cfg(feature = "serve")]
+mod overview;
 mod projects;
 mod remember;
 mod retrieve;
@@ -62,6 +66,8 @@ pub(crate) use crate::search::{
     Highlight, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE,
 };
 pub use crate::store::Scope as ErasureScope;
+#[cfg(feature = "serve")]
+pub(crate) use crate::store::{AGES, USES};
 pub use crate::store::{
     AdviceOutcome, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
     FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange, LaterChanges,

@@ -608,7 +608,7 @@ impl Memories {
 const FORGET: &str = "forget memories so that they can be restored";
 const ERASE: &str = "erase conversations";
 
-fn check_content(content: &str) -> Result<(), ApiError> {
+pub(super) fn check_content(content: &str) -> Result<(), ApiError> {
     let chars = content.chars().count();
     match content.trim() {
         "" => Err(ApiError::Empty),
@@ -623,7 +623,7 @@ fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
 }
 
 /// Rejects values that contain a secret; personal data is not a secret.
-fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
+pub(super) fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
     let (_, findings) = Guard::default().redact(value);
     findings.into_keys().next().map_or(Ok(()), |name| Err(ApiError::Secret { name }))
 }

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::serve::page::listen;
+use crate::config::Partial;
+use crate::serve::page::{PageOptions, listen};
 use anyhow::Context as _;
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
@@ -20,23 +21,34 @@ use super::model::runtime;
 /// Serves a page to this machine only, until it is interrupted. The printed address works once; after that, only the
 /// browser that opened it has access.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought serve ui\n  afterthought serve ui --no-open --addr 127.0.0.1:8788")]
+#[command(
+    after_help = "Examples:\n  afterthought serve ui\n  afterthought serve ui --no-open --addr 127.0.0.1:8788\n  afterthought serve ui --read-only"
+)]
 pub(crate) struct UiArgs {
     /// Address to listen on; port 0 picks a free one
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
     addr: SocketAddr,
+    /// Refuse every change
+    #[arg(long)]
+    read_only: bool,
     /// Print the address only
     #[arg(long)]
     no_open: bool,
 }
 
 pub(crate) fn run(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let config = context.settings()?;
+    let (config, global) = (context.settings()?, context.global.clone());
+    let options = PageOptions {
+        address: args.addr,
+        read_only: args.read_only,
+        settings_file: global.config.clone().map_or_else(|| global.folders().map(|folders| folders.user_file), Ok)?,
+        reload: Box::new(move || global.settings(Partial::default()).ok()),
+    };
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone())?;
-        let (address, served) = listen(config, args.addr, stop).await?;
+        let (address, served) = listen(config, options, stop).await?;
         context.out.line(&address)?;
         // The file is kept until the server ends: a browser may take long to start.
         let _file = if args.no_open { None } else { open(&address) };

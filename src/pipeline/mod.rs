@@ -14,6 +14,8 @@ mod jobs;
 mod model;
 mod projects;
 mod read;
+#[cfg(feature = "serve")]
+mod reread;
 mod run;
 mod summary;
 mod windows;
@@ -55,6 +57,8 @@ pub(crate) use projects::{give_folder, merge, name_project, project_at};
 pub(crate) use read::conversations;
 pub(crate) use read::{FileReport, ReadEvent, path_key};
 pub use read::{Selection, Sources, Stamp, named_project};
+#[cfg(feature = "serve")]
+pub(crate) use reread::conversation;
 pub use run::run;
 pub use run::{RunPlan, plan};
 pub use summary::{Failure, Files, SelectionCounts, Summary};

@@ -36,6 +36,7 @@ pub struct MemoryPool {
     namespaces: OnceLock<NamespaceSet>,
     idle: Mutex<Vec<Connection>>,
     upkeep: Upkeep,
+    is_read_only: bool,
 }
 
 /// Whether vectors have to be made, and whether a thread is making them.
@@ -60,7 +61,12 @@ impl MemoryPool {
     pub fn new(config: Config, served: Served) -> Self {
         let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
         let (namespaces, idle, upkeep) = (OnceLock::new(), Mutex::default(), Upkeep::default());
-        Self { config, served, vectors, namespaces, idle, upkeep }
+        Self { config, served, vectors, namespaces, idle, upkeep, is_read_only: false }
+    }
+
+    /// Opens the file for reading only.
+    pub(super) fn read_only(self) -> Self {
+        Self { is_read_only: true, ..self }
     }
 
     /// Returns the settings in force.
@@ -82,14 +88,15 @@ impl MemoryPool {
         let done = work(&connection.memories);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // A file that can only be read may become writable at any moment.
-        if idle.len() < MAX_IDLE && connection.memories.can_write() {
+        if idle.len() < MAX_IDLE && (self.is_read_only || connection.memories.can_write()) {
             idle.push(connection);
         }
         done
     }
 
     fn open(&self) -> Result<Connection, ApiError> {
-        let memories = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone()).open()?;
+        let builder = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone());
+        let memories = if self.is_read_only { builder.read_only() } else { builder }.open()?;
         let namespaces = match self.namespaces.get() {
             Some(namespaces) => Some(namespaces.clone()),
             None => self.namespaces_of(&memories)?,

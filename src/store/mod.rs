@@ -71,6 +71,8 @@ pub(crate) use memories::brief_rows::{BriefGroup, BriefRow, stepped};
 pub use memories::filter::{Filter, NamespaceSubtree, Order};
 pub(crate) use memories::insert::CleanMemory;
 pub(crate) use memories::outlines::Outline;
+#[cfg(feature = "serve")]
+pub(crate) use memories::overview::{AGES, Figures, USES};
 pub use memories::review::Waiting;
 pub use projects::Project;
 pub(crate) use projects::{Alias, Placement};

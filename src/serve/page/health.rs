@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::visit::Reply;
+use super::visit::{Reply, Visit};
 use crate::api::{ApiError, JobStatus, Memories};
 
 /// Number of days for which the cost is shown.
@@ -55,4 +55,12 @@ pub(super) fn show(memories: &Memories) -> Result<Reply, ApiError> {
             "can_write": memories.can_write(),
         }),
     ))
+}
+
+/// Makes everything that failed due again.
+pub(super) fn retry(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    memories.retry(None)?;
+    let back = visit.back("/health");
+    let joint = if back.contains('?') { '&' } else { '?' };
+    Ok(Reply::SeeOther(format!("{back}{joint}done=retried")))
 }

@@ -12,13 +12,13 @@ const SHOWN: usize = 50;
 /// Shows pending memories, the oldest first.
 pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let waiting = memories.inbox(visit.filter())?;
-    let shown: Vec<Value> = waiting.iter().take(SHOWN).map(values).collect();
+    let shown: Vec<Value> = waiting.iter().take(SHOWN).map(|waiting| values(waiting, visit)).collect();
     Ok(Reply::Page("inbox", json!({"pending": shown, "total": waiting.len()})))
 }
 
-fn values(waiting: &Waiting) -> Value {
+fn values(waiting: &Waiting, visit: &Visit) -> Value {
     json!({
-        "memory": values_of(&waiting.memory), "reason": waiting.reason,
+        "memory": values_of(&waiting.memory), "reason": waiting.reason.as_deref().map(|reason| visit.language.reason(reason)),
         "evidence": waiting.evidence.iter().map(evidence).collect::<Vec<_>>(),
         "replaces": waiting.replaces.iter().map(values_of).collect::<Vec<_>>(),
     })

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::http::{HeaderMap, header};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 use super::access::cookies;
 
@@ -21,6 +24,12 @@ type Catalogue = BTreeMap<String, String>;
 
 static ENGLISH: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/en.toml")));
 static CHINESE: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh.toml")));
+/// What each setting does, in Chinese; in English, the program says it.
+static CHINESE_SETTINGS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    toml::from_str(include_str!("languages/zh-settings.toml")).expect("the catalogues are checked by tests")
+});
+/// Stored reasons, which are English sentences, in Chinese.
+static CHINESE_REASONS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh-reasons.toml")));
 
 impl Language {
     pub(super) const ALL: [Self; 2] = [Self::English, Self::Chinese];
@@ -61,6 +70,34 @@ impl Language {
         catalogue.get(key).map(String::as_str)
     }
 
+    /// Returns the reason of a change as it is said in this language. A person's own reason stays as it is.
+    pub(super) fn reason(self, stored: &str) -> String {
+        if self == Self::English {
+            return stored.to_owned();
+        }
+        let said = |part: &str| {
+            let known = CHINESE_REASONS.get(part).cloned();
+            known.or_else(|| CHINESE_REASONS.iter().find_map(|(pattern, text)| filled(pattern, text, part)))
+        };
+        // Some reasons have the separator in themselves.
+        said(stored).unwrap_or_else(|| {
+            stored.split("; ").map(|part| said(part).unwrap_or_else(|| part.to_owned())).collect::<Vec<_>>().join("；")
+        })
+    }
+
+    /// Returns what a setting does, unless the program's own words are in this language.
+    pub(super) fn about_setting(self, key: &str) -> Option<&'static str> {
+        if self == Self::English { None } else { CHINESE_SETTINGS.get(key).map(String::as_str) }
+    }
+
+    /// Returns a time by this machine's clock in the form `date.{form}`; a time of a conversation is by its own clock.
+    pub(super) fn time(self, at: &str, form: &str) -> String {
+        let form = self.text(&format!("date.{form}")).unwrap_or("%Y-%m-%d");
+        let civil = |at: &str| at.parse::<DateTime>().map(|at| at.strftime(form).to_string());
+        let by_clock = |at: Timestamp| at.to_zoned(TimeZone::system()).strftime(form).to_string();
+        at.parse().map(by_clock).or_else(|_| civil(at)).unwrap_or_else(|_| at.to_owned())
+    }
+
     /// Returns the key of the form of a text that goes with `count`: Chinese has only one.
     pub(super) const fn plural(self, count: i64) -> &'static str {
         match self {
@@ -86,6 +123,19 @@ fn accepted(list: &str) -> Option<Language> {
             |best: Option<(f64, Language)>, one| if best.is_none_or(|best| one.0 > best.0) { Some(one) } else { best },
         )
         .map(|(_, language)| language)
+}
+
+/// Returns `text` with the values that stand in `part` at the places of `pattern`; `None` if it does not match.
+fn filled(pattern: &str, text: &str, part: &str) -> Option<String> {
+    let (head, mut rest) = pattern.split_once('{')?;
+    let (mut part, mut text) = (part.strip_prefix(head)?, text.to_owned());
+    while let Some((name, after)) = rest.split_once('}') {
+        let (between, next) = after.split_once('{').unwrap_or((after, ""));
+        let (value, left) = if between.is_empty() { (part, "") } else { part.split_once(between)? };
+        text = text.replace(&format!("{{{name}}}"), value);
+        (part, rest) = (left, next);
+    }
+    part.is_empty().then_some(text)
 }
 
 /// Reads a catalogue, whose keys are spelled `table.name` in templates.
@@ -144,6 +194,71 @@ mod tests {
         for (key, text) in &*ENGLISH {
             assert_eq!(places(text), places(&CHINESE[key]), "{key}");
             assert!(!text.trim().is_empty() && !CHINESE[key].trim().is_empty(), "{key}");
+        }
+    }
+
+    #[test]
+    fn stored_reasons_are_said_in_chinese() {
+        let said = |stored| Language::Chinese.reason(stored);
+        assert_eq!(said("the same words"), "用词相同");
+        assert_eq!(said("both cannot hold; which one does is open"), "两者不能同时成立；哪一条成立尚未确定");
+        assert_eq!(said("says the opposite; the known one is pinned"), "说法相反；已知的那条已置顶");
+        assert_eq!(said("project/a was merged into project/b"), "project/a 已并入 project/b");
+        assert_eq!(said("3 values of one attribute"), "同一属性的 3 个值");
+        assert_eq!(said("Ana said so"), "Ana said so");
+        assert_eq!(Language::English.reason("the same words"), "the same words");
+    }
+
+    #[test]
+    fn every_reason_of_the_decisions_is_known_in_chinese_and_no_other() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+        let read = |path: &str| {
+            let text = std::fs::read_to_string(format!("{root}/{path}")).unwrap();
+            text.split("#[cfg(test)]").next().unwrap().to_owned()
+        };
+        let literal = regex::Regex::new(r#""([a-z]+ [a-z ,;']+[a-z])""#).unwrap();
+        let decisions = [
+            "guard/suspicion.rs",
+            "lifecycle/retention.rs",
+            "consolidate/decide/ruling.rs",
+            "consolidate/decide/mod.rs",
+        ];
+        let mut found = 0;
+        for path in decisions {
+            for reason in literal.captures_iter(&read(path)) {
+                found += 1;
+                assert_ne!(Language::Chinese.reason(&reason[1]), reason[1], "{path}");
+            }
+        }
+        assert!(found > 25, "{found}");
+        let folders = ["consolidate", "consolidate/decide", "consolidate/compare", "consolidate/pass"];
+        let others =
+            ["consolidate/pass/reflect", "consolidate/plan", "lifecycle", "guard", "store/memories", "pipeline", "api"];
+        let sources: String = folders
+            .iter()
+            .chain(&others)
+            .flat_map(|folder| std::fs::read_dir(format!("{root}/{folder}")).unwrap())
+            .filter_map(|entry| std::fs::read_to_string(entry.unwrap().path()).ok())
+            .collect();
+        for reason in CHINESE_REASONS.keys() {
+            let fixed = reason.rsplit('}').next().unwrap();
+            let stands = sources.contains(&format!("{fixed}\"")) || sources.contains(&format!("{fixed} {{"));
+            let opens = reason.split('{').next().unwrap();
+            assert!(stands || (!opens.is_empty() && sources.contains(&format!("\"{opens}{{"))), "{reason}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_explained_in_chinese() {
+        let mut keys: Vec<&str> = crate::config::Config::documentation().iter().map(|one| one.key).collect();
+        keys.sort_unstable();
+        assert_eq!(CHINESE_SETTINGS.keys().collect::<Vec<_>>(), keys);
+        for info in crate::config::Config::documentation() {
+            let code = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+            let (mut own, mut chinese) = (code(info.about), code(&CHINESE_SETTINGS[info.key]));
+            own.sort();
+            chinese.sort();
+            assert_eq!(own, chinese, "{}", info.key);
         }
     }
 

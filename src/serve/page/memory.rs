@@ -1,14 +1,20 @@
 //! The page of one memory: its text, its evidence, its history, and the forms that change it.
 
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
+use transcripts::Message;
 
+use super::change::entry;
 use super::visit::{Reply, Visit, categories, values_of};
-use crate::api::{Action, ApiError, Author, HistoryEntry, Memories, MemoryChange, RivalPolicy, RunId, differences};
+use crate::api::{Action, ApiError, Author, Memories, MemoryChange, RivalPolicy};
 use crate::memory::{Evidence, Status};
 
+/// Number of messages before and after a quote.
+const REACH: usize = 4;
+/// Maximum length of a message beside the quote, in characters.
+const MAX_SHOWN: usize = 800;
+
 /// Shows a memory.
-pub(super) fn show(memories: &Memories, _: &Visit, id: &str) -> Result<Reply, ApiError> {
+pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
     let details = memories.details(id)?;
     let memory = &details.memory;
     memories.note_use(std::slice::from_ref(&memory.id));
@@ -17,14 +23,14 @@ pub(super) fn show(memories: &Memories, _: &Visit, id: &str) -> Result<Reply, Ap
         let is_outward = relation.from == memory.id;
         let other = memories.get_memory(if is_outward { &relation.to } else { &relation.from })?;
         relations.push(json!({
-            "type": relation.relation_type.as_str(), "outward": is_outward, "reason": relation.reason,
+            "type": relation.relation_type.as_str(), "outward": is_outward, "reason": relation.reason.as_deref().map(|reason| visit.language.reason(reason)),
             "memory": other.as_ref().map(values_of),
         }));
     }
     // What a run did is undone with the run, and undoing the first change would leave no memory to show.
     let last = details.history.last().filter(|last| last.run.is_none() && !last.undone && last.action != Action::Add);
     let undoable = last.and_then(|last| last.changeset.clone());
-    let mut history: Vec<Value> = details.history.iter().map(entry).collect();
+    let mut history: Vec<Value> = details.history.iter().map(|line| entry(line, visit.language)).collect();
     history.reverse();
     Ok(Reply::Page(
         "memory",
@@ -32,6 +38,7 @@ pub(super) fn show(memories: &Memories, _: &Visit, id: &str) -> Result<Reply, Ap
             "memory": values_of(memory), "relations": relations, "history": history,
             "evidence": details.evidence.iter().map(evidence).collect::<Vec<_>>(),
             "categories": categories(memories), "undoable": undoable,
+            "can_merge": memory.status == Status::Active,
             "can_forget": matches!(memory.status, Status::Active | Status::Pending),
             "can_restore": memory.status != Status::Active && memory.status != Status::Pending,
         }),
@@ -82,81 +89,54 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
     Ok(Reply::SeeOther(format!("{done}?done={said}")))
 }
 
+/// Shows a quote among the messages around it, read from the log.
+pub(super) fn quote(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
+    let memory = memories.resolve(id)?;
+    let at = visit.asked_as::<usize>("at").unwrap_or(0);
+    let pieces = memories.evidence_of(std::slice::from_ref(&memory))?.remove(&memory.id).unwrap_or_default();
+    let Some(piece) = pieces.get(at) else { return Ok(Reply::NotFound) };
+    let messages = memories.surroundings(piece, REACH)?.map(|(messages, cited)| {
+        let values = |(at, message): (usize, &Message)| {
+            let parts = if at == cited { marked(&message.text, &piece.quote) } else { vec![json!({"text": shortened(&message.text)})] };
+            json!({
+                "role": message.role, "speaker": message.speaker, "at": message.time.map(|time| time.civil().to_string()),
+                "is_cited": at == cited, "parts": parts,
+            })
+        };
+        messages.iter().enumerate().map(values).collect::<Vec<_>>()
+    });
+    Ok(Reply::Page(
+        "quote",
+        json!({"memory": values_of(&memory), "messages": messages, "piece": evidence(piece), "transcript": piece.transcript}),
+    ))
+}
+
+/// Splits a message at the quote, which may differ from it in blanks.
+fn marked(text: &str, quote: &str) -> Vec<Value> {
+    let words: Vec<String> = quote.split_whitespace().map(regex::escape).collect();
+    let found = regex::Regex::new(&words.join(r"\s+")).ok().filter(|_| !words.is_empty());
+    let Some(found) = found.and_then(|pattern| pattern.find(text).map(|found| found.range())) else {
+        return vec![json!({"text": text})];
+    };
+    vec![
+        json!({"text": text.get(..found.start)}),
+        json!({"text": text.get(found.clone()), "marked": true}),
+        json!({"text": text.get(found.end..)}),
+    ]
+}
+
+/// Cuts a long message, such as the output of a tool.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 pub(super) fn evidence(piece: &Evidence) -> Value {
-    let said_at = piece.said_at.map(|time| time.civil().strftime("%Y-%m-%d %H:%M").to_string());
+    let said_at = piece.said_at.map(|time| time.civil().to_string());
     json!({
         "quote": piece.quote, "speaker": piece.speaker, "said_at": said_at, "transcript": piece.transcript,
         "messages": piece.messages,
     })
-}
-
-/// Returns the values of a line of the history.
-pub(super) fn entry(entry: &HistoryEntry) -> Value {
-    let fields: Vec<Value> = differences(entry)
-        .into_iter()
-        .map(|(name, before, after)| {
-            let spell = |value: Option<Value>| {
-                value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            };
-            let (before, after) = (spell(before), spell(after));
-            json!({"name": name, "parts": parts(before.as_deref(), after.as_deref())})
-        })
-        .collect();
-    json!({
-        "at": entry.at, "action": entry.action.as_str(), "entity": entry.entity.as_str(), "reason": entry.reason,
-        "undone": entry.undone, "run": entry.run.as_ref().map(RunId::as_str), "memory": entry.memory,
-        "other": entry.other, "is_new": entry.before.is_none() && entry.after.is_some(), "fields": fields,
-    })
-}
-
-/// Returns what was kept, removed and added from one text to the other, in reading order.
-fn parts(before: Option<&str>, after: Option<&str>) -> Vec<Value> {
-    let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-    // Words of Chinese are not separated, so its characters are compared.
-    let diff = if before.contains(' ') && after.contains(' ') {
-        TextDiff::from_words(before, after)
-    } else if before.is_ascii() || after.is_empty() || before.is_empty() {
-        TextDiff::from_lines(before, after)
-    } else {
-        TextDiff::from_chars(before, after)
-    };
-    let mut parts: Vec<(ChangeTag, String)> = Vec::new();
-    for change in diff.iter_all_changes() {
-        match parts.last_mut().filter(|(tag, _)| *tag == change.tag()) {
-            Some((_, text)) => text.push_str(change.value()),
-            None => parts.push((change.tag(), change.value().to_owned())),
-        }
-    }
-    let tag = |tag| match tag {
-        ChangeTag::Equal => "same",
-        ChangeTag::Delete => "removed",
-        ChangeTag::Insert => "added",
-    };
-    parts.into_iter().map(|(kind, text)| json!({"tag": tag(kind), "text": text})).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_words_that_changed_are_marked() {
-        let told = |before, after| {
-            let parts = parts(before, after);
-            parts
-                .iter()
-                .map(|part| format!("{}:{}", part["tag"].as_str().unwrap(), part["text"].as_str().unwrap()))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            told(Some("The API runs on Heroku"), Some("The API runs on Fly.io")),
-            ["same:The API runs on ", "removed:Heroku", "added:Fly.io"]
-        );
-        assert_eq!(
-            told(Some("用户住在柏林"), Some("用户住在波尔图")),
-            ["same:用户住在", "removed:柏林", "added:波尔图"]
-        );
-        assert_eq!(told(Some("active"), Some("superseded")), ["removed:active", "added:superseded"]);
-        assert_eq!(told(None, Some("new")), ["added:new"]);
-    }
 }

@@ -8,21 +8,29 @@
 //! nothing but itself, its style and its script.
 
 mod access;
+mod analytics;
 mod brief;
+mod change;
+mod chart;
+mod events;
+mod graph;
 mod health;
 mod inbox;
 mod language;
 mod memory;
+mod merge;
 mod project;
 mod render;
 mod runs;
 mod search;
+mod settings;
 mod timeline;
 mod visit;
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -67,23 +75,37 @@ pub(crate) enum PageError {
     },
 }
 
-/// One server: its memories and who may see them.
-#[derive(Debug)]
-struct Page {
-    access: Access,
-    pool: MemoryPool,
+/// Where and how the page is served.
+pub(crate) struct PageOptions {
+    /// The address; port 0 means any free port.
+    pub address: SocketAddr,
+    /// Whether nothing can be changed.
+    pub read_only: bool,
+    /// The user's own settings file.
+    pub settings_file: PathBuf,
+    /// Reads the settings again after they were changed; `None` if they cannot be read.
+    pub reload: Box<dyn Fn() -> Option<Config> + Send + Sync>,
 }
 
-/// Binds `address` and returns the address to open, with its token, and the future that serves the page until `stop` is
-/// cancelled.
+/// One server: its memories and who may see them.
+struct Page {
+    access: Access,
+    pool: RwLock<Arc<MemoryPool>>,
+    options: PageOptions,
+    stop: CancellationToken,
+}
+
+/// Binds the address and returns the address to open, with its token, and the future that serves the page until `stop`
+/// is cancelled.
 ///
 /// # Errors
 /// [`PageError`] if the address is in use, or can be reached from other machines.
 pub(crate) async fn listen(
     config: Config,
-    address: SocketAddr,
+    options: PageOptions,
     stop: CancellationToken,
 ) -> Result<(String, impl Future<Output = ()>), PageError> {
+    let address = options.address;
     if !address.ip().is_loopback() {
         return Err(PageError::NotLoopback { address });
     }
@@ -92,7 +114,8 @@ pub(crate) async fn listen(
     let address = listener.local_addr().map_err(|source| PageError::Bind { address, source })?;
     let access = Access::new(address);
     let entry = format!("http://{address}/?token={}", access.entry().unwrap_or_default());
-    let page = Arc::new(Page { access, pool: MemoryPool::new(config, Served::Everything) });
+    let pool = RwLock::new(Arc::new(options.pool(config)));
+    let page = Arc::new(Page { access, pool, options, stop: stop.clone() });
     let router = Router::new().fallback(answer).with_state(page);
     Ok((entry, serve(listener, router, stop)))
 }
@@ -112,7 +135,25 @@ async fn answer(State(page): State<Arc<Page>>, request: Request) -> Response {
     response
 }
 
+impl PageOptions {
+    fn pool(&self, config: Config) -> MemoryPool {
+        let pool = MemoryPool::new(config, Served::Everything);
+        if self.read_only { pool.read_only() } else { pool }
+    }
+}
+
 impl Page {
+    fn pool(&self) -> Arc<MemoryPool> {
+        Arc::clone(&self.pool.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Serves with the settings as they are now.
+    fn reload(&self) {
+        if let Some(config) = (self.options.reload)() {
+            *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.options.pool(config));
+        }
+    }
+
     async fn respond(self: Arc<Self>, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let language = Language::of(&parts.headers);
@@ -137,6 +178,9 @@ impl Page {
             }
             Err(refusal) => return refused(refusal, language),
         }
+        if parts.uri.path() == "/events" && parts.method == Method::GET {
+            return events::response(self);
+        }
         let form = match parts.method {
             Method::GET | Method::HEAD => None,
             Method::POST => match tokio::time::timeout(READ_TIME, axum::body::to_bytes(body, MAX_FORM_BYTES)).await {
@@ -146,21 +190,28 @@ impl Page {
             },
             _ => return message(StatusCode::METHOD_NOT_ALLOWED, language, "not_found", ""),
         };
-        let visit =
-            Visit { path: parts.uri.path().to_owned(), query, form, form_token: self.access.form_token(), language };
+        let (path, form_token) = (parts.uri.path().to_owned(), self.access.form_token());
+        let settings_file = self.options.settings_file.clone();
+        let visit = Visit { path, query, form, form_token, language, settings_file };
         if visit.form.is_some()
             && let Err(refusal) = self.access.admit_form(visit.sent("form_token"))
         {
             return refused(refusal, language);
         }
-        let changes = visit.form.is_some();
+        let changes = visit.form.is_some() && visit.path != "/language";
+        if changes && self.options.read_only {
+            return message(StatusCode::FORBIDDEN, language, "read_only", "");
+        }
         let page = Arc::clone(&self);
         // Reading the file blocks, and so does waiting for another process that writes it.
         let done = tokio::task::spawn_blocking(move || {
-            let reply = page.pool.with(|memories| match view(memories, &visit)? {
+            let reply = page.pool().with(|memories| match view(memories, &visit)? {
                 Reply::Page(template, values) => Ok(Reply::Page(template, merged(frame(memories, &visit)?, values))),
                 other => Ok(other),
             });
+            if matches!(reply, Ok(Reply::SettingsChanged(_))) {
+                page.reload();
+            }
             finished(reply, &visit)
         });
         let Ok(response) = done.await else {
@@ -169,7 +220,7 @@ impl Page {
         if changes && response.status().is_redirection() {
             // Vectors are made after the response, on a thread of their own: a store is used by one thread at a time.
             let runtime = tokio::runtime::Handle::current();
-            tokio::task::spawn_blocking(move || runtime.block_on(self.pool.embed()));
+            tokio::task::spawn_blocking(move || runtime.block_on(self.pool().embed()));
         }
         response
     }
@@ -181,7 +232,12 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     match (visit.form.is_some(), segments.as_slice()) {
         (false, []) => search::show(memories, visit),
         (false, ["memory", id]) => memory::show(memories, visit, id),
+        (false, ["memory", id, "quote"]) => memory::quote(memories, visit, id),
+        (false, ["memory", id, "merge"]) => merge::show(memories, visit, id),
+        (true, ["memory", id, "merge"]) => merge::merge(memories, visit, id),
         (true, ["memory", id, verb]) => memory::change(memories, visit, id, verb),
+        (false, ["erase"]) => merge::would_erase(memories, visit),
+        (true, ["erase"]) => merge::erase(memories, visit),
         (false, ["inbox"]) => inbox::show(memories, visit),
         (true, ["inbox"]) => inbox::judge(memories, visit),
         (false, ["projects"]) => project::list(memories),
@@ -189,10 +245,15 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
         (false, ["file"]) => project::file(memories, visit),
         (false, ["timeline"]) => timeline::show(memories, visit),
         (false, ["brief"]) => brief::show(memories, visit),
-        (false, ["runs"]) => runs::list(memories),
-        (false, ["runs", id]) => runs::show(memories, id),
+        (false, ["runs"]) => runs::list(memories, visit),
+        (false, ["runs", id]) => runs::show(memories, visit, id),
         (true, ["runs", id, "undo"]) => runs::undo(memories, visit, id),
+        (false, ["graph"]) => graph::show(memories, visit),
+        (false, ["analytics"]) => analytics::show(memories, visit),
+        (true, ["retry"]) => health::retry(memories, visit),
         (false, ["health"]) => health::show(memories),
+        (false, ["settings"]) => Ok(settings::show(memories, visit)),
+        (true, ["settings"]) => settings::change(visit),
         (true, ["language"]) => Ok(visit.chosen_language()),
         _ => Ok(Reply::NotFound),
     }
@@ -203,7 +264,7 @@ fn frame(memories: &Memories, visit: &Visit) -> Result<Value, ApiError> {
     let pending = Filter { statuses: vec![Status::Pending], ..Filter::default() };
     Ok(json!({
         "form_token": visit.form_token, "here": visit.here(), "done": visit.asked("done"),
-        "run_done": visit.asked("run"), "waiting": memories.count_memories(pending)?,
+        "run_done": visit.asked("run"), "can_change": memories.can_write(), "waiting": memories.count_memories(pending)?,
     }))
 }
 
@@ -212,7 +273,7 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
     let language = visit.language;
     match reply {
         Ok(Reply::Page(template, values)) => shown(StatusCode::OK, language, template, values),
-        Ok(Reply::SeeOther(address)) => see_other(&address),
+        Ok(Reply::SeeOther(address) | Reply::SettingsChanged(address)) => see_other(&address),
         Ok(Reply::Language(chosen, address)) => {
             let mut response = see_other(&address);
             let (name, code) = (language::COOKIE, chosen.code());

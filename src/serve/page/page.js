@@ -1,4 +1,4 @@
-// Keys of the inbox, and search as you type. Everything works without this file, too.
+// Keys of the inbox, search as you type, and changes as they happen. Everything works without this file, too.
 "use strict";
 
 const search = document.getElementById("search");
@@ -46,3 +46,24 @@ document.addEventListener("keydown", (event) => {
 });
 // After a decision, the next one is at hand.
 if (rows().length && document.querySelector(".notice")) rows()[0].focus();
+
+// The server says when memories have changed. What is being edited stays as it is, and a line offers the news instead.
+const news = document.getElementById("news");
+if (news) {
+  const renew = async () => {
+    const main = document.getElementById("main");
+    const isTyping = main.contains(document.activeElement) && document.activeElement.closest("input, textarea, select, .waiting");
+    if (isTyping || main.querySelector(".edit[open], input[type=checkbox]:checked, textarea:not(.edit textarea)")) {
+      news.hidden = false;
+      return;
+    }
+    const answer = await fetch(location.href);
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    // The field of the search keeps its listeners.
+    for (const place of [document.getElementById("results") ? "#results" : "#main", ".frame nav"]) {
+      document.querySelector(place).replaceWith(page.querySelector(place));
+    }
+  };
+  new EventSource("/events").addEventListener("change", renew);
+}

@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use minijinja::value::Kwargs;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior};
 
@@ -31,6 +29,15 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("timeline", include_str!("templates/timeline.html")),
     ("brief", include_str!("templates/brief.html")),
     ("health", include_str!("templates/health.html")),
+    ("failed", include_str!("templates/failed.html")),
+    ("merge", include_str!("templates/merge.html")),
+    ("erase", include_str!("templates/erase.html")),
+    ("quote", include_str!("templates/quote.html")),
+    ("settings", include_str!("templates/settings.html")),
+    ("chart", include_str!("templates/chart.html")),
+    ("bars", include_str!("templates/bars.html")),
+    ("analytics", include_str!("templates/analytics.html")),
+    ("graph", include_str!("templates/graph.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment(TEMPLATES));
@@ -50,8 +57,9 @@ fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'stati
     environment.add_function("t", text);
     environment.add_function("n", counted);
     environment.add_function("named", named);
-    environment.add_filter("time", |at: String| spell_time(&at, "%Y-%m-%d %H:%M"));
-    environment.add_filter("day", |at: String| spell_time(&at, "%Y-%m-%d"));
+    for form in ["time", "day"] {
+        environment.add_filter(form, move |state: &State<'_, '_>, at: &str| language(state).time(at, form));
+    }
     environment.add_filter("percent", |share: f64| format!("{:.0}%", share * 100.0));
     environment.add_filter("short", |id: String| crate::memory::short(&id).to_owned());
     environment
@@ -91,12 +99,6 @@ fn named(state: &State<'_, '_>, table: &str, value: &str) -> String {
 fn language(state: &State<'_, '_>) -> Language {
     let code = state.lookup("language");
     code.as_ref().and_then(|code| Language::named(code.as_str()?)).unwrap_or(Language::English)
-}
-
-/// Returns a time by this machine's clock.
-fn spell_time(at: &str, format: &str) -> String {
-    let zoned = |at: Timestamp| at.to_zoned(TimeZone::system()).strftime(format).to_string();
-    at.parse().map_or_else(|_| at.to_owned(), zoned)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::memory::entry;
+use super::change::entry;
 use super::visit::{Reply, Visit, values_of};
 use crate::api::{ApiError, Memories, Run, RunId};
 
@@ -12,13 +12,13 @@ const SHOWN: usize = 50;
 const MAX_CHANGES: usize = 200;
 
 /// Shows the last runs, newest first.
-pub(super) fn list(memories: &Memories) -> Result<Reply, ApiError> {
-    let runs: Vec<Value> = memories.runs(SHOWN)?.iter().map(values).collect();
+pub(super) fn list(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let runs: Vec<Value> = memories.runs(SHOWN)?.iter().map(|run| values(run, visit)).collect();
     Ok(Reply::Page("runs", json!({"runs": runs})))
 }
 
 /// Shows what a run changed.
-pub(super) fn show(memories: &Memories, id: &str) -> Result<Reply, ApiError> {
+pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
     let run = memories.run(id)?;
     let all = memories.changes_of(&run.id)?;
     let (mut changes, mut last) = (Vec::new(), None);
@@ -26,16 +26,24 @@ pub(super) fn show(memories: &Memories, id: &str) -> Result<Reply, ApiError> {
         // Changes of one memory follow each other, so it is named once.
         let memory = if last == Some(&change.memory) { None } else { memories.get_memory(&change.memory)? };
         last = Some(&change.memory);
-        changes.push(json!({"entry": entry(change), "memory": memory.as_ref().map(values_of)}));
+        changes.push(json!({"entry": entry(change, visit.language), "memory": memory.as_ref().map(values_of)}));
     }
     let later = memories.built_upon(&run.id)?;
     let later: Vec<&RunId> = later.iter().filter_map(|changes| changes.run.as_ref()).collect();
+    let failed: Vec<Value> = memories
+        .failed_windows()?
+        .iter()
+        .filter(|window| {
+            window.finished_at.is_some_and(|at| at >= run.started_at && run.finished_at.is_none_or(|end| at <= end))
+        })
+        .map(|window| json!({"path": window.origin, "attempts": window.attempts, "error": window.error}))
+        .collect();
     let is_undone = run.status.as_str() == "undone";
     Ok(Reply::Page(
         "run",
         json!({
-            "run": values(&run), "changes": changes, "total": all.len(), "later": later,
-            "can_undo": !is_undone && !all.is_empty(), "counts": counts(&run),
+            "run": values(&run, visit), "changes": changes, "total": all.len(), "later": later,
+            "can_undo": !is_undone && !all.is_empty(), "counts": counts(&run), "failed": failed,
         }),
     ))
 }
@@ -54,9 +62,10 @@ pub(super) fn undo(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
     Ok(Reply::SeeOther(format!("/runs/{}?done={done}", run.id)))
 }
 
-fn values(run: &Run) -> Value {
+fn values(run: &Run, visit: &Visit) -> Value {
     let mut values = json!(run);
-    values["what"] = json!(run.description());
+    let what = run.description();
+    values["what"] = json!(visit.language.text(&format!("command.{what}")).unwrap_or(&what));
     let count = |pointer: &str| run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64());
     values["logs"] = json!(count("/transcripts"));
     // A memory that contradicts an older one is new as well.

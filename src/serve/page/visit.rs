@@ -1,5 +1,6 @@
 //! One request for a page, and the reply to it.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
@@ -17,6 +18,8 @@ pub(super) struct Visit {
     pub form: Option<Vec<(String, String)>>,
     pub form_token: String,
     pub language: Language,
+    /// The user's own settings file.
+    pub settings_file: PathBuf,
 }
 
 /// The reply to a visit.
@@ -26,6 +29,8 @@ pub(super) enum Reply {
     Page(&'static str, Value),
     /// After a change: the page that shows it.
     SeeOther(String),
+    /// After a change of the settings, which are then read again: the page that shows it.
+    SettingsChanged(String),
     /// The person chose a language on the page with this address.
     Language(Language, String),
     NotFound,

@@ -73,6 +73,15 @@ impl Database {
         })
     }
 
+    /// Returns where the transcript with this key was read.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    #[cfg(feature = "serve")]
+    pub(crate) fn origin_of(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.query_one("SELECT origin FROM transcripts WHERE key = ?1", [key], |row| row.get(0))
+    }
+
     /// Returns the logs that this extractor has finished, by the hash of their path. `signature` represents everything
     /// else on which the outcome depends.
     ///

@@ -39,15 +39,26 @@ impl Browser {
     /// Starts `afterthought serve ui` and opens the address that it prints.
     pub fn open(desk: &Desk, language: &'static str) -> Self {
         let browser = Self::start(desk, language);
-        let entered = browser.send("GET", &browser.entry, &[], "");
-        assert_eq!(entered.status, 200, "{entered:?}");
-        browser.keep(&entered);
+        browser.enter();
         browser
+    }
+
+    /// Opens the printed address.
+    pub fn enter(&self) {
+        let entered = self.send("GET", &self.entry, &[], "");
+        assert_eq!(entered.status, 200, "{entered:?}");
+        self.keep(&entered);
     }
 
     /// Starts the server, and opens nothing.
     pub fn start(desk: &Desk, language: &'static str) -> Self {
+        Self::start_with(desk, language, &[])
+    }
+
+    /// Starts the server with further options, and opens nothing.
+    pub fn start_with(desk: &Desk, language: &'static str, options: &[&str]) -> Self {
         let mut command = desk.command(&["serve", "ui", "--no-open"]);
+        command.args(options);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -1,42 +1,390 @@
-//! Tests of the page in a real browser, if one is installed.
+//! Tests of the page in a real browser, if one is installed: every page in both languages, themes and two widths, the life of a
+//! memory by mouse and by keyboard, without scripts, and with a server that has ended.
+//!
+//! Chromium, Node and fonts for Chinese are needed. Without them the tests are skipped with a line, unless
+//! `AFTERTHOUGHT_NEEDS_BROWSER` is set.
 
-use std::process::{Command, Stdio};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
 
 use super::browser::Browser;
-use super::reading::demo;
+use super::reading::{demo, first_id};
+use super::reviewing::contradicted;
 use crate::desk::Desk;
 
-/// Returns the name of a browser that can run without a screen.
-fn chromium() -> Option<&'static str> {
-    ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
-        let version = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        version.is_ok_and(|status| status.success())
-    })
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+/// The checker of accessibility, from the registry of npm.
+const AXE: &str = "axe-core@4.10.3";
+/// Maximum size of a page with all that it loads, in bytes.
+const MAX_BYTES: f64 = 250_000.0;
+
+/// Chromium, driven by a script.
+struct Chromium {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
 }
 
-/// Opens an address, lets its scripts run, and returns the document and what the browser complained about.
-fn visited(name: &str, desk: &Desk, address: &str) -> (String, String) {
-    let mut command = Command::new(name);
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]);
-    command.args(["--disable-component-update", "--disable-sync", "--lang=en", "--enable-logging=stderr"]);
-    command.arg(format!("--user-data-dir={}", desk.path("browser").display()));
-    command.args(["--virtual-time-budget=10000", "--dump-dom", address]).stdin(Stdio::null());
-    let output = command.output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
+fn runs(program: &str) -> bool {
+    let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
+}
+
+/// Says that a test is skipped, or fails where that is not allowed.
+fn skip(reason: &str) {
+    assert!(std::env::var_os("AFTERTHOUGHT_NEEDS_BROWSER").is_none(), "{reason}");
+    eprintln!("skipped: {reason}");
+}
+
+/// Returns the text of axe-core, which is fetched once; `None` without the registry.
+fn axe() -> Option<&'static str> {
+    static SOURCE: OnceLock<Option<String>> = OnceLock::new();
+    let source = SOURCE.get_or_init(|| {
+        let folder = Path::new(ROOT).join("target/axe");
+        let file = folder.join("node_modules/axe-core/axe.min.js");
+        if !file.exists() {
+            std::fs::create_dir_all(&folder).ok()?;
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).arg(AXE);
+            npm.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
+        }
+        std::fs::read_to_string(file).ok()
+    });
+    source.as_deref()
+}
+
+impl Chromium {
+    /// Starts the browser with a profile in `desk`; `None` if something that it needs is missing.
+    fn start(desk: &Desk) -> Option<Self> {
+        let Some(program) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| runs(name))
+        else {
+            skip("no Chromium is installed");
+            return None;
+        };
+        if !runs("node") {
+            skip("no Node is installed");
+            return None;
+        }
+        let script = Path::new(ROOT).join("tests/it/page/drive.mjs");
+        let mut command = Command::new("node");
+        command.arg(script).arg(program).arg(desk.path("browser")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Some(Self { child, input, output })
+    }
+
+    fn run(&mut self, mut command: Value, name: &str) -> Value {
+        command["command"] = json!(name);
+        writeln!(self.input, "{command}").unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let mut answer: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{name}: {line:?}"));
+        assert!(answer.get("error").is_none(), "{name} {command}: {}", answer["error"]);
+        answer["answer"].take()
+    }
+
+    /// Opens a page of the server in English at full width.
+    fn open(&mut self, browser: &Browser, path: &str) -> Value {
+        self.run(json!({"address": format!("http://{}{path}", browser.address)}), "open")
+    }
+
+    fn evaluate(&mut self, script: &str) -> Value {
+        self.run(json!({"script": script}), "evaluate")
+    }
+
+    fn text(&mut self) -> String {
+        self.evaluate("document.getElementById('main').innerText").as_str().unwrap_or_default().to_owned()
+    }
+
+    fn click(&mut self, selector: &str) {
+        self.run(json!({"selector": selector, "leads": true}), "click");
+    }
+
+    fn press(&mut self, key: &str, leads: bool) {
+        self.run(json!({"key": key, "leads": leads}), "press");
+    }
+
+    /// Presses the tabulator until the element has the focus.
+    fn tab_to(&mut self, selector: &str) {
+        for _ in 0..150 {
+            self.press("Tab", false);
+            let script = format!("document.activeElement.matches({})", json!(selector));
+            if self.evaluate(&script) == json!(true) {
+                let outline = self.evaluate("getComputedStyle(document.activeElement).outlineStyle");
+                assert_ne!(outline, "none", "the focus on {selector} is not visible");
+                return;
+            }
+        }
+        panic!("{selector} cannot be reached by keyboard");
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        // The script ends the browser when its input ends.
+        let _ = self.input.write_all(b"");
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a browser that has access to a server of `desk`.
+fn entered(desk: &Desk, language: &'static str) -> Option<(Chromium, Browser)> {
+    let mut chromium = Chromium::start(desk)?;
+    let browser = Browser::start(desk, language);
+    let entry = browser.entry.clone();
+    chromium.open(&browser, &entry);
+    Some((chromium, browser))
+}
+
+/// Returns the addresses of all pages.
+fn every_page(desk: &Desk) -> Vec<String> {
+    let memories = desk.json(&["memory", "list", "--all"]);
+    let id = |part: &str| {
+        let found = memories.iter().find(|memory| memory["content"].as_str().unwrap_or_default().contains(part));
+        found.unwrap_or_else(|| panic!("{part}"))["id"].as_str().unwrap().to_owned()
+    };
+    let (fly, heroku) = (id("Fly.io"), id("Heroku"));
+    let names = memories.iter().filter_map(|memory| memory["namespace"].as_array());
+    let mut namespaces = names.map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("%2F"));
+    let namespace = namespaces.find(|namespace| namespace.starts_with("project"));
+    let run = desk.json(&["runs", "list"]).remove(0)["id"].as_str().unwrap().to_owned();
+    let mut pages: Vec<String> = [
+        "/",
+        "/?q=where+is+the+API+deployed",
+        "/?q=zeppelin&category=mistake",
+        "/inbox",
+        "/projects",
+        "/timeline",
+        "/graph",
+        "/brief",
+        "/runs",
+        "/analytics",
+        "/health",
+        "/settings",
+        "/nowhere",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    pages.extend([
+        format!("/memory/{fly}"),
+        format!("/memory/{fly}/quote?at=0"),
+        format!("/memory/{fly}/merge"),
+        format!("/memory/{heroku}/merge?with={}", id("pnpm")),
+        format!("/graph?memory={fly}"),
+        format!("/project?namespace={}", namespace.unwrap()),
+        format!("/runs/{run}"),
+    ]);
+    pages
 }
 
 #[test]
-fn a_browser_that_opens_the_printed_address_gets_in_and_breaks_no_policy() {
-    let Some(name) = chromium() else {
-        println!("skipped: no Chromium is installed");
-        return;
-    };
+fn every_page_is_whole_and_accessible_in_both_languages_themes_and_widths() {
+    let desk = contradicted();
+    let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+    let axe = axe();
+    if axe.is_none() {
+        skip("axe-core cannot be fetched");
+    }
+    let mut faults = Vec::new();
+    for path in every_page(&desk) {
+        for (language, theme, width) in [
+            ("en", "light", 1440),
+            ("en", "dark", 390),
+            ("en", "light", 390),
+            ("en", "dark", 1440),
+            ("zh", "light", 390),
+            ("zh", "dark", 1440),
+            ("zh", "light", 1440),
+            ("zh", "dark", 390),
+        ] {
+            let seen = format!("{path} {language} {theme} {width}");
+            let address = format!("http://{}{path}", browser.address);
+            let opened =
+                chromium.run(json!({"address": address, "language": language, "theme": theme, "width": width}), "open");
+            let wanted = usize::from(path == "/nowhere");
+            if opened["complaints"].as_array().unwrap().len() > wanted {
+                faults.push(format!("{seen}: {}", opened["complaints"]));
+            }
+            if opened["bytes"].as_f64().unwrap() > MAX_BYTES {
+                faults.push(format!("{seen}: {} bytes", opened["bytes"]));
+            }
+            let wide = "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll, svg, .frame nav, .hidden, .skip') \
+                && one.getBoundingClientRect().right > innerWidth + 1).slice(0, 3).map((one) => one.outerHTML.slice(0, 120))";
+            let wide = chromium.evaluate(wide);
+            if wide != json!([]) {
+                faults.push(format!("{seen} is wider than the screen: {wide}"));
+            }
+            // Both themes and both widths differ in contrast and in what is shown.
+            if let Some(axe) = axe {
+                let found = chromium.run(json!({"source": axe}), "axe");
+                if found != json!([]) {
+                    faults.push(format!("{seen}: {found}"));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_printed_address_works_once() {
     let desk = demo();
-    let browser = Browser::start(&desk, "en");
-    let (document, complaints) = visited(name, &desk, &format!("http://{}{}", browser.address, browser.entry));
-    assert!(document.contains("Last changed") && document.contains("pnpm"), "{document}\n{complaints}");
-    assert!(!complaints.contains("Content Security Policy"), "{complaints}");
-    let (again, _) = visited(name, &desk, &format!("http://{}{}", browser.address, browser.entry));
-    assert!(!again.contains("pnpm"), "the token works once: {again}");
+    let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+    // The page of the address leads on by itself.
+    chromium.open(&browser, "/");
+    assert!(chromium.text().contains("Last changed"));
+    let again = Desk::new();
+    let mut other = Chromium::start(&again).unwrap();
+    other.open(&browser, &browser.entry.clone());
+    assert!(!other.text().contains("Last changed"));
+}
+
+#[test]
+fn the_whole_life_of_a_memory_by_mouse() {
+    let desk = demo();
+    let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+    let path = format!("/memory/{}", first_id(&desk_page(&desk, "Fly.io")));
+    chromium.open(&browser, &path);
+    chromium.evaluate("document.querySelector('.edit').open = true");
+    chromium
+        .evaluate("document.querySelector('textarea[name=content]').value = 'The API runs on Fly.io in Frankfurt.'");
+    chromium.click(".edit button.main");
+    assert!(chromium.text().contains("The memory was changed."));
+    for (button, says) in [
+        ("form[action$='/pin'] button", "The memory is pinned"),
+        ("form[action$='/undo'] button", "The change was undone."),
+        ("form[action$='/forget'] button", "The memory is forgotten."),
+        ("form[action$='/restore'] button", "The memory is active again."),
+    ] {
+        chromium.click(button);
+        assert!(chromium.text().contains(says), "{button}: {}", chromium.text());
+    }
+    chromium.click("a[href$='/merge']");
+    chromium.click(".rows a.title");
+    assert!(chromium.text().contains("This is what would be kept."));
+    chromium.click("form.fields button.main");
+    assert!(chromium.text().contains("The memories were merged."));
+    chromium.click("form[action$='/undo'] button");
+    chromium.click(".quote a[href*='/quote?at=']");
+    assert!(chromium.text().contains("From the log of"), "{}", chromium.text());
+    chromium.click("a[href^='/erase']");
+    assert!(chromium.text().contains("These memories are removed"), "{}", chromium.text());
+    chromium.click("form[action='/erase'] button");
+    assert!(chromium.text().contains("Erased."), "{}", chromium.text());
+    assert!(desk.memories().iter().all(|(_, text)| !text.contains("Frankfurt")));
+}
+
+#[test]
+fn the_whole_life_of_a_memory_by_keyboard_alone() {
+    let desk = contradicted();
+    let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+    // The inbox: the first row, then accept.
+    chromium.open(&browser, "/inbox");
+    chromium.press("j", false);
+    chromium.press("a", true);
+    assert!(chromium.text().contains("Accepted."), "{}", chromium.text());
+    // Search: the field has a key of its own.
+    chromium.open(&browser, "/");
+    chromium.press("/", false);
+    chromium.run(json!({"text": "Fly.io"}), "type");
+    chromium.press("Enter", true);
+    chromium.tab_to("a.title");
+    chromium.press("Enter", true);
+    assert!(chromium.text().contains("What it rests on"), "{}", chromium.text());
+    chromium.tab_to(".edit summary");
+    chromium.press("Enter", false);
+    chromium.tab_to("textarea[name=content]");
+    chromium.run(json!({"text": " Since November."}), "type");
+    chromium.tab_to(".edit button.main");
+    chromium.press("Enter", true);
+    assert!(chromium.text().contains("The memory was changed.") && chromium.text().contains("Since November."));
+    for (button, says) in [
+        ("form[action$='/pin'] button", "The memory is pinned"),
+        ("form[action$='/unpin'] button", "no longer pinned"),
+        ("form[action$='/forget'] button", "The memory is forgotten."),
+        ("form[action$='/restore'] button", "The memory is active again."),
+    ] {
+        chromium.tab_to(button);
+        chromium.press("Enter", true);
+        assert!(chromium.text().contains(says), "{button}: {}", chromium.text());
+    }
+    // Every node of the graph is a link.
+    chromium.open(&browser, "/graph");
+    chromium.tab_to(".graph a");
+    chromium.press("Enter", true);
+    assert!(chromium.text().contains("What it rests on"), "{}", chromium.text());
+}
+
+#[test]
+fn pages_work_without_scripts_and_survive_the_end_of_the_server() {
+    let desk = demo();
+    let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+    for (path, says) in [("/?q=Fly.io", "Why here?"), ("/graph", "Links"), ("/analytics", "Learnt in each week")] {
+        let address = format!("http://{}{path}", browser.address);
+        chromium.run(json!({"address": address, "scripts": false}), "open");
+        assert!(chromium.text().contains(says), "{path}: {}", chromium.text());
+    }
+    chromium.run(json!({"address": format!("http://{}/", browser.address), "scripts": true}), "open");
+    let before = chromium.text();
+    drop(browser);
+    chromium.evaluate("document.getElementById('q').value = 'tea'; document.getElementById('search').dispatchEvent(new Event('input'))");
+    chromium.evaluate("new Promise((done) => setTimeout(done, 600))");
+    assert_eq!(chromium.text(), before);
+}
+
+#[test]
+fn an_open_page_shows_what_others_change() {
+    let desk = demo();
+    let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+    chromium.open(&browser, "/");
+    chromium.evaluate("new Promise((done) => setTimeout(done, 1500))");
+    desk.json(&["remember", "The office plant is a monstera."]);
+    for _ in 0..40 {
+        if chromium.text().contains("monstera") {
+            return;
+        }
+        chromium.evaluate("new Promise((done) => setTimeout(done, 250))");
+    }
+    panic!("{}", chromium.text());
+}
+
+/// Takes the pictures of the guide with `AFTERTHOUGHT_UPDATE=1`.
+#[test]
+fn pictures_of_the_guide_exist() {
+    let images = Path::new(ROOT).join("docs/images");
+    let guide = std::fs::read_to_string(Path::new(ROOT).join("docs/guides/browser.md")).unwrap();
+    let shown: Vec<PathBuf> =
+        guide.split("](../images/").skip(1).map(|rest| images.join(rest.split(')').next().unwrap())).collect();
+    assert!(shown.len() >= 4);
+    if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
+        let desk = contradicted();
+        let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+        let project = every_page(&desk).into_iter().find(|path| path.starts_with("/project?")).unwrap();
+        for (name, path, language, theme, height) in [
+            ("search", "/?q=where+is+the+API+deployed", "en", "light", 760),
+            ("project", project.as_str(), "en", "light", 900),
+            ("inbox", "/inbox", "zh", "dark", 620),
+            ("graph", "/graph", "en", "light", 860),
+            ("analytics", "/analytics", "en", "dark", 900),
+        ] {
+            let address = format!("http://{}{path}", browser.address);
+            let options =
+                json!({"address": address, "language": language, "theme": theme, "width": 1200, "height": height});
+            chromium.run(options, "open");
+            chromium.run(json!({"file": images.join(format!("{name}.png")), "whole": false}), "picture");
+        }
+    }
+    for image in shown {
+        assert!(image.exists(), "{}", image.display());
+    }
+}
+
+fn desk_page(desk: &Desk, part: &str) -> String {
+    let found = desk.json(&["search", part, "-n", "1"]).remove(0);
+    format!("href=\"/memory/{}\"", found["id"].as_str().unwrap())
 }

@@ -86,7 +86,10 @@ fn no_page_shows_a_payload_unescaped() {
         ["/?q=zeppelin", "/?status=any", "/?status=any&page=2", "/?q=tea+alert&status=any"].map(str::to_owned).to_vec();
     let stored = desk.run(&["export", "--all", "-q"]).json();
     assert!(stored.len() > PAYLOADS.len(), "{} memories", stored.len());
-    paths.extend(stored.iter().map(|memory| format!("/memory/{}", memory["id"].as_str().unwrap())));
+    for memory in &stored {
+        let id = memory["id"].as_str().unwrap();
+        paths.extend(["", "/quote?at=0", "/merge", "/merge?with=0000"].map(|rest| format!("/memory/{id}{rest}")));
+    }
     let pages = [
         "inbox",
         "projects",
@@ -97,6 +100,9 @@ fn no_page_shows_a_payload_unescaped() {
         "runs",
         "runs/last",
         "health",
+        "graph",
+        "analytics",
+        "settings",
         project,
     ];
     paths.extend(pages.map(|page| format!("/{page}")));
@@ -106,6 +112,10 @@ fn no_page_shows_a_payload_unescaped() {
         paths.push(format!("/memory/{encoded}"));
         paths.push(format!("/file?namespace=global&path={encoded}"));
         paths.push(format!("/brief?q={encoded}&namespace={encoded}"));
+        paths.push(format!("/graph?subject={encoded}"));
+        paths.push(format!("/graph?namespace={encoded}&memory={encoded}"));
+        paths.push(format!("/analytics?namespace={encoded}"));
+        paths.push(format!("/erase?session={encoded}"));
         paths.push(format!("/runs/{encoded}"));
         paths.push(format!("/{encoded}"));
         paths.push(format!("/?done={encoded}&run={encoded}"));

@@ -2,6 +2,7 @@
 
 mod access;
 mod browser;
+mod changing;
 mod chromium;
 mod hostile;
 mod reading;

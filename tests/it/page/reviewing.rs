@@ -7,7 +7,7 @@ use crate::desk::Desk;
 const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
 
 /// Returns a desk on which a conversation contradicts a pinned memory.
-fn contradicted() -> Desk {
+pub fn contradicted() -> Desk {
     let desk = Desk::new();
     let told = desk.run(&["run", &format!("{LOGS}/claude-code"), "--extractor", "rules", "-q"]);
     assert_eq!(told.code, 0, "{told:?}");
@@ -88,7 +88,12 @@ fn the_timeline_shows_facts_through_time_and_the_brief_why_each_line_is_there() 
     let desk = demo();
     let browser = Browser::open(&desk, "en");
     let timeline = browser.page("/timeline");
-    assert!(timeline.contains("Facts that changed") && timeline.contains("until 2026-11-09"), "{timeline}");
+    assert!(
+        timeline.contains("Facts that changed")
+            && timeline.contains("until 9 Nov 2026")
+            && timeline.contains("since 9 Nov 2026"),
+        "{timeline}"
+    );
     let brief = browser.page("/brief");
     assert!(
         brief.contains("Always: pinned, preferences, instructions") && brief.contains("Never push to main"),

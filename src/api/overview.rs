@@ -1,0 +1,136 @@
+//! Many memories at once, as a person looks at them: by day, as counts, and as a graph.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use jiff::Timestamp;
+
+use super::{ApiError, Memories};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation};
+use crate::pipeline::conversation;
+use crate::store::{Figures, Filter};
+use transcripts::Message;
+
+/// Memories and the links between them.
+#[derive(Debug, Default)]
+pub(crate) struct Neighbourhood {
+    /// The memories, those closest to the start first.
+    pub memories: Vec<Memory>,
+    /// The links between these memories.
+    pub relations: Vec<Relation>,
+    /// Whether there are more memories than are shown.
+    pub is_cut: bool,
+}
+
+impl Memories {
+    /// Returns a page of the memories that pass a filter, the last said first, each with the time at which it was said.
+    ///
+    /// # Errors
+    /// As [`Memories::list_memories`].
+    pub(crate) fn list_by_time_said(
+        &self,
+        filter: Filter,
+        limit: usize,
+        offset: usize,
+    ) -> Result<Vec<(Memory, Option<Timestamp>)>, ApiError> {
+        let filter = self.confined(filter)?;
+        Ok(self.ledger("list memories by day")?.list_by_time_said(&filter, limit, offset)?)
+    }
+
+    /// Returns the quotes of these memories; memories without any are left out.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub(crate) fn evidence_of(&self, memories: &[Memory]) -> Result<HashMap<MemoryId, Vec<Evidence>>, ApiError> {
+        Ok(self.ledger("look up quotes")?.evidence_of(memories)?)
+    }
+
+    /// Returns the active and pending memories about one attribute.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or the namespace cannot be accessed.
+    pub(crate) fn current_values(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, ApiError> {
+        self.admitted(namespace)?;
+        Ok(self.ledger("look up an attribute")?.by_key(namespace, key)?)
+    }
+
+    /// Counts the memories that pass a filter, for charts.
+    ///
+    /// # Errors
+    /// As [`Memories::list_memories`].
+    pub(crate) fn figures(&self, filter: Filter) -> Result<Figures, ApiError> {
+        let filter = self.confined(filter)?;
+        Ok(self.ledger("count memories")?.figures(&filter, Timestamp::now())?)
+    }
+
+    /// Returns the memories that pass a filter and were never used, the most important first.
+    ///
+    /// # Errors
+    /// As [`Memories::list_memories`].
+    pub(crate) fn never_used(&self, filter: Filter, limit: usize) -> Result<Vec<Memory>, ApiError> {
+        let filter = self.confined(filter)?;
+        Ok(self.ledger("list unused memories")?.never_used(&filter, limit)?)
+    }
+
+    /// Returns numbers that differ after every change of memories and with every run that begins or ends.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub(crate) fn state(&self) -> Result<(i64, i64, i64), ApiError> {
+        Ok(self.ledger("look for changes")?.state()?)
+    }
+
+    /// Returns the messages around the first one of a quote, at most `reach` before and after it, and the place of that
+    /// message among them; `None` if its log is gone or was changed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub(crate) fn surroundings(
+        &self,
+        piece: &Evidence,
+        reach: usize,
+    ) -> Result<Option<(Vec<Message>, usize)>, ApiError> {
+        let origin = self.ledger("find a log")?.origin_of(&piece.transcript)?;
+        let Some(found) = origin.and_then(|origin| conversation(&origin, &piece.transcript, &self.guard)) else {
+            return Ok(None);
+        };
+        let messages = found.into_inner().messages;
+        let at = messages.iter().position(|message| piece.messages.first() == Some(&message.id));
+        Ok(at.map(|at| {
+            let first = at.saturating_sub(reach);
+            (messages.into_iter().skip(first).take(at - first + reach + 1).collect(), at - first)
+        }))
+    }
+
+    /// Returns memories and what is linked with them, directly or through others, at most `limit` in all.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub(crate) fn neighbourhood(&self, start: Vec<Memory>, limit: usize) -> Result<Neighbourhood, ApiError> {
+        let store = self.ledger("follow links")?;
+        let mut found = Neighbourhood { is_cut: start.len() > limit, ..Neighbourhood::default() };
+        found.memories.extend(start.into_iter().take(limit));
+        let mut known: HashSet<MemoryId> = found.memories.iter().map(|memory| memory.id.clone()).collect();
+        let mut waiting: VecDeque<MemoryId> = found.memories.iter().map(|memory| memory.id.clone()).collect();
+        while let Some(id) = waiting.pop_front() {
+            for relation in store.relations(&id)? {
+                let other = if relation.from == id { &relation.to } else { &relation.from };
+                if !known.contains(other) {
+                    // A link would reveal that a memory exists in a namespace that cannot be accessed.
+                    let Some(memory) = self.get_memory(other)? else { continue };
+                    if found.memories.len() >= limit {
+                        found.is_cut = true;
+                        continue;
+                    }
+                    known.insert(other.clone());
+                    waiting.push_back(other.clone());
+                    found.memories.push(memory);
+                }
+                // Each link is met from both of its ends.
+                if relation.from == id {
+                    found.relations.push(relation);
+                }
+            }
+        }
+        Ok(found)
+    }
+}

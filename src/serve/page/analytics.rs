@@ -1,0 +1,121 @@
+//! Charts of what is stored and what it cost; each has its table.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use jiff::{ToSpan as _, Zoned};
+use serde_json::{Value, json};
+
+use super::chart::{bars, columns};
+use super::visit::{Reply, Visit, namespaces, values_of};
+use crate::api::{AGES, ApiError, DaySpending, Filter, Memories, USES};
+
+/// Number of days of which the cost is shown.
+const SPENDING_DAYS: u32 = 90;
+/// Number of weeks of the chart of growth.
+const WEEKS: i64 = 52;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 12;
+/// Number of memories that were never used and are shown.
+const MAX_UNUSED: usize = 10;
+
+/// Shows the charts of all memories, or of one namespace.
+pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let filter = Filter { namespaces: visit.filter().namespaces, ..Filter::default() };
+    let (figures, language) = (memories.figures(filter.clone())?, visit.language);
+    let named = |table: &str, name: &str| language.text(&format!("{table}.{name}")).unwrap_or(name).to_owned();
+    let most = |counts: &BTreeMap<String, usize>, table: &str| {
+        let mut counts: Vec<_> = counts.iter().map(|(name, count)| (named(table, name), *count)).collect();
+        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        counts.truncate(MAX_ROWS);
+        bars(counts)
+    };
+    let classes = |counts: &[usize], table: &str, ends: Vec<String>| {
+        let name = |at: usize| match ends.get(at) {
+            Some(end) => named(table, if at == 0 { "first" } else { "up_to" }).replace("{n}", end),
+            None => named(table, "more").replace("{n}", ends.last().map_or("", String::as_str)),
+        };
+        bars(counts.iter().enumerate().map(|(at, count)| (name(at), *count)).collect())
+    };
+    let spending = memories.spending(SPENDING_DAYS)?;
+    Ok(Reply::Page(
+        "analytics",
+        json!({
+            "namespaces": namespaces(memories)?, "namespace": visit.asked("namespace"),
+            "total": figures.kinds.values().sum::<usize>(),
+            "kinds": most(&figures.kinds, "kind"), "categories": most(&figures.categories, "category"),
+            "by_namespace": most(&figures.namespaces, "namespace"),
+            "growth": growth(&figures.learnt, |day| language.time(&day.to_string(), "day")),
+            "uses": classes(&figures.uses, "uses", USES.map(|end| end.to_string()).to_vec()),
+            "ages": classes(&figures.ages, "ages", AGES.map(|end| end.to_string()).to_vec()),
+            "unused": memories.never_used(filter, MAX_UNUSED)?.iter().map(|memory| json!({"memory": values_of(memory)})).collect::<Vec<_>>(),
+            "unused_total": figures.uses[0],
+            "spending": spending_chart(&spending, |day| language.time(&day.to_string(), "day")),
+            "models": models(&spending),
+            "failures": failures(memories)?,
+        }),
+    ))
+}
+
+/// Returns the chart of the memories that were learnt in each of the last weeks.
+fn growth(learnt: &BTreeMap<i64, usize>, spell: impl Fn(Date) -> String) -> Value {
+    let epoch = Date::constant(1970, 1, 1);
+    // Days since 1970 began on a Thursday; weeks begin on Monday.
+    let week = |day: i64| (day + 3).div_euclid(7);
+    let today = i64::from((Zoned::now().date() - epoch).get_days());
+    let mut weeks: BTreeMap<i64, usize> = (week(today) - WEEKS + 1..=week(today)).map(|week| (week, 0)).collect();
+    for (day, count) in learnt {
+        if let Some(known) = weeks.get_mut(&week(*day)) {
+            *known += count;
+        }
+    }
+    // A year of empty weeks before the first memory says nothing.
+    let first = weeks.iter().find(|(_, count)| **count > 0).map_or(week(today), |(week, _)| *week);
+    let first = first.min(week(today) - 7);
+    #[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]
+    let value = |(week, count): (i64, usize)| (spell(epoch.saturating_add((week * 7 - 3).days())), count as f64);
+    let values: Vec<(String, f64)> = weeks.into_iter().filter(|(week, _)| *week >= first).map(value).collect();
+    columns(&values, |value| format!("{value:.0}"))
+}
+
+/// Returns the chart of the cost of each day, in dollars, or in tokens where no price is known.
+fn spending_chart(spending: &[DaySpending], spell: impl Fn(Date) -> String) -> Value {
+    if spending.is_empty() {
+        return Value::Null;
+    }
+    let has_prices = spending.iter().any(|day| day.cost.is_some());
+    let mut days: BTreeMap<Date, f64> = BTreeMap::new();
+    for day in spending {
+        #[expect(clippy::cast_precision_loss, reason = "tokens of a day, far below 2^52")]
+        let tokens = (day.spent.prompt_tokens + day.spent.completion_tokens) as f64;
+        *days.entry(day.spent.day).or_default() += if has_prices { day.cost.unwrap_or(0.0) } else { tokens };
+    }
+    let values: Vec<(String, f64)> = days.into_iter().map(|(day, value)| (spell(day), value)).collect();
+    let chart = columns(&values, |value| if has_prices { format!("${value:.2}") } else { format!("{value:.0}") });
+    json!({"chart": chart, "has_prices": has_prices})
+}
+
+/// Returns calls, tokens and cost of each model.
+fn models(spending: &[DaySpending]) -> Vec<Value> {
+    let mut models: BTreeMap<&str, (u64, u64, Option<f64>)> = BTreeMap::new();
+    for day in spending {
+        let known = models.entry(&day.spent.model).or_default();
+        known.0 += day.spent.calls;
+        known.1 += day.spent.prompt_tokens + day.spent.completion_tokens;
+        known.2 = day.cost.map(|cost| known.2.unwrap_or(0.0) + cost).or(known.2);
+    }
+    let row = |(model, (calls, tokens, cost)): (&str, (u64, u64, Option<f64>))| json!({"model": model, "calls": calls, "tokens": tokens, "cost": cost});
+    models.into_iter().map(row).collect()
+}
+
+/// Returns the errors of extraction, the most frequent first.
+fn failures(memories: &Memories) -> Result<Vec<Value>, ApiError> {
+    let mut failures: BTreeMap<String, usize> = BTreeMap::new();
+    for window in memories.failed_windows()? {
+        *failures.entry(window.error.unwrap_or_default()).or_default() += 1;
+    }
+    let mut failures: Vec<_> = failures.into_iter().collect();
+    failures.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    failures.truncate(MAX_ROWS);
+    Ok(failures.into_iter().map(|(error, count)| json!({"error": error, "count": count})).collect())
+}

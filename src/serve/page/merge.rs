@@ -1,0 +1,77 @@
+//! Two memories made one, and conversations erased: both show what would happen before it does.
+
+use serde_json::{Value, json};
+
+use super::visit::{Reply, Visit, values_of};
+use crate::api::{ApiError, Erased, ErasureScope, Memories, SearchRequest};
+use crate::memory::MemoryId;
+
+/// Number of memories that are offered for a merge.
+const OFFERED: usize = 8;
+/// Maximum number of memories whose text is shown before an erasure.
+const SHOWN: usize = 50;
+
+/// Offers memories to merge with, or shows what merging with the chosen one results in.
+pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
+    let memory = memories.resolve(id)?;
+    let Some(other) = visit.asked("with") else {
+        let text = visit.asked("q").map_or_else(|| memory.claim.content.clone(), str::to_owned);
+        let request = SearchRequest { text, limit: OFFERED + 1, ..SearchRequest::default() };
+        let found = memories.search(&request)?.found;
+        let others = found.iter().filter(|found| found.memory.id != memory.id).take(OFFERED);
+        let rows: Vec<Value> =
+            others.map(|found| json!({"memory": values_of(&found.memory), "total": found.score.total})).collect();
+        return Ok(Reply::Page(
+            "merge",
+            json!({"memory": values_of(&memory), "rows": rows, "q": visit.asked("q").unwrap_or_default()}),
+        ));
+    };
+    let (kept, gone) = memories.would_merge(id, other)?;
+    let quotes = memories.evidence_of(&[kept.clone(), gone.clone()])?.values().map(Vec::len).sum::<usize>();
+    Ok(Reply::Page(
+        "merge",
+        json!({
+            "memory": values_of(&memory), "result": values_of(&kept), "other": values_of(&gone), "quotes": quotes,
+            "rows": [], "q": "",
+        }),
+    ))
+}
+
+/// Merges two memories.
+pub(super) fn merge(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
+    let Some(other) = visit.sent("with") else { return Ok(Reply::NotFound) };
+    let merged = memories.merge(id, other, visit.sent("content"))?;
+    Ok(Reply::SeeOther(format!("/memory/{}?done=merged", merged.id)))
+}
+
+/// Shows what erasing a conversation would remove.
+pub(super) fn would_erase(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let Some(session) = visit.asked("session") else { return Ok(Reply::NotFound) };
+    let erased = memories.would_erase(&ErasureScope::Session(session.to_owned()))?;
+    if erased.is_nothing() {
+        return Ok(Reply::NotFound);
+    }
+    Ok(Reply::Page("erase", values(memories, session, &erased)?))
+}
+
+/// Erases a conversation.
+pub(super) fn erase(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let Some(session) = visit.sent("session") else { return Ok(Reply::NotFound) };
+    memories.erase(&ErasureScope::Session(session.to_owned()))?;
+    Ok(Reply::SeeOther("/?done=erased".to_owned()))
+}
+
+fn values(memories: &Memories, session: &str, erased: &Erased) -> Result<Value, ApiError> {
+    let rows = |ids: &[MemoryId]| -> Result<Vec<Value>, ApiError> {
+        let mut rows = Vec::new();
+        for id in ids.iter().take(SHOWN) {
+            rows.extend(memories.get_memory(id)?.map(|memory| json!({"memory": values_of(&memory)})));
+        }
+        Ok(rows)
+    };
+    Ok(json!({
+        "session": session, "conversations": erased.conversations, "gone": rows(&erased.memories)?,
+        "gone_total": erased.memories.len(), "kept": rows(&erased.kept)?, "kept_total": erased.kept.len(),
+        "restored": rows(&erased.restored)?, "restored_total": erased.restored.len(), "evidence": erased.evidence,
+    }))
+}

@@ -1,0 +1,158 @@
+//! Memories over time: the timeline, and the counts that charts show.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rusqlite::{Row, params_from_iter};
+
+use crate::memory::Memory;
+use crate::store::memories::filter::{Clauses, Filter};
+use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row};
+use crate::store::row::{rows, time_or_none};
+use crate::store::{Database, StoreError};
+
+/// Upper ends of the classes of use, in times; the last class has none.
+pub(crate) const USES: [u32; 3] = [0, 2, 9];
+/// Upper ends of the classes of age, in days; the last class has none.
+pub(crate) const AGES: [i64; 4] = [7, 30, 90, 365];
+
+/// Counts of active memories.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    /// Memories by type.
+    pub kinds: BTreeMap<String, usize>,
+    /// Memories by category.
+    pub categories: BTreeMap<String, usize>,
+    /// Memories by namespace.
+    pub namespaces: BTreeMap<String, usize>,
+    /// Number of memories learnt on each day since 1970 in UTC.
+    pub learnt: BTreeMap<i64, usize>,
+    /// Memories by the number of times they were used: never, up to each of [`USES`], more.
+    pub uses: [usize; USES.len() + 1],
+    /// Memories by the days since they were last said or, if that is unknown, learnt: up to each of [`AGES`], more.
+    pub ages: [usize; AGES.len() + 1],
+}
+
+impl Database {
+    /// Returns at most `limit` memories after the first `offset`, the last said first, each with the time at which it was
+    /// said. Without such a time, when it was learnt decides.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn list_by_time_said(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        offset: usize,
+    ) -> Result<Vec<(Memory, Option<Timestamp>)>, StoreError> {
+        let clauses = Clauses::of(filter);
+        let order = "ifnull(u.confirmed_at, m.created_at) DESC, m.id DESC";
+        // Rows are chosen by their numbers, since sorting whole rows takes several times as long.
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS}, u.confirmed_at FROM {MEMORY_TABLES} WHERE m.seq IN
+                 (SELECT m.seq FROM {MEMORY_TABLES} WHERE {} ORDER BY {order} LIMIT {} OFFSET {}) ORDER BY {order}",
+            clauses.sql(),
+            rows(limit),
+            rows(offset),
+        );
+        let read = |row: &Row<'_>| Ok((memory_from_row(row)?, time_or_none(row, MEMORY_WIDTH)?));
+        self.query_all(&sql, params_from_iter(clauses.values), read)
+    }
+
+    /// Returns numbers that differ after every change of memories and with every run that begins or ends. Uses of memories
+    /// do not count.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn state(&self) -> Result<(i64, i64, i64), StoreError> {
+        let sql = "SELECT (SELECT ifnull(max(id), 0) FROM history), count(*), ifnull(max(finished_at), 0) FROM runs";
+        self.query_only(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    }
+
+    /// Returns the memories that pass `filter` and were never used, the most important first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn never_used(&self, filter: &Filter, limit: usize) -> Result<Vec<Memory>, StoreError> {
+        let clauses = Clauses::of(filter);
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.seq IN
+                 (SELECT m.seq FROM {MEMORY_TABLES} WHERE {} AND u.access_count = 0
+                  ORDER BY m.importance DESC, m.id LIMIT {}) ORDER BY m.importance DESC, m.id",
+            clauses.sql(),
+            rows(limit),
+        );
+        self.memories(&sql, clauses)
+    }
+
+    /// Counts the memories that pass `filter`, as of `now`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn figures(&self, filter: &Filter, now: Timestamp) -> Result<Figures, StoreError> {
+        const DAY: i64 = 86_400_000;
+        let clauses = Clauses::of(filter);
+        // One pass over the rows; grouping in SQL would sort them once for every count.
+        let sql = format!(
+            "SELECT m.type, m.category, m.namespace, m.created_at, u.access_count, ifnull(u.confirmed_at, m.created_at)
+             FROM {MEMORY_TABLES} WHERE {}",
+            clauses.sql()
+        );
+        let mut figures = Figures::default();
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let mut found = statement.query(params_from_iter(clauses.values))?;
+            while let Some(row) = found.next()? {
+                for (counts, column) in
+                    [(&mut figures.kinds, 0), (&mut figures.categories, 1), (&mut figures.namespaces, 2)]
+                {
+                    let name = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+                    match counts.get_mut(name) {
+                        Some(count) => *count += 1,
+                        None => drop(counts.insert(name.to_owned(), 1)),
+                    }
+                }
+                *figures.learnt.entry(row.get::<_, i64>(3)?.div_euclid(DAY)).or_default() += 1;
+                let (uses, age): (u32, i64) =
+                    (row.get(4)?, (now.as_millisecond() - row.get::<_, i64>(5)?).div_euclid(DAY));
+                figures.uses[USES.iter().filter(|most| uses > **most).count()] += 1;
+                figures.ages[AGES.iter().filter(|most| age > **most).count()] += 1;
+            }
+            Ok(())
+        })?;
+        Ok(figures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Evidence;
+    use crate::store::Store;
+    use crate::store::samples::{clean, day, insert, memory, quote, write};
+    use transcripts::MessageTime;
+
+    #[test]
+    fn what_was_said_last_comes_first_and_what_has_no_quote_goes_by_its_day() {
+        let store = Store::in_memory().unwrap();
+        let (old, new, by_hand) = (memory("a", "Said early."), memory("b", "Said late."), memory("c", "By hand."));
+        let said = |text: &str, at| Evidence { said_at: Some(MessageTime::logged(day(at))), ..quote(text) };
+        for (memory, quotes) in [(&old, vec![said("early", -9)]), (&new, vec![said("late", 9), said("early too", -8)])]
+        {
+            write(&store, |w| w.insert(&clean(memory.clone()), &clean(quotes)));
+        }
+        insert(&store, &by_hand);
+        let listed = store.list_by_time_said(&Filter::default(), 9, 0).unwrap();
+        let listed: Vec<_> = listed.into_iter().map(|(memory, said)| (memory.claim.title, said)).collect();
+        assert_eq!(listed, [("b".into(), Some(day(9))), ("c".into(), None), ("a".into(), Some(day(-9)))]);
+        assert_eq!(store.list_by_time_said(&Filter::default(), 1, 2).unwrap()[0].0.claim.title, "a");
+        let figures = store.figures(&Filter::default(), day(20)).unwrap();
+        assert_eq!((figures.uses, figures.ages), ([3, 0, 0, 0], [0, 3, 0, 0, 0]));
+        assert_eq!(figures.learnt.values().sum::<usize>(), 3);
+        let state = store.state().unwrap();
+        assert_eq!(store.state().unwrap(), state);
+        write(&store, |w| w.set_pinned(&old.id, true));
+        assert_ne!(store.state().unwrap(), state);
+        assert_eq!(store.never_used(&Filter::default(), 2).unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,144 @@
+//! Settings, merging and erasing, the graph and the charts, and a server that refuses every change.
+
+use super::browser::Browser;
+use super::reading::{demo, first_id};
+use crate::desk::Desk;
+
+#[test]
+fn a_setting_is_written_into_the_file_with_its_comments_and_is_in_force_at_once() {
+    let desk = demo();
+    let file = "# Mine.\njobs = 3 # the line is slow\n";
+    desk.write("mine.toml", file);
+    let browser = Browser::start_with(&desk, "en", &["--config", "mine.toml"]);
+    browser.enter();
+    let settings = browser.page("/settings");
+    assert!(
+        settings.contains("mine.toml") && settings.contains("your file") && settings.contains("Requests in flight")
+    );
+    let saved = browser.submit("/settings", &[("key", "jobs"), ("value", "5")]);
+    assert!(saved.contains("The setting was saved.") && saved.contains("value=\"5\""), "{saved}");
+    let written = || std::fs::read_to_string(desk.path("mine.toml")).unwrap();
+    assert_eq!(written(), file.replace('3', "5"));
+    assert_eq!(browser.post("/settings", &[("key", "jobs"), ("value", "0")]).status, 422);
+    let refused = browser.post("/settings", &[("key", "nothing"), ("value", "0")]);
+    assert!(refused.body.contains("there is no setting nothing"), "{refused:?}");
+    assert_eq!(written(), file.replace('3', "5"));
+    let reset = browser.submit("/settings", &[("key", "jobs"), ("reset", "yes")]);
+    assert!(reset.contains("The setting is the default again."), "{reset}");
+    assert!(!written().contains("jobs"));
+    let chinese = Browser::open(&desk, "zh").page("/settings");
+    assert!(chinese.contains("同时进行的请求数") && !chinese.contains("Requests in flight"));
+}
+
+#[test]
+fn merging_shows_the_result_first_and_is_undone_as_one_change() {
+    let desk = Desk::new();
+    desk.json(&["remember", "The shop deploys to Fly.io.", "--tag", "deploy"]);
+    desk.json(&["remember", "Deployments of the shop start on Tuesdays.", "--tag", "calendar"]);
+    let browser = Browser::open(&desk, "en");
+    let id = first_id(&browser.page("/?q=Fly.io"));
+    let offered = browser.page(&format!("/memory/{id}/merge"));
+    let other = offered.split("/merge?with=").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let shown = browser.page(&format!("/memory/{id}/merge?with={other}"));
+    assert!(shown.contains("The shop deploys to Fly.io. Deployments of the shop start on Tuesdays."), "{shown}");
+    assert!(desk.memories().iter().all(|(status, _)| status == "active"));
+    let text = "The shop deploys to Fly.io on Tuesdays.";
+    let merged = browser.submit(&format!("/memory/{id}/merge"), &[("with", &other), ("content", text)]);
+    assert!(merged.contains("The memories were merged.") && merged.contains("calendar"), "{merged}");
+    let changeset = merged.split("name=\"changeset\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    browser.submit(&format!("/memory/{id}/undo"), &[("changeset", changeset)]);
+    let texts: Vec<String> = desk.memories().into_iter().map(|(status, text)| format!("{status}: {text}")).collect();
+    assert!(texts.contains(&"active: The shop deploys to Fly.io.".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"active: Deployments of the shop start on Tuesdays.".to_owned()), "{texts:?}");
+}
+
+#[test]
+fn a_quote_stands_in_its_conversation_while_the_log_is_there_and_erasing_shows_what_goes() {
+    let desk = Desk::new();
+    let from = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo/codex");
+    copy(std::path::Path::new(from), &desk.path("logs"));
+    let told = desk.run(&["run", "logs", "--extractor", "rules", "-q"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let browser = Browser::open(&desk, "en");
+    let id = first_id(&browser.page("/?q=Fly.io"));
+    let quote = browser.page(&format!("/memory/{id}/quote?at=0"));
+    assert!(quote.contains("aria-current=\"true\"") && quote.contains("<mark>Our API is now deployed"), "{quote}");
+    assert!(quote.matches("class=\"said\"").count() > 1, "{quote}");
+    std::fs::rename(desk.path("logs"), desk.path("elsewhere")).unwrap();
+    let gone = browser.page(&format!("/memory/{id}/quote?at=0"));
+    assert!(gone.contains("The log is gone or was changed") && gone.contains("<mark>Our API"), "{gone}");
+    let erase = gone.split("href=\"").find(|link| link.starts_with("/erase?")).unwrap().split('"').next().unwrap();
+    let shown = browser.page(erase);
+    assert!(shown.contains("These memories are removed") && shown.contains("Fly.io"), "{shown}");
+    let session = shown.split("name=\"session\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    assert!(browser.submit("/erase", &[("session", &session)]).contains("Erased."));
+    assert_eq!(browser.get(&format!("/memory/{id}")).status, 404);
+    assert_eq!(browser.get("/erase?session=nothing").status, 404);
+}
+
+#[test]
+fn the_graph_and_the_charts_are_drawn_without_scripts_and_have_lists_and_tables() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    let id = first_id(&browser.page("/?q=Fly.io"));
+    let graph = browser.page(&format!("/graph?memory={id}"));
+    assert!(graph.contains("<svg") && graph.contains("class=\"semantic active center\""), "{graph}");
+    assert!(graph.contains("class=\"supersedes\"") && graph.contains("class=\"relation\">supersedes"), "{graph}");
+    assert_eq!(graph, browser.page(&format!("/graph?memory={id}")), "the same graph looks the same");
+    assert!(browser.page("/graph?subject=nothing").contains("Nothing to draw."));
+    let charts = browser.page("/analytics");
+    assert!(
+        charts.contains("Learnt in each week") && charts.contains("As a table") && charts.contains("<rect"),
+        "{charts}"
+    );
+    assert!(
+        charts.contains("Important, and never used") && charts.contains("<th scope=\"row\" dir=\"auto\">never</th>")
+    );
+}
+
+#[test]
+fn a_read_only_server_shows_everything_and_changes_nothing() {
+    let desk = demo();
+    let before = desk.memories();
+    let browser = Browser::start_with(&desk, "en", &["--read-only"]);
+    browser.enter();
+    let id = first_id(&browser.page("/?q=Fly.io"));
+    let page = browser.page(&format!("/memory/{id}"));
+    assert!(!page.contains("/forget") && !page.contains("/edit"), "{page}");
+    for (path, fields) in [
+        (format!("/memory/{id}/forget"), &[][..]),
+        ("/settings".to_owned(), &[("key", "jobs"), ("value", "9")]),
+        ("/retry".to_owned(), &[]),
+        ("/erase".to_owned(), &[("session", "x")]),
+    ] {
+        let refused = browser.post(&path, fields);
+        assert!(refused.status == 403 && refused.body.contains("This page is read-only"), "{path}: {refused:?}");
+    }
+    assert_eq!(desk.memories(), before);
+    assert!(browser.submit("/language", &[("language", "zh"), ("back", "/runs")]).contains("运行"));
+}
+
+#[test]
+fn the_history_and_the_reasons_are_in_words_and_in_chinese() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "zh");
+    let id = first_id(&browser.page("/?q=Heroku&status=superseded"));
+    let page = browser.page(&format!("/memory/{id}"));
+    assert!(page.contains("失效时间") && page.contains("2026年11月9日"), "{page}");
+    assert!(!page.contains("{&quot;") && !page.contains("the known value"), "{page}");
+    let health = Browser::open(&desk, "en").page("/health");
+    assert!(health.contains("<strong>1</strong> run<"), "{health}");
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
