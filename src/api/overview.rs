@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use super::{ApiError, Memories};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation};
 use crate::pipeline::conversation;
-use crate::store::{Figures, Filter};
+use crate::store::{Filter, Health, MemoryStatistics, Stats};
 use transcripts::Message;
 
 /// Memories and the links between them.
 #[derive(Debug, Default)]
-pub(crate) struct Neighbourhood {
+pub(crate) struct GraphView {
     /// The memories, those closest to the start first.
     pub memories: Vec<Memory>,
     /// The links between these memories.
@@ -53,11 +53,20 @@ impl Memories {
         Ok(self.ledger("look up an attribute")?.by_key(namespace, key)?)
     }
 
+    /// Returns the rows of each kind, and what waits and has failed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub(crate) fn counts(&self) -> Result<(Stats, Health), ApiError> {
+        let store = self.ledger("count what is stored")?;
+        Ok((store.stats()?, store.health()?))
+    }
+
     /// Counts the memories that pass a filter, for charts.
     ///
     /// # Errors
     /// As [`Memories::list_memories`].
-    pub(crate) fn figures(&self, filter: Filter) -> Result<Figures, ApiError> {
+    pub(crate) fn figures(&self, filter: Filter) -> Result<MemoryStatistics, ApiError> {
         let filter = self.confined(filter)?;
         Ok(self.ledger("count memories")?.figures(&filter, Timestamp::now())?)
     }
@@ -105,9 +114,9 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub(crate) fn neighbourhood(&self, start: Vec<Memory>, limit: usize) -> Result<Neighbourhood, ApiError> {
+    pub(crate) fn neighbourhood(&self, start: Vec<Memory>, limit: usize) -> Result<GraphView, ApiError> {
         let store = self.ledger("follow links")?;
-        let mut found = Neighbourhood { is_cut: start.len() > limit, ..Neighbourhood::default() };
+        let mut found = GraphView { is_cut: start.len() > limit, ..GraphView::default() };
         found.memories.extend(start.into_iter().take(limit));
         let mut known: HashSet<MemoryId> = found.memories.iter().map(|memory| memory.id.clone()).collect();
         let mut waiting: VecDeque<MemoryId> = found.memories.iter().map(|memory| memory.id.clone()).collect();

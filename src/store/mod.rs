@@ -72,7 +72,7 @@ pub use memories::filter::{Filter, NamespaceSubtree, Order};
 pub(crate) use memories::insert::CleanMemory;
 pub(crate) use memories::outlines::Outline;
 #[cfg(feature = "serve")]
-pub(crate) use memories::overview::{AGES, Figures, USES};
+pub(crate) use memories::overview::{AGES, MemoryStatistics, USES};
 pub use memories::review::Waiting;
 pub use projects::Project;
 pub(crate) use projects::{Alias, Placement};

@@ -17,7 +17,7 @@ const MAX_LABELLED: usize = 36;
 const LABEL_CHARS: usize = 26;
 /// Size of the drawing, in its own units.
 const WIDTH: f64 = 1000.0;
-const HEIGHT: f64 = 640.0;
+const MAX_HEIGHT: f64 = 640.0;
 const MARGIN: f64 = 44.0;
 /// Size of a label.
 const LABEL_WIDTH: f64 = 230.0;
@@ -144,6 +144,7 @@ impl<'m> Graph<'m> {
 
     /// Returns the shapes of the drawing.
     fn drawn(&self, center: Option<&Memory>) -> Value {
+        let height = height(self.nodes.len());
         let mut places = layout(self.nodes.len(), &self.edges);
         let mut degrees = vec![0; self.nodes.len()];
         for edge in &self.edges {
@@ -152,7 +153,7 @@ impl<'m> Graph<'m> {
         }
         let few = self.nodes.len() <= MAX_LABELLED;
         if few {
-            part(&mut places);
+            part(&mut places, height);
         }
         let node = |(at, node): (usize, &Node<'_>)| {
             let (x, y) = places[at];
@@ -176,7 +177,7 @@ impl<'m> Graph<'m> {
             json!({"x1": rounded(x1), "y1": rounded(y1), "x2": rounded(x2), "y2": rounded(y2), "kind": edge.kind})
         };
         json!({
-            "width": WIDTH, "height": HEIGHT, "nodes": self.nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
+            "width": WIDTH, "height": height, "nodes": self.nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
             "edges": self.edges.iter().map(edge).collect::<Vec<_>>(),
         })
     }
@@ -236,11 +237,20 @@ fn fitted(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let share = if most - least > 1e-9 { (value - least) / (most - least) } else { 0.5 };
         MARGIN + share * (size - 2.0 * MARGIN)
     };
-    places.iter().map(|(x, y)| (onto(*x, (left, right), WIDTH), onto(*y, (top, bottom), HEIGHT))).collect()
+    places
+        .iter()
+        .map(|(x, y)| (onto(*x, (left, right), WIDTH), onto(*y, (top, bottom), height(places.len()))))
+        .collect()
+}
+
+/// Returns the height of the drawing: a few nodes would be lost in a large one.
+#[expect(clippy::cast_precision_loss, reason = "at most 300 nodes")]
+fn height(nodes: usize) -> f64 {
+    (160.0 + 18.0 * nodes as f64).min(MAX_HEIGHT)
 }
 
 /// Moves places apart whose labels would cover each other.
-fn part(places: &mut [(f64, f64)]) {
+fn part(places: &mut [(f64, f64)], height: f64) {
     const ROUNDS: usize = 80;
     for _ in 0..ROUNDS {
         for a in 0..places.len() {
@@ -248,8 +258,8 @@ fn part(places: &mut [(f64, f64)]) {
                 let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
                 if dx.abs() < LABEL_WIDTH && dy.abs() < LINE {
                     let step = (LINE - dy.abs()) / 2.0 * if dy < 0.0 { -1.0 } else { 1.0 };
-                    places[a].1 = (places[a].1 + step).clamp(MARGIN, HEIGHT - MARGIN);
-                    places[b].1 = (places[b].1 - step).clamp(MARGIN, HEIGHT - MARGIN);
+                    places[a].1 = (places[a].1 + step).clamp(MARGIN, height - MARGIN);
+                    places[b].1 = (places[b].1 - step).clamp(MARGIN, height - MARGIN);
                 }
             }
         }
@@ -282,19 +292,20 @@ mod tests {
         assert_eq!(places, layout(6, &edges));
         for (x, y) in &places {
             assert!(
-                (MARGIN - 0.1..=WIDTH - MARGIN + 0.1).contains(x) && (MARGIN - 0.1..=HEIGHT - MARGIN + 0.1).contains(y)
+                (MARGIN - 0.1..=WIDTH - MARGIN + 0.1).contains(x)
+                    && (MARGIN - 0.1..=height(6) - MARGIN + 0.1).contains(y)
             );
         }
         let distance = |a: usize, b: usize| (places[a].0 - places[b].0).hypot(places[a].1 - places[b].1);
         assert!(distance(0, 1) < distance(0, 4) && distance(3, 4) < distance(2, 3), "{places:?}");
-        assert_eq!(layout(1, &[]), [(WIDTH / 2.0, HEIGHT / 2.0)]);
+        assert_eq!(layout(1, &[]), [(WIDTH / 2.0, height(1) / 2.0)]);
         assert!(layout(0, &[]).is_empty());
     }
 
     #[test]
     fn labels_do_not_cover_each_other() {
         let mut places = vec![(500.0, 300.0), (510.0, 300.0), (500.0, 310.0), (900.0, 300.0)];
-        part(&mut places);
+        part(&mut places, MAX_HEIGHT);
         for (a, b) in [(0, 1), (0, 2), (1, 2)] {
             assert!((places[a].1 - places[b].1).abs() > LINE - 1.0, "{places:?}");
         }

@@ -10,8 +10,7 @@ const DAYS: u32 = 30;
 
 /// Shows the state.
 pub(super) fn show(memories: &Memories) -> Result<Reply, ApiError> {
-    let statistics = memories.statistics()?;
-    let (stats, health) = (&statistics.stats, &statistics.health);
+    let (stats, health) = memories.counts()?;
     let failed_jobs: Vec<Value> = memories
         .jobs()?
         .iter()

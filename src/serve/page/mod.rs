@@ -27,10 +27,12 @@ mod settings;
 mod timeline;
 mod visit;
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -52,6 +54,12 @@ use crate::serve::Served;
 
 /// Maximum size of a form, in bytes: a memory of the longest text, each character spelled in nine.
 const MAX_FORM_BYTES: usize = 256 * 1024;
+/// Pages whose counts are kept, unless memories change.
+const COUNTING: [&str; 2] = ["/analytics", "/health"];
+/// Time for which counts are kept: uses, queues and costs change without a change of memories.
+const KEPT: Duration = Duration::from_secs(10);
+/// Maximum number of kept pages.
+const MAX_KEPT: usize = 32;
 /// Only the style and the script of this server, no frames, and no forms that are sent to other servers.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -93,6 +101,16 @@ struct Page {
     pool: RwLock<Arc<MemoryPool>>,
     options: PageOptions,
     stop: CancellationToken,
+    counted: Mutex<HashMap<String, Counted>>,
+}
+
+/// A page of counts over all memories, which takes long in a large database.
+struct Counted {
+    at: Instant,
+    /// The state of the memories that were counted.
+    state: (i64, i64, i64),
+    template: &'static str,
+    values: Value,
 }
 
 /// Binds the address and returns the address to open, with its token, and the future that serves the page until `stop`
@@ -115,7 +133,7 @@ pub(crate) async fn listen(
     let access = Access::new(address);
     let entry = format!("http://{address}/?token={}", access.entry().unwrap_or_default());
     let pool = RwLock::new(Arc::new(options.pool(config)));
-    let page = Arc::new(Page { access, pool, options, stop: stop.clone() });
+    let page = Arc::new(Page { access, pool, options, stop: stop.clone(), counted: Mutex::default() });
     let router = Router::new().fallback(answer).with_state(page);
     Ok((entry, serve(listener, router, stop)))
 }
@@ -152,6 +170,33 @@ impl Page {
         if let Some(config) = (self.options.reload)() {
             *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.options.pool(config));
         }
+    }
+
+    /// Answers a visit, if possible with counts that were made shortly before.
+    fn view(&self, memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if visit.form.is_some() {
+            counted.clear();
+        }
+        if visit.form.is_some() || !COUNTING.contains(&visit.path.as_str()) {
+            drop(counted);
+            return view(memories, visit);
+        }
+        let (key, state) = (format!("{} {}", visit.language.code(), visit.here()), memories.state()?);
+        if let Some(known) = counted.get(&key).filter(|known| known.state == state && known.at.elapsed() < KEPT) {
+            return Ok(Reply::Page(known.template, known.values.clone()));
+        }
+        drop(counted);
+        let at = Instant::now();
+        let reply = view(memories, visit)?;
+        if let Reply::Page(template, values) = &reply {
+            let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            if counted.len() >= MAX_KEPT {
+                counted.clear();
+            }
+            counted.insert(key, Counted { at, state, template, values: values.clone() });
+        }
+        Ok(reply)
     }
 
     async fn respond(self: Arc<Self>, request: Request) -> Response {
@@ -205,7 +250,7 @@ impl Page {
         let page = Arc::clone(&self);
         // Reading the file blocks, and so does waiting for another process that writes it.
         let done = tokio::task::spawn_blocking(move || {
-            let reply = page.pool().with(|memories| match view(memories, &visit)? {
+            let reply = page.pool().with(|memories| match page.view(memories, &visit)? {
                 Reply::Page(template, values) => Ok(Reply::Page(template, merged(frame(memories, &visit)?, values))),
                 other => Ok(other),
             });

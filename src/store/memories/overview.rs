@@ -18,7 +18,7 @@ pub(crate) const AGES: [i64; 4] = [7, 30, 90, 365];
 
 /// Counts of active memories.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Figures {
+pub(crate) struct MemoryStatistics {
     /// Memories by type.
     pub kinds: BTreeMap<String, usize>,
     /// Memories by category.
@@ -46,17 +46,32 @@ impl Database {
         offset: usize,
     ) -> Result<Vec<(Memory, Option<Timestamp>)>, StoreError> {
         let clauses = Clauses::of(filter);
-        let order = "ifnull(u.confirmed_at, m.created_at) DESC, m.id DESC";
-        // Rows are chosen by their numbers, since sorting whole rows takes several times as long.
+        let (conditions, enough) = (clauses.sql(), rows(limit.saturating_add(offset)));
+        let branch = |tables: &str, known: &str, at: &str| {
+            format!(
+                "SELECT * FROM (SELECT m.seq, m.id, {at} AS at FROM {tables} WHERE {conditions} AND u.confirmed_at {known}
+                 ORDER BY {at} DESC, u.memory_id DESC LIMIT {enough})"
+            )
+        };
+        // Of all memories, the last said are read in the order of an index; few have no time. A namespace has an index of
+        // its own, and the planner is free to use it.
+        let tables = if filter.namespaces.is_empty() {
+            "memory_usage u CROSS JOIN memories m ON m.id = u.memory_id"
+        } else {
+            MEMORY_TABLES
+        };
+        let (said, others) =
+            (branch(tables, "IS NOT NULL", "u.confirmed_at"), branch(tables, "IS NULL", "m.created_at"));
         let sql = format!(
             "SELECT {MEMORY_COLUMNS}, u.confirmed_at FROM {MEMORY_TABLES} WHERE m.seq IN
-                 (SELECT m.seq FROM {MEMORY_TABLES} WHERE {} ORDER BY {order} LIMIT {} OFFSET {}) ORDER BY {order}",
-            clauses.sql(),
+                 (SELECT seq FROM ({said} UNION ALL {others}) ORDER BY at DESC, id DESC LIMIT {} OFFSET {})
+             ORDER BY ifnull(u.confirmed_at, m.created_at) DESC, m.id DESC",
             rows(limit),
             rows(offset),
         );
         let read = |row: &Row<'_>| Ok((memory_from_row(row)?, time_or_none(row, MEMORY_WIDTH)?));
-        self.query_all(&sql, params_from_iter(clauses.values), read)
+        let values = clauses.values.iter().chain(&clauses.values);
+        self.query_all(&sql, params_from_iter(values), read)
     }
 
     /// Returns numbers that differ after every change of memories and with every run that begins or ends. Uses of memories
@@ -89,7 +104,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn figures(&self, filter: &Filter, now: Timestamp) -> Result<Figures, StoreError> {
+    pub(crate) fn figures(&self, filter: &Filter, now: Timestamp) -> Result<MemoryStatistics, StoreError> {
         const DAY: i64 = 86_400_000;
         let clauses = Clauses::of(filter);
         // One pass over the rows; grouping in SQL would sort them once for every count.
@@ -98,7 +113,7 @@ impl Database {
              FROM {MEMORY_TABLES} WHERE {}",
             clauses.sql()
         );
-        let mut figures = Figures::default();
+        let mut figures = MemoryStatistics::default();
         self.read(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
             let mut found = statement.query(params_from_iter(clauses.values))?;

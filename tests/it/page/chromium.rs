@@ -138,6 +138,12 @@ fn entered(desk: &Desk, language: &'static str) -> Option<(Chromium, Browser)> {
     let browser = Browser::start(desk, language);
     let entry = browser.entry.clone();
     chromium.open(&browser, &entry);
+    // That page leads on by itself, and nothing else may be opened before it has.
+    while chromium.evaluate("document.readyState === 'complete' && document.getElementById('search') !== null")
+        != json!(true)
+    {
+        chromium.evaluate("new Promise((done) => setTimeout(done, 50))");
+    }
     Some((chromium, browser))
 }
 
@@ -295,7 +301,7 @@ fn the_whole_life_of_a_memory_by_keyboard_alone() {
     chromium.press("Enter", true);
     chromium.tab_to("a.title");
     chromium.press("Enter", true);
-    assert!(chromium.text().contains("What it rests on"), "{}", chromium.text());
+    assert!(chromium.text().contains("Evidence"), "{}", chromium.text());
     chromium.tab_to(".edit summary");
     chromium.press("Enter", false);
     chromium.tab_to("textarea[name=content]");
@@ -317,7 +323,7 @@ fn the_whole_life_of_a_memory_by_keyboard_alone() {
     chromium.open(&browser, "/graph");
     chromium.tab_to(".graph a");
     chromium.press("Enter", true);
-    assert!(chromium.text().contains("What it rests on"), "{}", chromium.text());
+    assert!(chromium.text().contains("Evidence"), "{}", chromium.text());
 }
 
 #[test]
@@ -353,6 +359,49 @@ fn an_open_page_shows_what_others_change() {
     panic!("{}", chromium.text());
 }
 
+/// Memories of a larger project, for the picture of the graph.
+const SHOP: &[(&str, &str, &str)] = &[
+    ("hosting", "semantic", "The API is deployed on Fly.io, region ams."),
+    ("hosting", "episodic", "The move from Heroku took one evening."),
+    ("hosting", "semantic", "Backups go to object storage every night."),
+    ("database", "semantic", "The database is Postgres 16."),
+    ("database", "procedural", "Run db:migrate after the container was recreated."),
+    ("database", "episodic", "A missing migration broke the bookings."),
+    ("tests", "procedural", "Run the date tests with TZ=Europe/Amsterdam."),
+    ("tests", "semantic", "End-to-end tests use a database of their own."),
+    ("tests", "episodic", "Flaky tests came from the shared clock."),
+    ("review", "procedural", "Never push to main, open a pull request."),
+    ("review", "semantic", "Two people review changes of the schema."),
+    ("payments", "semantic", "Payments go through Mollie."),
+    ("payments", "episodic", "Refunds failed after the webhook was renamed."),
+    ("payments", "procedural", "Test refunds in the sandbox first."),
+];
+
+/// Returns a desk with a larger project.
+fn shop() -> Desk {
+    let desk = Desk::new();
+    let line = |(subject, kind, text): &(&str, &str, &str)| {
+        json!({"type": kind, "category": "note", "title": text, "content": text, "subject": subject, "namespace": ["project", "shop"]})
+            .to_string()
+    };
+    desk.write("shop.jsonl", SHOP.iter().map(line).collect::<Vec<_>>().join("\n"));
+    let told = desk.run(&["import", "shop.jsonl", "-q"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let id = |part: &str| desk.json(&["search", part, "-n", "1"]).remove(0)["id"].as_str().unwrap().to_owned();
+    for (from, kind, to) in [
+        ("missing migration broke", "supports", "db:migrate after the container"),
+        ("Backups go to object storage", "related", "database is Postgres"),
+        ("date tests with TZ", "related", "Flaky tests came"),
+        ("Two people review", "related", "database is Postgres"),
+        ("Refunds failed", "supports", "Test refunds in the sandbox"),
+        ("Refunds failed", "related", "API is deployed"),
+    ] {
+        let told = desk.run(&["memory", "relate", &id(from), kind, &id(to), "-q"]);
+        assert_eq!(told.code, 0, "{told:?}");
+    }
+    desk
+}
+
 /// Takes the pictures of the guide with `AFTERTHOUGHT_UPDATE=1`.
 #[test]
 fn pictures_of_the_guide_exist() {
@@ -369,19 +418,25 @@ fn pictures_of_the_guide_exist() {
             ("search", "/?q=where+is+the+API+deployed", "en", "light", 760),
             ("project", project.as_str(), "en", "light", 900),
             ("inbox", "/inbox", "zh", "dark", 620),
-            ("graph", "/graph", "en", "light", 860),
             ("analytics", "/analytics", "en", "dark", 900),
         ] {
-            let address = format!("http://{}{path}", browser.address);
-            let options =
-                json!({"address": address, "language": language, "theme": theme, "width": 1200, "height": height});
-            chromium.run(options, "open");
-            chromium.run(json!({"file": images.join(format!("{name}.png")), "whole": false}), "picture");
+            picture(&mut chromium, &browser, path, (language, theme, height), &images.join(format!("{name}.png")));
         }
+        let desk = shop();
+        let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+        picture(&mut chromium, &browser, "/graph", ("en", "light", 720), &images.join("graph.png"));
     }
     for image in shown {
         assert!(image.exists(), "{}", image.display());
     }
+}
+
+/// Takes a picture of what is seen without scrolling.
+fn picture(chromium: &mut Chromium, browser: &Browser, path: &str, look: (&str, &str, u32), file: &Path) {
+    let (address, (language, theme, height)) = (format!("http://{}{path}", browser.address), look);
+    let options = json!({"address": address, "language": language, "theme": theme, "width": 1200, "height": height});
+    chromium.run(options, "open");
+    chromium.run(json!({"file": file, "whole": false}), "picture");
 }
 
 fn desk_page(desk: &Desk, part: &str) -> String {
