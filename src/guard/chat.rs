@@ -237,7 +237,7 @@ pub(super) const CHAT_ROWS: &[Secret] = &[
         "puerta", "alarma", "caja fuerte", "porte ", "coffre", "portail", "porta ", "cofre", "cassaforte", "cancello", "portone", "сейф", "двер", "домофон", "drzwi", "sejf", "brama", "domofon", "deur", "kluis", "poort"],
         concat!(locked!(), r"[^\n.!?\d]{0,40}?(?i:code|код|kod|código|codice|kombination|combination|(?:opens?|unlocks?) with|öffnet mit|type|enter|press|keypad is)(?i: is| ist| es| est| è|:)? (?P<secret>\d{4,8}[#*]?)(?:[^0-9A-Za-z%€$.:*-]|[.:-](?:\D|\z)|\z)"), "the safe has the code {d6}").taking(Part::Apart(has_digit)),
     inner("sim-code", &["puk"], r"(?i:puk)(?:[12]|[ -]?code)?(?: is| ist|:)? ?(?P<secret>\d{8})(?:\D|\z)", "PUK {d8}").taking(Part::Apart(anything)),
-    inner("lettered-pin", &["pin "], r"PIN(?::| is| ist)? (?P<secret>[A-Za-z0-9]{5,8})(?:[^A-Za-z0-9_.]|\z)", "PIN a1{a4}9").taking(Part::Apart(is_lettered_pin)),
+    inner("lettered-pin", &["PIN "], r"PIN(?::| is| ist)? (?P<secret>[A-Za-z0-9]{5,8})(?:[^A-Za-z0-9_.]|\z)", "PIN a1{a4}9").taking(Part::Apart(is_lettered_pin)),
     inner("brief-login", &["u:", "u=", "user:", "usr:"], r"(?i:u|usr|user)[:=] ?\S{1,40}[ ,;/|]{1,3}(?i:p|pw|pass)[:=] ?(?P<secret>[^\s,;]{6,})", "u: ana p: {a14}").taking(Part::Apart(is_marked)),
     inner("login-slash", &["login "], r"(?i:login) [A-Za-z0-9._@-]{2,40} / (?P<secret>[^\s,;]{8,})", "login ana / {a14}").taking(Part::Apart(is_marked)),
     inner("named-login", &["логин", "gebruiker", "użytkownik", "login", "ユーザー", "id:", "id：", "아이디", "anmeldename", "kennung", "identifiant", "account", "konto", "utente", "utilizador"],

@@ -73,7 +73,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         read: AtomicUsize::new(0),
         rule_of_hint,
         patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
-        has_case: SECRETS.iter().map(|row| matches!(row.part, Part::Whole) && !row.pattern.contains("(?i")).collect(),
+        has_case: SECRETS.iter().map(|row| !row.pattern.contains("(?i")).collect(),
     }
 });
 

@@ -312,7 +312,7 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
 const HEX_BYTES: usize = 24;
 
 /// Returns the key of a known shape in which the run of `run` letters and digits at `at` stands: a key of Bitcoin, Ripple
-/// or Stellar, or hexadecimal parts of the lengths that Mailgun and UptimeRobot use.
+/// or Stellar, or hexadecimal parts of the lengths that two vendors use.
 fn shaped(bytes: &[u8], at: usize, run: usize) -> Option<Range<usize>> {
     let (part, before, after) = (&bytes[at..at + run], &bytes[..at], &bytes[at + run..]);
     let is_base58 = || part.iter().all(|byte| !b"0OIl".contains(byte)) && is_mixed(part);

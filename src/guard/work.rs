@@ -75,7 +75,7 @@ pub(super) const WORK_ROWS: &[Secret] = &[
     inner("expected-password", &["ssword", "assphrase"], concat!(r#"(?:ssword|assphrase)[^\n]{0,24}"#, line_end!(), r#"{1,2}\s{0,8}send(?:line)?(?: --)? \\{0,3}[{"'](?P<secret>[^"'\n\\}$]{4,})"#), "expect \"password:\"\nsend \"{a14}\\r\"").taking(Part::Group(is_credential_value)),
 
     // Sessions with servers.
-    inner("session-password", &["user "], concat!(r"USER \S{1,64}", line_end!(), r"(?:[^\n]{0,80}", line_end!(), r"){0,1}(?:C: |-> ?|← )?PASS (?P<secret>[^\s\\]{4,})"), "USER ana\n331 ok\nPASS {a14}").taking(Part::Group(is_credential_value)),
+    inner("session-password", &["USER "], concat!(r"USER \S{1,64}", line_end!(), r"(?:[^\n]{0,80}", line_end!(), r"){0,1}(?:C: |-> ?|← )?PASS (?P<secret>[^\s\\]{4,})"), "USER ana\n331 ok\nPASS {a14}").taking(Part::Group(is_credential_value)),
     inner("mail-login", &["UGFzc3dvcmQ6"], concat!(r"UGFzc3dvcmQ6", line_end!(), r"(?:[A-Z]: |-> ?| )*(?P<secret>[A-Za-z0-9+/]{4,}={0,2})"), "334 UGFzc3dvcmQ6\n{a24}"),
     inner("sasl-login", &["AUTH PLAIN ", "AUTHENTICATE PLAIN ", "AUTH XOAUTH2 ", "AUTH LOGIN "], r"AUTH(?:ENTICATE)? (?:PLAIN|XOAUTH2|LOGIN) (?P<secret>[A-Za-z0-9+/]{12,}={0,2})", "AUTH PLAIN {a24}=="),
     inner("redis-login", &["> AUTH ", "\nAUTH ", "\\nAUTH "], r#"(?:[>\n]|\\n) ?AUTH (?:[a-z][a-z0-9_-]{0,31} )?["']?(?P<secret>[^\s"'\\]{6,})"#, "6379> AUTH {a16}").taking(Part::Group(is_marked)),
@@ -130,9 +130,9 @@ pub(super) const WORK_ROWS: &[Secret] = &[
     inner("password-file", &["secret", "passw", "_pass", "pass.", ".key", "auth.", "cred", "token", "login"],
         concat!(line_start!(), r"(?:\$ |# |% )?(?:sudo )?(?:cat|less|head|tail|type|more|bat|kubectl|vault|op|pass|aws|gcloud|az|doppler|security|printenv|echo) [^\n]{0,120}?(?i:secret|passw|_pass|pass\.|\.key|auth\.|cred|token|login)[^\n]{0,80}", line_end!(),
             r"(?:[A-Za-z0-9._@-]{1,40}(?:", line_end!(), r"|:))??(?P<secret>[^\s\\]{8,})(?:\s|\\|\z)"), "\n$ cat config/master.key\n{h32}\n").reaching(140).taking(Part::Group(is_marked)),
-    inner("spoken-variable", &["_key", "_token", "_secret", "_pass", "_pat", "_password", "authtoken"],
+    inner("spoken-variable", &["_KEY", "_TOKEN", "_SECRET", "_PASS", "_PAT", "AUTHTOKEN"],
         concat!(r"(?:(?-u:\b)|_)(?:[A-Z0-9]{1,24}_){0,5}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PAT|AUTHTOKEN)`?(?:(?:,? [\p{L}’']{1,10}){1,3}:? [`\x22']?| \()", r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})"), "I set API_TOKEN to {a24}").reaching(60).taking(Part::Group(is_keyed)),
-    inner("variable-after", &["_key", "_token", "_secret", "_pass", "_pat", "_password"],
+    inner("variable-after", &["_KEY", "_TOKEN", "_SECRET", "_PASS", "_PAT"],
         r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})[`\x22']?(?: [\p{L}’']{1,10}){1,4} `?(?:[A-Z0-9]{1,24}_){1,5}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PAT)", "put {a24} in as API_TOKEN").reaching(200).taking(Part::Group(is_keyed)),
 
     // Addresses.
