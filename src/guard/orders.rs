@@ -1,8 +1,8 @@
-//! Finds orders to an assistant by their words, in twelve languages. An order is a sentence with a word for each part
-//! of the order, in any sequence.
+//! Finds orders to an assistant by their words, in twelve languages. An order is a sentence with a verb and a word for
+//! each other part of the order, in any sequence, and with or without a negation of the verb.
 //!
-//! The patterns of `steering` contain phrases. This table contains words, so that an order is found regardless of its
-//! beginning.
+//! The patterns of `steering` contain phrases. The table in `orders.txt` contains words, so that an order is found
+//! regardless of its beginning.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,217 +17,112 @@ use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
 use crate::text::visible::is_hidden;
 
-/// The part of an order that a word or phrase expresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sense {
-    Unasked,
-    Needless,
-    Consent,
-    Act,
-    Never,
-    Every,
-    Approve,
-    Request,
-    CountsAs,
-    Approved,
-    YesToAll,
-    Send,
-    Data,
-    Elsewhere,
-    TellNot,
-    Whom,
-    Matter,
-    Hide,
-    FromUser,
-    Disable,
-    Safety,
-    Unchecked,
-    Delete,
-    Audit,
-    Fetch,
-    Session,
-    Insist,
+/// Declares the senses, each by the name that it has in `orders.txt`.
+macro_rules! senses {
+    ($($sense:ident),+ $(,)?) => {
+        /// The part of an order that a word or phrase expresses.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Sense {
+            $($sense),+
+        }
+
+        impl Sense {
+            fn named(name: &str) -> Option<Self> {
+                [$((stringify!($sense), Self::$sense)),+].into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, sense)| sense)
+            }
+        }
+    };
 }
 
-/// An order: its kind, the senses that its sentence must contain, and whether a negation turns it into a safeguard.
+senses!(
+    Unasked, Needless, Consent, Act, Never, Every, Approve, Request, CountsAs, Approved, YesToAll, Send, Data,
+    Elsewhere, TellNot, Whom, Matter, Hide, FromUser, Disable, Safety, Unchecked, Delete, Audit, Fetch, Session,
+    Insist, Not, Anyway, Query, Leave, Verify, Read, Unread, Deed, Whole, Outsider, Agent, Alone, Waive, Tell, Role,
+    Between, Quietly, Unseen, Close, Alarm, Report, BadNews, LeaveOut, Trace, Wipe, Weaken, Remove, Defence, Control,
+    Test, Goods, Pass, Abroad, Copy, Address, Download, Run, Obey, OutText, SysRules, Void, Limits, Persona, NoRules,
+    WhenAsked, SayThat, Swap, Payee, Give, Access, Hidden, Admin, NoPass, OpenUp, ToWorld, Commit, Secrets, OneTime,
+    Caller, Mine, Words,
+);
+
+/// The effect of a negation of the verb on an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Negation {
+    /// The sentence is then a safeguard: "never upload …".
+    Cancels,
+    /// The sentence is an order only with it: "never tell …".
+    Makes,
+    /// A negation makes no difference.
+    Ignored,
+}
+
+/// An order: its kind, the senses of its verb, and groups of senses of which its sentence must have one each.
 struct Order {
     kind: Suspicion,
-    senses: &'static [Sense],
-    is_reversible: bool,
+    negation: Negation,
+    verb: &'static [Sense],
+    needs: &'static [&'static [Sense]],
 }
 
-const fn order(kind: Suspicion, senses: &'static [Sense], is_reversible: bool) -> Order {
-    Order { kind, senses, is_reversible }
+const fn order(
+    kind: Suspicion,
+    negation: Negation,
+    verb: &'static [Sense],
+    needs: &'static [&'static [Sense]],
+) -> Order {
+    Order { kind, negation, verb, needs }
 }
 
+#[rustfmt::skip]
 const ORDERS: &[Order] = {
-    use Sense::{
-        Act, Approve, Approved, Audit, Consent, CountsAs, Data, Delete, Disable, Elsewhere, Every, Fetch, FromUser,
-        Hide, Matter, Needless, Request, Safety, Send, Session, TellNot, Unasked, Unchecked, Whom, YesToAll,
-    };
-    use Suspicion::{Authority, Concealment, Exfiltration, RemoteCode};
+    use Negation::{Cancels, Ignored, Makes};
+    use Sense::{Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
+    use Suspicion::{Authority, Concealment, Exfiltration, MemoryOrder, Override, RemoteCode, Rights, ScriptedAnswer};
     &[
-        order(Authority, &[Unasked, Act], true),
-        order(Authority, &[Needless, Consent, Act], false),
-        order(Authority, &[Approve, Every, Request], true),
-        order(Authority, &[CountsAs, Approved, Request], true),
-        order(Authority, &[YesToAll], true),
-        order(Authority, &[Disable, Safety], true),
-        order(Authority, &[Unchecked, Every], true),
-        order(Exfiltration, &[Send, Data, Elsewhere], true),
-        order(Concealment, &[TellNot, Whom], false),
-        order(Concealment, &[TellNot, Matter], false),
-        order(Concealment, &[Hide, FromUser], true),
-        order(Concealment, &[Delete, Audit], true),
-        order(RemoteCode, &[Fetch, Session], true),
+        // To act without asking.
+        order(Authority, Cancels, &[Act, Deed], &[&[Unasked, Unread]]),
+        order(Authority, Cancels, &[Deed], &[&[NoPass], &[Admin]]),
+        order(Authority, Ignored, &[Needless], &[&[Consent], &[Act, Deed, Agent]]),
+        order(Authority, Cancels, &[Waive], &[&[Consent, Leave], &[Act, Deed, Agent, Whole]]),
+        order(Authority, Makes, &[Query], &[&[Consent, Leave, Act, Deed, Whole]]),
+        order(Authority, Cancels, &[Approve], &[&[Request], &[Every, Whole, Outsider, Unread]]),
+        order(Authority, Cancels, &[CountsAs], &[&[Approved], &[Request]]),
+        order(Authority, Cancels, &[YesToAll], &[]),
+        order(Authority, Cancels, &[Alone], &[&[Act, Approve, Deed], &[Agent]]),
+        // To weaken what protects.
+        order(Authority, Cancels, &[Disable, Weaken], &[&[Safety, Defence]]),
+        order(Authority, Cancels, &[Remove], &[&[Control, Test]]),
+        order(Authority, Makes, &[Verify], &[&[Safety, Defence]]),
+        order(Authority, Cancels, &[Unchecked], &[&[Every]]),
+        order(Authority, Cancels, &[OpenUp], &[&[ToWorld], &[Every, Whole, Agent, Safety, Defence]]),
+        order(Rights, Cancels, &[Hidden], &[&[Admin]]),
+        order(Rights, Cancels, &[Give], &[&[Admin], &[Every, Whole, Outsider]]),
+        order(Rights, Cancels, &[Give], &[&[Access], &[Outsider]]),
+        order(Rights, Cancels, &[Give, SayThat, Pass], &[&[OneTime], &[Caller, Outsider]]),
+        // To send away.
+        order(Exfiltration, Cancels, &[Send, Pass], &[&[Data, Goods], &[Elsewhere, Abroad]]),
+        order(Exfiltration, Cancels, &[Send, Pass], &[&[Elsewhere, Address], &[Copy]]),
+        order(Exfiltration, Cancels, &[Commit], &[&[Secrets]]),
+        order(Exfiltration, Cancels, &[Swap], &[&[Payee], &[Mine]]),
+        // To hide.
+        order(Concealment, Ignored, &[TellNot], &[&[Whom, Matter]]),
+        order(Concealment, Makes, &[Tell], &[&[Whom, Role]]),
+        order(Concealment, Makes, &[Tell], &[&[Report], &[BadNews, Alarm]]),
+        order(Concealment, Cancels, &[LeaveOut], &[&[Report], &[BadNews, Alarm]]),
+        order(Concealment, Cancels, &[Hide], &[&[FromUser]]),
+        order(Concealment, Cancels, &[Delete], &[&[Audit]]),
+        order(Concealment, Cancels, &[Delete, Wipe, Close], &[&[Trace, Unseen]]),
+        order(Concealment, Cancels, &[Close, Wipe], &[&[Alarm]]),
+        order(Concealment, Cancels, &[Quietly, Between], &[&[Act, Deed, Wipe, Close, Weaken, Remove, Pass, Swap]]),
+        // To run what comes from elsewhere, and to obey it.
+        order(RemoteCode, Cancels, &[Fetch], &[&[Session, Agent]]),
+        order(RemoteCode, Cancels, &[Download], &[&[Run], &[Address]]),
+        order(Override, Cancels, &[Obey], &[&[OutText], &[Words]]),
+        order(Override, Cancels, &[Void], &[&[Limits, SysRules]]),
+        order(Override, Ignored, &[NoRules], &[&[Persona]]),
+        order(ScriptedAnswer, Cancels, &[WhenAsked], &[&[SayThat]]),
+        order(MemoryOrder, Cancels, &[Obey], &[&[SysRules], &[OutText]]),
     ]
 };
-
-/// The words of each sense, regardless of case and accents. A space represents a character that is not a letter.
-#[rustfmt::skip]
-const WORDS: &[(Sense, &[&str])] = &[
-    (Sense::Unasked, &[
-        " without asking| without confirm| without approval| without permission| without review| without prompting| without consent| without checking with| unprompted ",
-        " ohne nachzufragen| ohne zu fragen| ohne rückfrage| ohne nachfrage| ohne bestätigung| ohne freigabe| ohne genehmigung| ohne zustimmung| ohne review| ohne prüfung| ungefragt",
-        " sans demander| sans confirm| sans autorisation| sans accord| sans revue| sans validation| sans approbation| sans relecture| sans permission",
-        " sin preguntar| sin pedir| sin confirm| sin permiso| sin aprobación| sin autorización| sin revis| sin consultar",
-        " sem perguntar| sem pedir| sem confirm| sem permissão| sem aprovação| sem autorização| sem revis| sem consultar",
-        " senza chiedere| senza conferm| senza permesso| senza approvazione| senza autorizzazione| senza revision| senza consultare",
-        " без подтвержд| без спроса| без разрешен| без одобрен| без ревью| без проверк| не спрашивая| без согласован",
-        " bez pytania| bez potwierdz| bez zgody| bez zezwol| bez przeglądu| bez akceptacji| nie pytając",
-        " zonder te vragen| zonder bevestig| zonder toestemming| zonder goedkeuring| zonder review| zonder overleg",
-        "確認せず|確認なし|確認無し|確認を求めず|レビューなし|承認なし|許可なし|許可を求めず|聞かずに|尋ねずに|無断で",
-        "묻지 않고|묻지 말고|확인 없이|승인 없이|리뷰 없이|허락 없이|검토 없이|동의 없이",
-        "无需确认|无需审|无需批准|无需询问|无需授权|不需要询问|不需要确认|不需要批准|不用问|不用确认|不必询问|不必确认|不经批准|不经审|未经批准|不要再确认|不再确认|不要确认|跳过确认",
-    ]),
-    (Sense::Needless, &[
-        " no need to| need not | needn t| don t need to| not need | no longer need| not necessary",
-        " muss niemand| nicht mehr fragen| nicht nötig| nicht mehr nötig| braucht kein| brauchst kein| nicht mehr gefragt",
-        " plus besoin| pas besoin| inutile de demander| n est plus nécessaire",
-        " no hace falta| no es necesari| ya no es necesari| no necesit",
-        " não é mais preciso| não é preciso| não precisa| não é necessári| não é mais necessári",
-        " non serve| non occorre| non è necessari| non è più necessari| non c è bisogno",
-        " не нужно| не надо| не требуется| необязательно| больше не нужно| nie trzeba| nie musisz| nie potrzeb",
-        " hoeft geen| hoeft niet| niet nodig| hoef je| niet meer nodig",
-        "必要はない|必要はありません|必要ない|不要です|求めず|求めなくて|필요가 없|필요 없|받지 않아도|묻지 않아도|不需要|无需|不用|不必",
-    ]),
-    (Sense::Consent, &[
-        " ask| permission| approval| confirm| review| fragen | gefragt| genehmig| erlaubnis| bestätig| freigabe| accord| autorisation| demander| valid",
-        " permiso| preguntar| aprob| autoriz| permissão| perguntar| aprov| permesso| chiedere| conferm| approv| спрашива| разрешен| подтвержд| одобрен| согласован",
-        " pytać| zgod| potwierdz| zezwol| akceptac| toestemming| vragen| bevestig| goedkeur",
-        "確認|許可|承認|허락|승인|확인|물어|询问|确认|批准|审|授权|许可|请示",
-    ]),
-    (Sense::Act, &[
-        " run | execut| deploy| delet| push| merge | install| proceed| commit | publish | release | remove | act ",
-        " befehl| ausführ| führe | führ | führst | lösch| deploye| pushe| pushen | merge| installier| veröffentlich| freizugeben",
-        " exécut| supprim| déploy| pousse| installe| fusionne| commande| ejecut| borr| elimin| despleg| desplieg| instal| comando",
-        " apag| exclu| implant| publicar | em produção| en producción| en production| in produzione| in produktion| na produkcj| esegu| cancell| pubblic| comand",
-        " выполн| удал| деплой| развер| пуш| запуск| установ| команд",
-        " wykon| usuw| usuń| wdraż| wdroż| wypych| instaluj| polece| voer | uitvoer| verwijder| installeer| opdracht",
-        "実行|削除|プッシュ|デプロイ|反映|進め|マージ|インストール|실행|삭제|푸시|배포|병합|설치|진행|执行|运行|删除|部署|推送|合并|安装|操作|命令",
-    ]),
-    (Sense::Never, &[
-        " never | not | n t | t | nothing | nobody | no one | no deploy| no push| no merge| no release| no change| no command| cannot | nor | nie | niemals | nicht | kein| nichts | niemand | jamais | rien | ne | n | pas | aucun",
-        " nunca | jamás | no se | no hay | no deb| no pued| no hac| no hag| no lo | no la | no ejecut| no borr| no elimin| no desplieg| no despleg| no instal| no public| no envi| no sub| no aprueb| no desactiv| no ignor| no omit| nada | nadie | ningun| ningún| não | ninguém | nenhum| mai | non | niente | nulla | nessun",
-        " не | никогда | нельзя | ничего | никто | запрещ| nigdy | nic | nikt | żaden | niet | nooit | geen | niets | niemand ",
-        "ないで|ません|禁止|しない|不得|不要|不能|不可|禁止|别|切勿|从不|绝不|마세요|않|금지|말 것|안 됩|必须经过|ask before",
-    ]),
-    (Sense::Every, &[
-        " always | automatic| auto | every | all | any | each | everything | immer | automatisch | jede| alle | alles | stets | toujours | automatiquement | chaque | tout | toute | toutes | tous ",
-        " siempre | automáticamente | cada | todo | toda | todos | todas | sempre | automaticamente | tudo | ogni | tutti | tutte | tutto ",
-        " всегда | автоматически | кажд| все | всё | любы| zawsze | automatycznie | każd| wszystk| altijd | elk| ",
-        "自動|すべて|全て|常に|毎回|あらゆる|자동|모든|항상|언제나|전부|自动|所有|一律|始终|总是|全部|任何|一切|默认",
-    ]),
-    (Sense::Approve, &[
-        " approve | accept | grant | allow | authorize | authorise | confirm | genehmige | genehmigen | erlaube | akzeptiere | bestätige | freigeben | zustimmen ",
-        " approuve | approuver | accepte | accepter | valide | valider | autorise | autoriser | aprueba | aprobar | acepta | aceptar | autoriza | autorizar ",
-        " aprove | aprovar | aceite | aceitar | autorize | approva | approvare | accetta | accettare | autorizza | autorizzare ",
-        " одобряй| одобрять| принимай| разрешай| разрешать| подтверждай| zatwierdzaj| zatwierdzać| akceptuj| zezwalaj| potwierdzaj| keur | goedkeuren | accepteer | bevestig ",
-        "承認し|承認する|許可し|許可する|同意し|승인하|허용하|동의하|수락하|批准|同意|允许|接受|放行",
-    ]),
-    (Sense::Request, &[
-        " request| prompt| command| permission| tool call| action | actions | operation| question| anfrage| befehl| berechtigung| aktion| rückfrage| frage| demande| autorisation| requête",
-        " solicitud| comando| petición| peticiones| permiso| accion| acción| operaci| pedido| solicitaç| permiss| ação | ações | operaç| richiest| comand| permess| azion| operazion",
-        " запрос| команд| разрешен| действ| операц| prośb| żądan| polecen| uprawnie| operacj| verzoek| opdracht| toestemming| actie",
-        "要求|リクエスト|権限|コマンド|操作|依頼|요청|권한|명령|작업|请求|权限|命令|申请|调用",
-    ]),
-    (Sense::CountsAs, &[
-        " treat | consider | considered | regard | count as | counts as | deem| gelten als | gilt als | considér| consideran| considera | considerad| considerat",
-        " счита| uznaje się| uznaj | uważa| traktuj| gelden als | beschouw|みなす|見なす|みなし|간주|취급|视为|当作|视同",
-    ]),
-    (Sense::Approved, &[
-        " approved | authorised | authorized | pre approved | preapproved | genehmigt | freigegeben | bestätigt | erlaubt | approuvé| autorisé| validé| aprobad| autorizad| aprovad| approvat| autorizzat",
-        " одобрен| разрешен| zatwierdzon| zaakceptowan| goedgekeurd|承認済|許可済|승인|批准|授权|同意",
-    ]),
-    (Sense::YesToAll, &[
-        " yes to all | yes to every | yes to any | yes to everything | alle rückfragen mit ja | alles mit ja | ja auf alle| oui à tou| sí a tod| sim a tud| sim a tod| sim para tud| sì a tutt| да на всё | да на все | tak na wszystk| ja op alle",
-        "すべてにはい|にはいと答え|모든 질문에 예|예라고 답|네라고 답|都回答是|一律回答是|全部同意",
-    ]),
-    (Sense::Send, &[
-        " send | upload | post | forward | append | copy | email | e mail | mail | transmit | exfiltrate | share | publish | lade | hochladen | schick| sende | senden | leite | poste | posten | übermittle| veröffentliche",
-        " envoie | envoyer | envoyez | transfère | transférer | téléverse| publie | publier | transmets | envía | enviar | sube | subir | reenvía | manda | publica | publicar | envíe | envie | mande | mandar | encaminhe | publique",
-        " invia | inviare | inoltra | carica | pubblica | spedisci | отправь| отправля| пересыла| перешли| загружай| загрузи| публикуй| выкладывай| wyślij | wysyłaj | wysyłać | przekazuj | przekaż | prześlij | przesyłaj | publikuj | opublikuj | wrzuć ",
-        " stuur | sturen | verstuur | plaats | verzend | zend |送信|転送|アップロード|投稿|送って|送る|업로드|전송|전달|보내|올리|发送|上传|发到|发给|转发|提交到|发布到|寄到",
-    ]),
-    (Sense::Data, &[
-        " env | api key| private key| ssh | keys | secret| credential| token| passw| conversation| chat history| source code| customer| memories ",
-        " schlüssel| zugangsdaten| gespräch| kundenliste| kundendaten| clé| identifiants | conversaci| claves | clave privada| credencial| historial | chave| conversa| chiav| credenzial| clienti | clientes | clients ",
-        " ключ| разговор| переписк| парол| клиент| klucz| rozmow| klient| haseł| sleutel| privésleutel| gesprek| klantenlijst| klantgegevens|密钥|私钥|密码|凭证|对话|会话|客户|聊天记录",
-        "api キー|キー|秘密鍵|会話|顧客|パスワード|개인 키|api 키|대화|고객|비밀번호|aws | wallet | database dump",
-    ]),
-    (Sense::Elsewhere, &[
-        " @url | @mail | external server| public channel| public gist| gist | status endpoint| pastebin | webhook| ngrok | externen server| öffentlichen kanal| serveur externe| canal public| servidor extern| canal públic",
-        " server esterno| canale pubblico| внешний сервер| открытом канале| публичн| zewnętrzny serwer| kanale publicznym| externe server| openbare kanaal|外部|公共频道|公开|公開|외부 서버|공개 채널",
-    ]),
-    (Sense::TellNot, &[
-        " never tell | not tell | don t tell | never mention | not mention | don t mention | never inform | not inform | don t inform | never reveal | not reveal | don t reveal | never notify | not notify | don t notify | without telling ",
-        " sag dem| sage dem| sag der| sage der| erwähne | verrate | erzähle | ne dis | ne dites | ne mentionne| n informe| ne parle | ne révèle| no le dig| no dig| nunca dig| nunca le dig| no mencion| nunca mencion| no inform",
-        " não conte| não dig| nunca mencion| não mencion| nunca conte| não inform| non dire| non dic| non menzion| mai menzion| non inform| не говори| не сообщай| не упоминай| никогда не упоминай| не рассказывай",
-        " nie mów | nie wspominaj| nigdy nie wspominaj| nie informuj| vertel de | noem deze | meld de |知らせないで|伝えないで|触れないこと|触れないで|言わないで|話さないで|教えないで|말하지 마|알리지 마|언급하지 마|언급하지 말|不要告诉|别告诉|不要提|别提|不要在总结|不要在摘要|不要在报告|不要在回复",
-    ]),
-    (Sense::Whom, &[
-        " user | the human| the owner| the operator| anyone | anybody | benutzer nicht| nutzer nicht| utilisateur| al usuari| ao usuári| ao utilizador| all utent| пользовател| użytkownik| gebruiker niet| gebruiker niets|ユーザー|利用者|사용자|用户|任何人知|主人",
-    ]),
-    (Sense::Matter, &[
-        " this instruction| this change| this rule| this order| diese anweisung| diese änderung| diese regel| cette consigne| cette instruction| cette modification| cette règle| esta instrucción| este cambio| esta regla",
-        " esta instrução| esta mudança| esta regra| questa istruzione| questa modifica| questa regola| это указани| это изменени| эту инструкци| tej instrukcji| tej zmian| deze instructie| deze wijziging| deze regel",
-        "この変更|この指示|この命令|이 지시|이 변경|이 명령|这条指令|这条规则|这个指令|这次修改|这项规定",
-    ]),
-    (Sense::Hide, &[
-        " hide | conceal | keep this | keep it | keep the | verberge | verheimliche | geheim | cache | cacher | dissimule | oculta | ocultar | esconde | esconda | esconder | oculte | nascondi | nascondere ",
-        " скрой| скрывай| утаи| ukryj | ukrywaj | zataj | verberg | houd |隠し|隠す|秘密に|숨기|비밀로|隐瞒|瞒着|保密|secret ",
-    ]),
-    (Sense::FromUser, &[
-        " from the user | from your user | from the owner | from users | vor dem nutzer | vor dem benutzer | vor der nutzerin | à l utilisateur | al usuari| do usuári| ao usuári| all utente | от пользовател| przed użytkownik| voor de gebruiker ",
-        "ユーザーに秘密|ユーザーから隠|ユーザーに隠|사용자에게 숨|사용자에게 비밀|사용자로부터|对用户|瞒着用户|向用户",
-    ]),
-    (Sense::Disable, &[
-        " disable | skip | ignore | bypass | turn off | switch off | circumvent | schalte | deaktiviere | deaktivieren | ignoriere | ignorieren | überspringe | überspringen | umgehe | umgehen ",
-        " désactive | désactiver | ignorer | saute | sauter | contourne | contourner | desactiva | desactivar | ignora | ignorar | omite | omitir | salta | desative | desativar | pule | pular | desligue ",
-        " disattiva | disattivare | disabilita | disabilitare | ignorare | saltare | отключи| отключай| игнорируй| игнорировать| пропускай| пропускать| выключи ",
-        " wyłącz | wyłączaj | wyłączyć | ignoruj | ignorować | pomijaj | pomijać | schakel | uitschakelen | negeer | negeren | sla | overslaan | zet ",
-        "無効化|無効に|オフに|無視し|無視する|スキップ|비활성화하|끄세|끄십|무시하|건너뛰|关闭|禁用|忽略|跳过|绕过",
-    ]),
-    (Sense::Safety, &[
-        " sandbox| security | safety | certificate| tls | ssl | confirmation | permission check| safeguard| guardrail| sicherheits| zertifikat| bestätigung| sécurité | certificat| bac à sable | confirmation ",
-        " seguridad | certificad| confirmación | segurança | confirmação | sicurezza | certificati | conferma | безопасн| сертификат| песочниц| подтвержд| bezpieczeństw| certyfikat| piaskownic| potwierdz| beveilig| veiligheid| certifica",
-        "セキュリティ|証明書|サンドボックス|安全|보안|인증서|샌드박스|证书|沙箱|沙盒|权限|审批",
-    ]),
-    (Sense::Unchecked, &[" no verify | dangerously skip permissions | yolo mode "]),
-    (Sense::Delete, &[
-        " delete | deletes | erase | wipe | purge | remove | lösche | löschen | supprime | supprimer | efface | borra | borrar | elimina | eliminar | apague | apagar | exclua | cancella | cancellare | eliminare ",
-        " удали | удаляй | удалить | удалять | usuwaj | usuń | usunąć | verwijder | wis |削除|삭제|删除|清除",
-    ]),
-    (Sense::Audit, &[" audit| audyt| журналы аудита| логи аудита|監査ログ|감사 로그|审计日志|审计记录"]),
-    (Sense::Fetch, &[" @run "]),
-    (Sense::Session, &[
-        " session| start | startup | every | each | always | whenever | sitzung| jeder | bei jedem | chaque | démarrage | sesión | cada | siempre | sessão | sessione | ogni | сесси| кажд| sesj| każd| sessie | elke ",
-        "每次|启动|会话|起動|毎回|セッション|세션|시작|매번",
-    ]),
-    (Sense::Insist, &[
-        " from now on | going forward | henceforth | as of today | always | automatically | must | should | please | agent| assistant| you ",
-    ]),
-];
 
 /// Words with which people begin statements about themselves or their programs.
 #[rustfmt::skip]
@@ -236,8 +131,8 @@ const TELLERS: &[&str] = &[
     "он", "она", "oni", "wij", "ik", "hij", "zij",
 ];
 
-/// Words that replace URLs and email addresses.
-static PLACES: LazyLock<[(Regex, &str); 4]> = LazyLock::new(|| {
+/// Words that replace URLs and addresses.
+static PLACES: LazyLock<[(Regex, &str); 7]> = LazyLock::new(|| {
     let pattern = |text| Regex::new(text).expect("the pattern is constant and a test compiles it");
     [
         (
@@ -252,6 +147,14 @@ static PLACES: LazyLock<[(Regex, &str); 4]> = LazyLock::new(|| {
         ),
         (pattern(r"https?://\S+"), " @url "),
         (pattern(r"[\w.+-]+@[\w-]+\.[\w.-]+"), " @mail "),
+        (pattern(r"(?:^|[ (])@[a-z0-9_]{4,}"), " @handle "),
+        (
+            pattern(
+                r"\b(?:ftp|sftp|hooks?|api|cdn|get|paste|drop|files?|s3|[a-z0-9-]+)\.[a-z0-9-]{2,}\.(?:com|net|io|org|dev|example|xyz|ru|cn|site|app|sh|to|me)\b[\w./-]*",
+            ),
+            " @host ",
+        ),
+        (pattern(r"~?/?\.(?:ssh|env|aws|gnupg)\b"), " ssh "),
     ]
 });
 
@@ -260,22 +163,120 @@ struct Table {
     senses: Vec<Sense>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(|_, word| unaccented(word)));
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(|_, word| word));
 
 /// Words for text without visible ends of words, in which short words would be found within others.
 static RUN_TOGETHER: LazyLock<Table> = LazyLock::new(|| {
     Table::new(|sense, word| {
-        let word = unaccented(word).replace(' ', "");
-        let is_unclear = sense == Sense::Never || word.is_ascii() && word.len() < 3;
+        let word = word.replace(' ', "");
+        let is_unclear = matches!(sense, Sense::Never | Sense::Not) || word.is_ascii() && word.len() < 3;
         if is_unclear { String::new() } else { word }
     })
 });
 
+/// Returns the words of `orders.txt` with their senses, in the spelling that [`spelled`] produces.
+fn words() -> impl Iterator<Item = (Sense, String)> {
+    let lines = include_str!("orders.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = lines.map(|line| line.split_once(": ").expect("a test reads every line"));
+    lines.flat_map(|(name, words)| {
+        let sense = Sense::named(name).expect("a test reads every line");
+        words.split(", ").map(move |word| (sense, in_sentence(word)))
+    })
+}
+
+fn in_sentence(word: &str) -> String {
+    let word = unaccented(word);
+    // In Korean, a short word that stands alone is found only as one.
+    let is_alone = word.starts_with(|c| matches!(c, '가'..='힣')) && word.ends_with('_');
+    let is_anywhere = word.contains(is_unspaced_script) && !is_alone;
+    let word = word.replace('_', " ");
+    match word.strip_prefix('*') {
+        Some(word) => word.to_owned(),
+        None if is_anywhere => word,
+        None => format!(" {word}"),
+    }
+}
+
+/// Whether a character belongs to a script that is written without spaces, or with endings that hide the words.
+const fn is_unspaced_script(c: char) -> bool {
+    c >= '\u{1100}'
+}
+
+/// A word found in a sentence.
+#[derive(Debug, Clone)]
+struct Hit {
+    range: Range<usize>,
+    sense: Sense,
+}
+
+/// Distance over which a negation reaches the verb before or after it, in bytes; in scripts in which a word is two or
+/// three characters, and in others.
+const NEAR_BYTES: [usize; 2] = [18, 34];
+
+/// Negations that stand after the verb.
+const AFTER: &[&str] = &[
+    " nicht ",
+    " nie ",
+    " niemals",
+    " nichts ",
+    " niemand",
+    " kein",
+    " niet ",
+    " nooit",
+    " niets ",
+    " geen ",
+    " personne ",
+    " rien ",
+    " nothing ",
+    " nobody",
+    " no one ",
+];
+
+/// Negations that are prohibitions, whatever stands between them and the verb.
+const STRICT: &[&str] = &[
+    " never ",
+    " nie ",
+    " niemals",
+    " jamais ",
+    " nunca",
+    " jamas",
+    " mai ",
+    " никогда",
+    " nigdy ",
+    " nooit",
+    "禁止",
+    "切勿",
+    "不得",
+    "勿",
+    "莫",
+    "绝不",
+];
+
+/// Words that mean, with a verb of asking or checking, that nobody was asked: "without reading".
+const LACKING: &[&str] = &[
+    " without ",
+    " ohne ",
+    " sans ",
+    " sin ",
+    " sem ",
+    " senza ",
+    " без ",
+    " bez ",
+    " zonder ",
+    "なし",
+    "無し",
+    "ず",
+    "없이",
+    "不",
+    "无需",
+    "未",
+    "没",
+    "말고",
+];
+
 impl Table {
-    fn new(read: impl Fn(Sense, &str) -> String) -> Self {
-        let lists = WORDS.iter().flat_map(|(sense, lists)| lists.iter().map(move |list| (*sense, *list)));
-        let words = lists.flat_map(|(sense, list)| list.split('|').map(move |word| (sense, word)));
-        let words = words.map(|(sense, word)| (sense, read(sense, word))).filter(|(_, word)| !word.trim().is_empty());
+    fn new(read: impl Fn(Sense, String) -> String) -> Self {
+        let words = words().map(|(sense, word)| (sense, read(sense, word))).filter(|(_, word)| !word.trim().is_empty());
         let (senses, words): (Vec<Sense>, Vec<String>) = words.unzip();
         Self { words: AhoCorasick::new(words).expect("the words are few and short"), senses }
     }
@@ -283,24 +284,132 @@ impl Table {
     /// Returns the kind of order that a sentence contains.
     fn order(&self, sentence: &str) -> Option<Suspicion> {
         let found = self.words.find_overlapping_iter(sentence);
-        let found: Vec<_> = found.map(|one| (one.range(), self.senses[one.pattern().as_usize()])).collect();
-        let holds = |sense: &Sense| found.iter().any(|(_, held)| held == sense);
-        // "Without" may be a negation itself.
-        let is_unasked = |range: &Range<usize>| {
-            let overlaps = |one: &Range<usize>| one.start + 1 < range.end && range.start + 1 < one.end;
-            found.iter().any(|(one, sense)| matches!(sense, Sense::Unasked | Sense::Unchecked) && overlaps(one))
-        };
-        let is_negated = || found.iter().any(|(range, sense)| *sense == Sense::Never && !is_unasked(range));
-        let first = sentence.split_whitespace().next().unwrap_or("");
-        let is_told = || TELLERS.contains(&first) && !holds(&Sense::Insist);
-        let mut orders = ORDERS.iter().filter(|order| order.senses.iter().all(holds));
-        orders.find(|order| !(order.is_reversible && (is_negated() || is_told()))).map(|order| order.kind)
+        let found = found.map(|one| Hit { range: one.range(), sense: self.senses[one.pattern().as_usize()] });
+        let sentence = Sentence::new(sentence, found.collect());
+        ORDERS.iter().find(|order| sentence.contains(order)).map(|order| order.kind)
     }
+}
+
+/// A sentence with the words found in it.
+struct Sentence<'t> {
+    text: &'t str,
+    hits: Vec<Hit>,
+    /// Whether it is a statement of people about themselves or their programs.
+    is_told: bool,
+}
+
+impl<'t> Sentence<'t> {
+    fn new(text: &'t str, hits: Vec<Hit>) -> Self {
+        let first = text.split_whitespace().next().unwrap_or("");
+        let is_told = TELLERS.contains(&first) && !hits.iter().any(|hit| hit.sense == Sense::Insist);
+        let mut sentence = Self { text, hits, is_told };
+        let unasked: Vec<Hit> = sentence.hits.iter().filter_map(|hit| sentence.unasked(hit)).collect();
+        sentence.hits.extend(unasked);
+        sentence
+    }
+
+    fn contains(&self, order: &Order) -> bool {
+        let is_verb = |hit: &&Hit| order.verb.contains(&hit.sense) && self.fits(order, hit);
+        self.hits.iter().filter(is_verb).any(|verb| {
+            let nots: Vec<&Hit> = self.negations(verb).collect();
+            // "Nobody tells" is not "tell nobody".
+            let is_before = |not: &&Hit| not.range.start < verb.range.start;
+            let is_subject = |hit: &Hit| nots.iter().all(|not| is_before(not) && overlap(&not.range, &hit.range));
+            let is_part = |hit: &Hit| {
+                hit.range.start >= verb.range.start && hit.range.end <= verb.range.end
+                    || hit.range.start == verb.range.start
+            };
+            let is_other = |hit: &Hit| !is_part(hit) && (order.negation != Negation::Makes || !is_subject(hit));
+            let has = |group: &&[Sense]| self.hits.iter().any(|hit| group.contains(&hit.sense) && is_other(hit));
+            order.needs.iter().all(has)
+        })
+    }
+
+    fn fits(&self, order: &Order, verb: &Hit) -> bool {
+        match order.negation {
+            Negation::Ignored => true,
+            Negation::Makes => {
+                !self.is_unasked(&verb.range) && self.negations(verb).any(|not| !self.is_kept(not, verb))
+            }
+            Negation::Cancels => !self.is_told && self.negations(verb).all(|not| self.is_unasked(&not.range)),
+        }
+    }
+
+    /// Returns the negations of a verb.
+    fn negations<'s>(&'s self, verb: &'s Hit) -> impl Iterator<Item = &'s Hit> {
+        self.hits.iter().filter(move |hit| {
+            matches!(hit.sense, Sense::Not | Sense::Never) && self.negates(hit, verb) && !self.is_undone(hit)
+        })
+    }
+
+    fn negates(&self, not: &Hit, verb: &Hit) -> bool {
+        let word = &self.text[not.range.clone()];
+        let is_unspaced = word.contains(is_unspaced_script);
+        let near = NEAR_BYTES[usize::from(!is_unspaced)];
+        let is_strict = STRICT.contains(&word);
+        if overlap(&not.range, &verb.range) {
+            return false;
+        }
+        let (between, reach) = if not.range.start < verb.range.start {
+            (not.range.end.min(verb.range.start)..verb.range.start, if is_strict { 3 * near } else { near })
+        } else if is_unspaced || AFTER.contains(&word) {
+            (verb.range.end..not.range.start.max(verb.range.end), near)
+        } else {
+            return false;
+        };
+        between.len() <= reach && !self.text[between].contains(CLAUSE)
+    }
+
+    /// Whether "hesitate" or the like follows a negation, which is then none.
+    fn is_undone(&self, not: &Hit) -> bool {
+        let follows = |hit: &Hit| hit.range.start + 1 >= not.range.end && hit.range.start <= not.range.end + 12;
+        self.hits.iter().any(|hit| hit.sense == Sense::Anyway && follows(hit))
+    }
+
+    /// Whether a negation belongs to another verb before this one: "do not disable the check".
+    fn is_kept(&self, not: &Hit, verb: &Hit) -> bool {
+        use Sense::{Delete, Disable, Hide, Remove, Weaken, Wipe};
+        let is_between = |hit: &Hit| not.range.start < hit.range.start && hit.range.end <= verb.range.start + 1;
+        let is_weak = |hit: &&Hit| matches!(hit.sense, Delete | Disable | Hide | Remove | Weaken | Wipe);
+        self.hits.iter().filter(is_weak).any(is_between)
+    }
+
+    /// Whether a negation belongs to words such as "without asking".
+    fn is_unasked(&self, not: &Range<usize>) -> bool {
+        let is_it = |sense| {
+            matches!(sense, Sense::Unasked | Sense::Unchecked | Sense::Unread | Sense::NoPass | Sense::Needless)
+        };
+        self.hits.iter().any(|hit| is_it(hit.sense) && overlap(&hit.range, not))
+    }
+
+    /// Returns the sense of a verb of asking, reading or checking together with a "without" beside it.
+    fn unasked(&self, hit: &Hit) -> Option<Hit> {
+        use Sense::{Consent, Leave, Query, Read, Verify};
+        if !matches!(hit.sense, Query | Read | Verify | Consent | Leave) {
+            return None;
+        }
+        let is_lack = |not: &&Hit| {
+            // In Chinese, the verb follows at once.
+            let is_next = not.range.len() > 3 || not.range.end + 9 >= hit.range.start;
+            not.sense == Sense::Not
+                && LACKING.contains(&&self.text[not.range.clone()])
+                && is_next
+                && self.negates(not, hit)
+        };
+        let lack = self.hits.iter().find(is_lack)?;
+        let range = lack.range.start.min(hit.range.start)..lack.range.end.max(hit.range.end);
+        Some(Hit { range, sense: Sense::Unasked })
+    }
+}
+
+/// Whether two words share more than the space between them.
+fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start + 1 < other.end && other.start + 1 < one.end
 }
 
 /// Returns the kind of order that `text` contains, regardless of the spelling of its letters.
 pub(super) fn find(text: &str) -> Option<Suspicion> {
-    let text = shown(text);
+    let text = unbroken(&shown(text));
     let joined = unspaced(&text);
     let read = joined.as_deref().unwrap_or(&text);
     let in_words = |text: &str| sentences(text).find_map(|sentence| TABLE.order(&spelled(sentence)));
@@ -312,12 +421,64 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
     in_words(read)
         .or_else(|| is_disguised.then(disguised).flatten())
         .or_else(|| is_run_together.then(|| RUN_TOGETHER.order(&spelled(read))).flatten())
+        .or_else(|| without_digits(read).into_iter().find_map(|text| in_words(&text)))
+}
+
+/// Returns the text with its lines joined, if each has only a word or two.
+fn unbroken(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_wide = |line: &&&str| line.contains(is_unspaced_script);
+    let is_short = |line: &&str| {
+        if line.contains(is_unspaced_script) { line.chars().count() <= 8 } else { line.split(' ').count() <= 3 }
+    };
+    if lines.len() < 4 || !lines.iter().all(is_short) {
+        return text.to_owned();
+    }
+    lines.join(if lines.iter().filter(is_wide).count() * 2 > lines.len() { "" } else { " " })
+}
+
+/// Digits that stand for letters, in Latin and in Cyrillic letters.
+const DIGITS: &[(char, char, char)] =
+    &[('0', 'o', 'о'), ('1', 'i', 'и'), ('3', 'e', 'е'), ('4', 'a', 'а'), ('5', 's', 'с'), ('7', 't', 'т')];
+
+/// Returns the text with letters for the digits within its words, if several have some; `1` may stand for two letters.
+fn without_digits(text: &str) -> Vec<String> {
+    let is_mixed = |word: &&str| {
+        let digits = word.chars().filter(char::is_ascii_digit).count();
+        digits > 0 && (word.chars().any(char::is_alphabetic) || word.len() == 1)
+    };
+    let words = text.split_whitespace();
+    if words.clone().filter(is_mixed).count() * 2 < words.count() {
+        return Vec::new();
+    }
+    let is_cyrillic = text.chars().filter(|c| matches!(c, 'а'..='я')).count() > text.len() / 8;
+    let letter = |c: char| {
+        DIGITS
+            .iter()
+            .find(|(digit, ..)| *digit == c)
+            .map_or(c, |&(_, latin, cyrillic)| if is_cyrillic { cyrillic } else { latin })
+    };
+    // "10" is how "ю" is written.
+    let text = if is_cyrillic { text.replace("10", "ю") } else { text.to_owned() };
+    [text.clone(), text.replace('1', "l")].into_iter().map(|text| text.chars().map(letter).collect()).collect()
 }
 
 /// Returns `text` as a reader sees it, in ordinary lower-case letters without hidden characters and accents.
 fn shown(text: &str) -> String {
     let visible: String = text.nfkc().filter(|c| !is_hidden(*c) || c.is_whitespace()).collect();
     unaccented(&visible)
+}
+
+/// Traditional Chinese characters that occur in the words of orders, each before its simplified form.
+const TRADITIONAL: &str = "無无須须將将對对話话傳传過过後后開开關关閉闭執执動动權权認认證证碼码審审檢检測测驗验號号帳账賬账戶户導导選选網网頁页說说請请問问報报讓让誰谁處处員员備备檔档記记錄录資资訊讯發发給给轉转點点擊击裡里裏里從从這这個个們们應应當当還还樣样會会視视為为規规則则決决議议與与門门鑰钥鎖锁電电銀银刪删實实際际簽签連连結结務务團团隊队協协評评續续線线試试構构護护隱隐藏藏瀏浏覽览寫写讀读變变";
+
+/// Returns the simplified form of a character.
+fn simplified(c: char) -> char {
+    if !matches!(c, '\u{4e00}'..='\u{9fff}') {
+        return c;
+    }
+    let mut pairs = TRADITIONAL.chars().step_by(2).zip(TRADITIONAL.chars().skip(1).step_by(2));
+    pairs.find(|(old, _)| *old == c).map_or(c, |(_, new)| new)
 }
 
 /// Returns the text before "and never …", and the rest, because a negation in the rest does not apply to the text
@@ -328,16 +489,16 @@ fn apart(part: &str) -> [&str; 2] {
     [&part[..joint], &part[joint..]]
 }
 
-/// Returns the sentences and clauses of `text`.
+/// Returns the sentences of `text`.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '!' | '?' | '\n' | '。' | '！' | '？' | ';' | '；');
     text.split(ends).flat_map(|part| part.split(". ")).flat_map(apart).filter(|sentence| !sentence.trim().is_empty())
 }
 
-/// Returns `text` in lower case and without accents, so that all spellings have the same letters.
+/// Returns `text` in lower case, without accents and in simplified characters, so that all spellings have the same letters.
 fn unaccented(text: &str) -> String {
     let letters = text.nfd().filter(|c| !is_combining_mark(*c)).nfc();
-    letters.flat_map(char::to_lowercase).collect()
+    letters.map(simplified).flat_map(char::to_lowercase).collect()
 }
 
 /// Returns the text with its letters joined into words, if there are spaces between the letters.
@@ -352,7 +513,11 @@ fn unspaced(text: &str) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
-/// Returns the letters of a sentence, with one space for all other characters between them.
+/// The mark at the end of a clause in a spelled sentence.
+const CLAUSE: char = '|';
+
+/// Returns the letters of a sentence, with one space for all other characters between them, and a mark at the end of
+/// each clause.
 fn spelled(sentence: &str) -> String {
     let mut text = Cow::Borrowed(sentence);
     for (pattern, word) in PLACES.iter() {
@@ -362,6 +527,10 @@ fn spelled(sentence: &str) -> String {
     for c in text.chars() {
         if c.is_alphanumeric() || c == '@' {
             out.push(c);
+        } else if matches!(c, ',' | ';' | ':' | '(' | ')' | '–' | '—' | '、' | '，' | '：' | '"') {
+            if !out.ends_with("| ") {
+                out.push_str(if out.ends_with(' ') { "| " } else { " | " });
+            }
         } else if !out.ends_with(' ') {
             out.push(' ');
         }
