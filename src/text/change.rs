@@ -10,7 +10,7 @@ use regex::{Captures, Regex, RegexSet};
 
 /// The kind of change that a phrase states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ChangeKind {
+pub(crate) enum ChangeEffect {
     /// The thing is over.
     Ended,
     /// Something else replaces the thing, as in "instead of tabs".
@@ -21,9 +21,9 @@ pub(crate) enum ChangeKind {
 
 /// A phrase of change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ChangePhrase {
+pub(crate) struct ChangePassage {
     /// The kind of change.
-    pub kind: ChangeKind,
+    pub kind: ChangeEffect,
     /// The words that name the thing, without articles.
     pub named: String,
     /// Whether the thing is the subject of its clause, as in "Heroku is gone".
@@ -188,19 +188,21 @@ static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-static TABLE: LazyLock<(RegexSet, Vec<(Regex, ChangeKind)>)> = LazyLock::new(|| {
-    let mut patterns: Vec<(String, ChangeKind)> = Vec::new();
+static TABLE: LazyLock<(RegexSet, Vec<(Regex, ChangeEffect)>)> = LazyLock::new(|| {
+    let mut patterns: Vec<(String, ChangeEffect)> = Vec::new();
     for forms in FORMS {
-        for (kind, forms) in
-            [(ChangeKind::Ended, forms.ended), (ChangeKind::Replaced, forms.replaced), (ChangeKind::Moved, forms.moved)]
-        {
+        for (kind, forms) in [
+            (ChangeEffect::Ended, forms.ended),
+            (ChangeEffect::Replaced, forms.replaced),
+            (ChangeEffect::Moved, forms.moved),
+        ] {
             patterns.extend(
                 forms.iter().map(|form| (format!("(?i){}", form.replace("@S", START).replace("@W", ENGLISH_WE)), kind)),
             );
         }
     }
     let set = RegexSet::new(patterns.iter().map(|(pattern, _)| pattern));
-    let compile = |(pattern, kind): &(String, ChangeKind)| (Regex::new(pattern).expect("a test compiles it"), *kind);
+    let compile = |(pattern, kind): &(String, ChangeEffect)| (Regex::new(pattern).expect("a test compiles it"), *kind);
     (set.expect("a test compiles them"), patterns.iter().map(compile).collect())
 });
 
@@ -230,7 +232,7 @@ pub(crate) fn moves_home(text: &str) -> bool {
 const MAX_BYTES: usize = 600;
 
 /// Returns the phrases of change in `text`. Sentences with questions, suppositions or temporary changes are ignored.
-pub(crate) fn phrases(text: &str) -> Vec<ChangePhrase> {
+pub(crate) fn phrases(text: &str) -> Vec<ChangePassage> {
     if text.len() > MAX_BYTES {
         return Vec::new();
     }
@@ -266,7 +268,7 @@ fn sentences(text: &str) -> Vec<&str> {
     parts
 }
 
-fn phrase(sentence: &str, hit: &Captures<'_>, kind: ChangeKind) -> Option<ChangePhrase> {
+fn phrase(sentence: &str, hit: &Captures<'_>, kind: ChangeEffect) -> Option<ChangePassage> {
     let (whole, old) = (hit.get(0)?, hit.name("old")?);
     let end = sentence[whole.end()..].find([',', ';', ':', '，', '；']).map_or(sentence.len(), |at| whole.end() + at);
     let clause = &sentence[whole.start()..end];
@@ -285,7 +287,7 @@ fn phrase(sentence: &str, hit: &Captures<'_>, kind: ChangeKind) -> Option<Change
     let tail = hit.name("tail").map_or("", |tail| tail.as_str());
     let rest = format!("{} {tail}", words[start + length..].join(" ")).trim().to_owned();
     let matter = hit.name("what").map(|what| what.as_str().to_owned());
-    (!named.is_empty()).then(|| ChangePhrase { kind, named, is_subject, matter, rest, clause: clause.to_owned() })
+    (!named.is_empty()).then(|| ChangePassage { kind, named, is_subject, matter, rest, clause: clause.to_owned() })
 }
 
 fn is_listed(list: &str, word: &str) -> bool {

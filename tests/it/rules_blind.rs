@@ -84,7 +84,9 @@ fn transcript(folder: &Path, name: &str, began: Timestamp) -> Transcript {
 
 fn found(transcript: &Transcript) -> Vec<Candidate> {
     let span = Span { context_start: 0, start: 0, end: transcript.messages.len() };
-    offline::extract(&Task { transcript, span, known: &[], instructions: None, categories: &[] }).candidates
+    let task = Task { transcript, span, known: &[], instructions: None, categories: &[] };
+    // An update is kept only where it changes a known memory, and none is known here.
+    offline::extract(&task).candidates.into_iter().filter(|candidate| !candidate.updates_only).collect()
 }
 
 #[derive(Debug, Default)]

@@ -6,14 +6,14 @@ use super::features::{Features, Polarity, TimeScope, Turn, unit};
 use super::tokens::is_stop_word;
 use super::view::{View, is_episode, people_differ, speakers_differ};
 use crate::memory::MemoryType;
-use crate::text::change::{ChangeKind, ChangePhrase, is_function_word, moves_home};
+use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
 use crate::text::normalise::comparable;
 use crate::text::script::{Script, is_han};
 use crate::text::tokens::words;
 
 /// How sure it is that the known claim is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ended {
+pub(super) enum Certainty {
     /// The words name something more or less than the known claim does: a person has to decide.
     Likely,
     /// The words name what the known claim states, and nothing else.
@@ -24,7 +24,7 @@ pub(super) enum Ended {
 const MANY_NAMES: usize = 2;
 
 /// Returns whether `incoming` says that what `known` states is over, and why.
-pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let over = known.features.polarity == Polarity::Negative && incoming.features.polarity == Polarity::Negative;
     // What happened once remains true, and so does the record of a finished task.
     let is_record = is_episode(known) || matches!(known.claim.category.as_str(), "task" | "solution" | "mistake");
@@ -49,7 +49,7 @@ fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
     (are_others, !ours.is_subset(&theirs) || (clause.except && !known.except))
 }
 
-fn by_phrase(phrase: &ChangePhrase, incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let clause = Features::of(&phrase.clause);
     let (are_others, is_narrower) = surroundings(&clause, &known.features);
     // "Helen left" is about the manager who is Helen; "I left Berlin" is not about a sister who lives there.
@@ -66,7 +66,7 @@ fn by_phrase(phrase: &ChangePhrase, incoming: &View<'_>, known: &View<'_>) -> Op
     // A known claim that says itself that the same is over is no older state of it.
     let already = known.changes().iter().any(|other| {
         let theirs = Naming::words(&other.named);
-        other.kind != ChangeKind::Moved && named.shared.iter().any(|word| theirs.contains(word))
+        other.kind != ChangeEffect::Moved && named.shared.iter().any(|word| theirs.contains(word))
     });
     // Another number is another thing: issue 11 is not issue 12.
     let is_numbered = named.others.iter().any(|word| word.chars().any(|c| c.is_ascii_digit()));
@@ -74,20 +74,20 @@ fn by_phrase(phrase: &ChangePhrase, incoming: &View<'_>, known: &View<'_>) -> Op
         return None;
     }
     match phrase.kind {
-        ChangeKind::Moved => {
+        ChangeEffect::Moved => {
             let whole = named.others.is_empty() && (named.is_head || named.covers) && !is_narrower;
             let applies = differ_in_kind(incoming, known) && (named.is_head || named.others.is_empty());
-            applies.then_some((if whole { Ended::Certain } else { Ended::Likely }, TOPIC_MOVED))
+            applies.then_some((if whole { Certainty::Certain } else { Certainty::Likely }, TOPIC_MOVED))
         }
-        ChangeKind::Ended | ChangeKind::Replaced => {
+        ChangeEffect::Ended | ChangeEffect::Replaced => {
             // After "instead of", the rest of the clause may follow without a mark.
-            let exact = named.others.is_empty() || (phrase.kind == ChangeKind::Replaced && named.leads);
+            let exact = named.others.is_empty() || (phrase.kind == ChangeEffect::Replaced && named.leads);
             let identifies = named.is_value || (exact && (named.is_head || named.covers));
             // "I dropped the database" may be about its tables, and not about which one the project uses.
             let is_stated = named.is_value || named.covers || phrase.matter.is_some();
             let is_listed = is_list(known) && named.leaves_names;
             let certain = exact && is_stated && !is_narrower && !is_listed && !narrows(&phrase.rest, known);
-            identifies.then_some((if certain { Ended::Certain } else { Ended::Likely }, OVER))
+            identifies.then_some((if certain { Certainty::Certain } else { Certainty::Likely }, OVER))
         }
     }
 }
@@ -158,7 +158,7 @@ fn wide_measures(text: &str) -> BTreeSet<String> {
 }
 
 /// Whether a clause of `incoming` says the opposite of one of `known`, with words of change and nothing else.
-fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.planned {
         return None;
     }
@@ -179,13 +179,13 @@ fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static st
             opposite && extra == 0 && part.figures == other.figures
         })
     });
-    (found && incoming.claim.memory_type != MemoryType::Procedural).then_some((Ended::Certain, REVERSED))
+    (found && incoming.claim.memory_type != MemoryType::Procedural).then_some((Certainty::Certain, REVERSED))
 }
 
 /// Whether the speaker of `incoming` moved away from the residence that `known` states.
-fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let is_home = known.key.as_deref() == Some("user.residence") && moves_home(&incoming.claim.content);
-    is_home.then_some((Ended::Certain, "says that they moved home"))
+    is_home.then_some((Certainty::Certain, "says that they moved home"))
 }
 
 /// The words that a phrase uses for a thing, compared with a known claim.
@@ -205,7 +205,7 @@ struct Naming {
 }
 
 impl Naming {
-    fn of(phrase: &ChangePhrase, known: &View<'_>) -> Self {
+    fn of(phrase: &ChangePassage, known: &View<'_>) -> Self {
         let words = Self::words(&phrase.named);
         let features = &known.features;
         let (shared, others): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| in_text(word, known));

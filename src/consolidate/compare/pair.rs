@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::ended::{Ended, ends};
+use super::ended::{Certainty, ends};
 use super::features::{Features, Polarity, Turn, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
@@ -73,11 +73,11 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
     // What explicitly ends the other needs no words in common with it but its name.
     let (pairing, why) = match (pairing, ends(incoming, known)) {
         (ClaimRelation::Same, _) | (_, None) => (pairing, why),
-        (_, Some((Ended::Certain, why))) => (ClaimRelation::Opposed, why),
-        (ClaimRelation::Apart | ClaimRelation::Unsure | ClaimRelation::Contested, Some((Ended::Likely, why))) => {
+        (_, Some((Certainty::Certain, why))) => (ClaimRelation::Opposed, why),
+        (ClaimRelation::Apart | ClaimRelation::Unsure | ClaimRelation::Contested, Some((Certainty::Likely, why))) => {
             (ClaimRelation::Contested, why)
         }
-        (ClaimRelation::More | ClaimRelation::Both | ClaimRelation::Opposed, Some((Ended::Likely, _))) => {
+        (ClaimRelation::More | ClaimRelation::Both | ClaimRelation::Opposed, Some((Certainty::Likely, _))) => {
             (pairing, why)
         }
     };

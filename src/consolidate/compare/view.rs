@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::features::{Features, TimeScope};
 use super::key::attribute;
 use crate::memory::{Claim, Evidence, MemoryType};
-use crate::text::change::{ChangePhrase, phrases};
+use crate::text::change::{ChangePassage, phrases};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
 
@@ -31,7 +31,7 @@ pub(crate) struct View<'a> {
     pub(in crate::consolidate) places: BTreeSet<&'a str>,
     pub(in crate::consolidate) about: About,
     pub(in crate::consolidate) language: Option<Language>,
-    changes: OnceCell<Vec<ChangePhrase>>,
+    changes: OnceCell<Vec<ChangePassage>>,
 }
 
 /// The person or thing that a claim is about, according to its first words.
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
 
 impl View<'_> {
     /// Returns the phrases of change in the claim, which are searched for only once.
-    pub(in crate::consolidate) fn changes(&self) -> &[ChangePhrase] {
+    pub(in crate::consolidate) fn changes(&self) -> &[ChangePassage] {
         self.changes.get_or_init(|| phrases(&self.claim.content))
     }
 

@@ -336,7 +336,10 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let about_project = language.about_project.is_match(hit.clause) || !product::named(hit.clause).is_empty();
     // "When a job fails twice, send it to …" itself says what "it" is.
     let case = hit.found.name("when").map_or("", |when| when.as_str()).to_lowercase();
-    let carried = [" a ", " an ", " any "].iter().any(|article| case.contains(article)) && step.contains(" it ");
+    let names_one = [" a ", " an ", " any "].iter().any(|article| case.contains(article)) && step.contains(" it ");
+    // "When naming variables, start them with …" says what "them" are.
+    let names_many = case.ends_with('s') && [" them ", " their ", " these "].iter().any(|word| step.contains(word));
+    let carried = names_one || names_many;
     let ordered = match (verb, is_rule(step)) {
         ("", true) => true,
         ("", false) => is_order(step),
@@ -477,7 +480,7 @@ pub(super) fn note(
 ) -> Option<Finding> {
     let rest = rest.trim_end_matches(['.', '!', '。', '！']);
     let too_short = if rest.is_ascii() { rest.split(' ').count() < 4 } else { rest.chars().count() < 4 };
-    let chatter = voice.speaker.is_some() && !language.about_project.is_match(rest);
+    let chatter = voice.speaker.is_some() && (!language.about_project.is_match(rest) || is_truism(rest));
     if too_short
         || chatter
         || breaks_off(rest)
@@ -493,6 +496,19 @@ pub(super) fn note(
     claim.importance = 0.8;
     claim.confidence = confidence;
     Some(Finding { claim, audience, since: None })
+}
+
+/// Whether `rest` says of something in general how important or hard it is, and names nothing particular.
+fn is_truism(rest: &str) -> bool {
+    static TRUISM: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)\b(?:is|are|be|isn't|aren't)\s+(?:\w+ly |an? |the |about |not |just |all |as |more |also |one of )*",
+            r"(?:crucial|essential|important|vital|critical|key|necessary|okay|fundamental|valuable|process|journey|hallmark|goal|foundation|matter|skill|part|tool|place|built|read|read more|maintainable)\b|\bthe goal\b|\bgoes? hand in hand\b|\b(?:occurs?|happens?) when you\b"
+        ))
+        .expect("the pattern is constant")
+    });
+    let is_particular = rest.contains(['`', '\'', '"']) || rest.chars().any(|c| c.is_ascii_digit());
+    !is_particular && TRUISM.is_match(rest)
 }
 
 /// Whether `rest` begins with "I" or "my".

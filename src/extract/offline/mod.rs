@@ -17,6 +17,7 @@ mod explicit;
 mod grammar;
 mod language;
 mod later;
+mod naming;
 mod product;
 mod read;
 mod scene;
@@ -35,7 +36,7 @@ use scene::Scenes;
 use sentence::own_sentences;
 
 /// Version of the rules. It changes whenever the rules find something else.
-pub(crate) const VERSION: &str = "rules-11";
+pub(crate) const VERSION: &str = "rules-12";
 
 /// A message with more sentences than this describes a task, and its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;
@@ -74,8 +75,11 @@ fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Ga
     for (place, sentence) in said.iter().enumerate() {
         let next = said.get(place + 1).copied();
         let said = sentence;
-        let findings: Vec<_> =
-            read::sentence(said, &voice).into_iter().chain(explicit::sentence(message, said, &voice)).collect();
+        let findings: Vec<_> = read::sentence(said, &voice)
+            .into_iter()
+            .chain(explicit::sentence(message, said, &voice))
+            .flat_map(naming::apart)
+            .collect();
         // In the description of a task, "drop the cache" is a step of the task.
         let is_said = findings.iter().any(|finding| !phrases(&finding.claim.content).is_empty());
         let update = || updates::sentence(message, said, next, &voice);

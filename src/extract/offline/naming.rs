@@ -1,0 +1,248 @@
+//! Naming conventions within a standing instruction: each is a value of an attribute, so that the next one replaces it.
+//!
+//! "From now on, start variable names with `m_` and end function names with `_x`" states two conventions. They are kept
+//! apart, each in the same words whatever the sentence was, under a key such as `project.naming.variable.prefix`.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::clause::{Finding, capitalised};
+use crate::memory::Structured;
+
+/// A naming convention.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Convention {
+    /// Its attribute.
+    key: String,
+    /// The value of the attribute.
+    value: String,
+    /// The convention as an order.
+    order: String,
+}
+
+/// Kinds of names, each with the pattern of its plural or singular; the longer ones first.
+const KINDS: &[(&str, &str)] = &[
+    ("function argument", r"(?:function |method )?(?:arguments?|parameters?)(?: variables?)?"),
+    ("function", r"functions?"),
+    ("method", r"methods?"),
+    ("variable", r"variables?"),
+    ("attribute", r"attributes?"),
+    ("constant", r"constants?"),
+    ("class", r"class(?:es)?"),
+    ("module", r"modules?"),
+    ("file", r"files?"),
+    ("branch", r"branch(?:es)?"),
+    ("table", r"tables?"),
+    ("column", r"columns?"),
+    ("test", r"tests?"),
+];
+
+const VALUE: &str = r#"(?:the |a |an )?(?:lower-?case |upper-?case )?(?:prefix |suffix |letters? |string |characters? )?(?:['"`‘“](?P<quoted>[^'"`’”\s]{1,20})['"`’”]|(?P<plain>_[A-Za-z0-9]{1,10}|[A-Za-z0-9]{1,10}_))"#;
+const CASE: &str = r"(?P<case>camel ?case|pascal ?case|snake[ _-]?case|kebab[ -]?case|(?:all )?(?:uppercase|upper case|capital letters|lowercase|lower case)(?: letters)?)";
+
+struct Forms {
+    kind: Regex,
+    verb: Regex,
+    affix: Regex,
+    rule: Regex,
+    backwards: Regex,
+    /// "… and function names with": the verb stands before.
+    carried: Regex,
+    case: Regex,
+    case_of: Regex,
+}
+
+static FORMS: LazyLock<Forms> = LazyLock::new(|| {
+    let kinds: Vec<&str> = KINDS.iter().map(|(_, pattern)| *pattern).collect();
+    let one = format!(
+        r"(?:(?:all|any|every|each|your|our|the|of|these|python) )*(?:{})(?:['’]s?)?(?: identifiers?| names?)?",
+        kinds.join("|")
+    );
+    let of = format!(r"(?P<kinds>{one}(?:(?:,| and|, and) {one})*)");
+    let pattern =
+        |text: &str| Regex::new(&format!("(?i){text}")).expect("the pattern is constant and a test compiles it");
+    Forms {
+        kind: pattern(&format!(r"\b(?:{})\b", kinds.join("|"))),
+        verb: pattern(r"\b(?:start|begin|prefix|end|finish|suffix)"),
+        affix: pattern(&format!(
+            r"\b(?P<verb>start|begin|prefix|end|finish|suffix)(?:ing)? {of}(?: in [\w ]+?)?,? (?:with|in|by) {VALUE}"
+        )),
+        rule: pattern(&format!(
+            r"\b{of} (?:(?:should|must|need to|have to|has to|shall|always|now|all) )*(?P<verb>start|begin|end|finish)s? (?:with|in) {VALUE}"
+        )),
+        backwards: pattern(&format!(
+            r"\b(?P<verb>start|begin|prefix|end|finish|suffix)(?:ing)? (?:(?:them|it|the|their|its|each|your|all|these|names?|identifiers?|argument|method|function|variable|attribute|class) )*(?:with|in|by) {VALUE}"
+        )),
+        carried: pattern(&format!(r"(?:,|,? and) {of} (?:with|in) {VALUE}")),
+        case: pattern(&format!(r"\buse {CASE} (?:for|in|when naming) {of}")),
+        case_of: pattern(&format!(r"\b{of} (?:(?:should|must|need to|have to|always|be|in|use|are|written) )+{CASE}")),
+    }
+});
+
+/// Returns the conventions in `order`, in its order.
+fn conventions(order: &str) -> Vec<Convention> {
+    let forms = &*FORMS;
+    let mut found: Vec<(usize, Convention)> = Vec::new();
+    let mut add = |hit: &Captures<'_>, kinds: &str, stated: Stated<'_>| {
+        let at = hit.get(0).map_or(0, |whole| whole.start());
+        for kind in kinds_in(kinds) {
+            let Some(one) = convention(hit, kind, stated) else { continue };
+            if !found.iter().any(|(_, other)| other.key == one.key) {
+                found.push((at, one));
+            }
+        }
+    };
+    for form in [&forms.affix, &forms.rule] {
+        form.captures_iter(order).for_each(|hit| add(&hit, &hit["kinds"], Stated::Affix(&hit["verb"])));
+    }
+    for form in [&forms.case, &forms.case_of] {
+        form.captures_iter(order).for_each(|hit| add(&hit, &hit["kinds"], Stated::Case));
+    }
+    for hit in forms.backwards.captures_iter(order) {
+        // "When naming variables, start them with …": the kind was named last before it.
+        let before = &order[..hit.get(0).map_or(0, |whole| whole.start())];
+        if let Some(last) = forms.kind.find_iter(before).last() {
+            add(&hit, last.as_str(), Stated::Affix(&hit["verb"]));
+        }
+    }
+    for hit in forms.carried.captures_iter(order) {
+        let before = &order[..hit.get(0).map_or(0, |whole| whole.start())];
+        let verb = forms.verb.find_iter(before).last().map_or("", |verb| verb.as_str());
+        add(&hit, &hit["kinds"], Stated::Affix(verb));
+    }
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, one)| one).collect()
+}
+
+/// Returns `finding` with its naming conventions apart: one finding for each, and one for what it orders besides.
+pub(super) fn apart(finding: Finding) -> Vec<Finding> {
+    let Some(Structured::Procedure(procedure)) = &finding.claim.structured else { return vec![keyed(finding)] };
+    let order = procedure.description.clone();
+    let found = conventions(&order);
+    if found.is_empty() {
+        return vec![finding];
+    }
+    let rest = besides(&order);
+    let others = rest.map(|rest| reworded(&finding, &order, &rest, None));
+    let conventions = found.iter().map(|one| reworded(&finding, &order, &one.order, Some(one)));
+    conventions.chain(others).collect()
+}
+
+/// Gives a statement without an attribute that of the one convention it states.
+fn keyed(mut finding: Finding) -> Finding {
+    if finding.claim.key.is_none()
+        && let [one] = &conventions(&finding.claim.content)[..]
+    {
+        (finding.claim.key, finding.claim.value) = (Some(one.key.clone()), Some(one.value.clone()));
+    }
+    finding
+}
+
+/// Returns what `order` orders apart from its conventions.
+fn besides(order: &str) -> Option<String> {
+    static PARTS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r",?\s+and\s+(?:also )?|[,;]\s").expect("the pattern is constant and a test compiles it")
+    });
+    static ORDERED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)^(?:from now on,? |going forward,? |always |please |also |you |to )*(?:use|using|add|include|import|write|keep|put|document|annotate|avoid)\b")
+            .expect("the pattern is constant and a test compiles it")
+    });
+    let parts = PARTS.split(order).map(str::trim).filter(|part| conventions(part).is_empty() && ORDERED.is_match(part));
+    let parts: Vec<&str> = parts.collect();
+    (!parts.is_empty()).then(|| capitalised(&parts.join(" and ")))
+}
+
+/// Returns `finding` with another order in place of its own.
+fn reworded(finding: &Finding, whole: &str, order: &str, convention: Option<&Convention>) -> Finding {
+    let mut claim = finding.claim.clone();
+    let quoted = whole.replace('"', "'");
+    claim.content =
+        if claim.content.contains(&quoted) { claim.content.replace(&quoted, order) } else { format!("{order}.") };
+    order.clone_into(&mut claim.title);
+    if let Some(Structured::Procedure(procedure)) = &mut claim.structured {
+        order.clone_into(&mut procedure.name);
+        order.clone_into(&mut procedure.description);
+        procedure.steps = vec![order.to_owned()];
+        procedure.triggers = Vec::new();
+    }
+    if let Some(one) = convention {
+        (claim.key, claim.value) = (Some(one.key.clone()), Some(one.value.clone()));
+    }
+    Finding { claim, audience: finding.audience, since: finding.since }
+}
+
+/// What a pattern found: the case of names, or with which verb something begins or ends.
+#[derive(Clone, Copy)]
+enum Stated<'a> {
+    Case,
+    Affix(&'a str),
+}
+
+fn convention(hit: &Captures<'_>, kind: &str, stated: Stated<'_>) -> Option<Convention> {
+    let names = format!("{kind} names");
+    let key = |aspect: &str| format!("project.naming.{}.{aspect}", kind.replace(' ', "_"));
+    let verb = match stated {
+        Stated::Case => {
+            let case = hit.name("case")?.as_str();
+            let value = case.to_lowercase().replace("letters", "").trim().to_owned();
+            return Some(Convention { key: key("case"), value, order: format!("Use {case} for {names}") });
+        }
+        Stated::Affix(verb) => verb.to_lowercase(),
+    };
+    let value = hit.name("quoted").or_else(|| hit.name("plain"))?.as_str().trim_end_matches(['.', ',']).to_owned();
+    let (verb, aspect) = match verb.as_str() {
+        "start" | "begin" | "prefix" => ("Start", "prefix"),
+        "end" | "finish" | "suffix" => ("End", "suffix"),
+        _ => return None,
+    };
+    Some(Convention { key: key(aspect), order: format!("{verb} {names} with '{value}'"), value })
+}
+
+/// Returns the kinds of names that `text` lists.
+fn kinds_in(text: &str) -> Vec<&'static str> {
+    static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
+        let compile = |pattern: &str| Regex::new(&format!("(?i)\\b{pattern}\\b")).expect("a test compiles it");
+        KINDS.iter().map(|(kind, pattern)| (compile(pattern), *kind)).collect()
+    });
+    let mut rest = text.to_owned();
+    let mut found = Vec::new();
+    for (pattern, kind) in PATTERNS.iter() {
+        if let Some(at) = pattern.find(&rest).map(|hit| hit.start()) {
+            found.push((at, *kind));
+            // "function argument" names no function; blanks keep the positions.
+            rest = pattern.replace_all(&rest, |hit: &Captures<'_>| " ".repeat(hit[0].len())).into_owned();
+        }
+    }
+    found.sort_unstable();
+    found.into_iter().map(|(_, kind)| kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_convention_of_an_order_is_found() {
+        for (order, expected) in [
+            ("Start variable names with 'm_'", vec![("project.naming.variable.prefix", "m_")]),
+            (
+                "start all your variable names with `m_` and function argument names with `q_`",
+                vec![("project.naming.variable.prefix", "m_"), ("project.naming.function_argument.prefix", "q_")],
+            ),
+            ("All function names should end with '_fn'", vec![("project.naming.function.suffix", "_fn")]),
+            (
+                "When naming attributes, start them with 'k_' and end them with '_z'",
+                vec![("project.naming.attribute.prefix", "k_"), ("project.naming.attribute.suffix", "_z")],
+            ),
+            ("Use snake_case for class names", vec![("project.naming.class.case", "snake_case")]),
+            ("Always use annotations for methods", vec![]),
+            ("Start the server with --fast", vec![]),
+            ("End each meeting with a summary", vec![]),
+        ] {
+            let found = conventions(order);
+            let found: Vec<(&str, &str)> = found.iter().map(|one| (one.key.as_str(), one.value.as_str())).collect();
+            assert_eq!(found, expected, "{order}");
+        }
+    }
+}
