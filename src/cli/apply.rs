@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<Exi
 
 fn read(path: &Path) -> anyhow::Result<SavedPlan> {
     let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read {}; give a file that `plan --out` has saved", path.display()))?;
+        .with_context(|| format!("cannot read {}; give a file that `runs plan --out` has saved", path.display()))?;
     SavedPlan::parse(&text).with_context(|| cannot(path))
 }
 

@@ -57,6 +57,7 @@ mod rerun;
 mod rules_blind;
 mod rules_ground;
 mod searching;
+mod sentences;
 mod secret_table;
 mod secrets;
 mod settled_imports;

@@ -165,7 +165,7 @@ fn what_is_no_plan_for_these_memories_is_refused_with_a_remedy() {
     refused(&text.replacen("\"afterthought_plan\": 1", "\"afterthought_plan\": 9", 1), &[], "update afterthought");
     refused(&text.replacen("\"decision\":\"contradict\"", "\"decision\":\"destroy\"", 1), &[], "(line ");
     let told = desk.run(&["runs", "apply", "nowhere.json"]);
-    assert!(told.code == 2 && told.err.contains("give a file that `plan --out` has saved"), "{told:?}");
+    assert!(told.code == 2 && told.err.contains("give a file that `runs plan --out` has saved"), "{told:?}");
     assert_eq!(desk.run(&["export", "--all"]), before);
     assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "no/such/plan.json"]).code, 2);
 }

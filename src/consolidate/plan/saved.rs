@@ -59,7 +59,7 @@ pub struct SavedPlan {
 pub enum SavedPlanError {
     /// The text is not a plan, or only part of one.
     #[error(
-        "it is not a complete plan (line {line}, column {column}); when editing, remove only whole lines of \"changes\", or save it again with `plan --out`"
+        "it is not a complete plan (line {line}, column {column}); when editing, remove only whole lines of \"changes\", or save it again with `runs plan --out`"
     )]
     Damaged {
         /// 1-based line at which reading failed.
