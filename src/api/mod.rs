@@ -53,8 +53,8 @@ pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
 pub(crate) use crate::llm::{DEFAULT_BASE_URL, lists_model, logins};
 pub use crate::llm::{DEFAULT_MODEL, Price};
 pub use crate::pipeline::{
-    Basis, ENVIRONMENT_MARK, Estimate, Event, Fault, Files, FullSummary, LINGER, RereadPolicy, Scan, Selection,
-    SelectionCounts, SourceTotals, Sources, Stamp, Summary, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd,
+    Basis, ENVIRONMENT_MARK, Estimate, Event, Failure, Fault, Files, FullSummary, LINGER, RereadPolicy, Scan,
+    Selection, SelectionCounts, SourceTotals, Sources, Stamp, Summary, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd,
     WorkerOptions, WorkerReport, choose, lower_priority, named_project, start_worker,
 };
 #[cfg(feature = "serve")]

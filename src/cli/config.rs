@@ -11,6 +11,7 @@ use clap::Subcommand;
 use super::args::Context;
 use super::completions::{self, CompletionsArgs};
 use super::exit::ExitStatus;
+use super::printer::one_line;
 
 /// Commands about settings.
 #[derive(Debug, Subcommand)]
@@ -59,6 +60,9 @@ pub(crate) fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Res
     }
 }
 
+/// Longest value in the table, in characters.
+const MAX_VALUE_CHARS: usize = 60;
+
 fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out) = (context.settings()?, context.out);
     let prefix = args.prefix.as_deref().unwrap_or_default();
@@ -72,7 +76,10 @@ fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         }
         return Ok(ExitStatus::Success);
     }
-    let text = |value: &serde_json::Value| if value.is_null() { "not set".to_owned() } else { value.to_string() };
+    let text = |value: &serde_json::Value| {
+        // The column is as wide as its widest value; --json prints long lists in full.
+        if value.is_null() { "not set".to_owned() } else { one_line(&value.to_string(), MAX_VALUE_CHARS) }
+    };
     let rows = shown.iter().map(|(name, value, layer)| [(*name).to_owned(), text(value), layer.to_string()]);
     out.table(["setting", "value", "source"], rows.collect())?;
     Ok(ExitStatus::Success)

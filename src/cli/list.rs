@@ -163,17 +163,20 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
     if !filter.namespaces.is_empty() {
         return Ok(filter);
     }
-    let folder = std::env::current_dir().context("cannot read the working directory")?;
-    let Some(project) = folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten() else {
-        return Ok(filter);
-    };
-    // Every folder has a namespace; only one from which a log was read is a reason to narrow a search.
-    if !memories.projects()?.iter().any(|known| known.namespace == project) {
-        return Ok(filter);
-    }
+    let Some(project) = project_of_folder(memories)? else { return Ok(filter) };
     out.note(format_args!("only memories of {project} and global; --everywhere covers all projects"));
     let namespaces = vec![NamespaceSubtree::Under(project), NamespaceSubtree::Exactly(Namespace::global())];
     Ok(Filter { namespaces, ..filter })
+}
+
+/// Returns the project of the working directory, if a log of it was read.
+pub(crate) fn project_of_folder(memories: &Memories) -> anyhow::Result<Option<Namespace>> {
+    let folder = std::env::current_dir().context("cannot read the working directory")?;
+    let project = folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten();
+    let Some(project) = project else { return Ok(None) };
+    // Every folder has a namespace; only one from which a log was read is a reason to use it unasked.
+    let is_known = memories.projects()?.iter().any(|known| known.namespace == project);
+    Ok(is_known.then_some(project))
 }
 
 fn importance(text: &str) -> Result<f64, String> {

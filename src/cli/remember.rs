@@ -1,10 +1,11 @@
 //! `remember`: stores a memory by hand.
 
-use crate::api::{Decision, MemoryDraft, Plan, Remembered};
-use crate::memory::MemoryType;
+use crate::api::{Decision, Memories, MemoryDraft, Plan, Remembered};
+use crate::memory::{MemoryType, Namespace};
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
+use super::list::project_of_folder;
 use super::printer::one_line;
 use super::report::RunReporter;
 use crate::config::Partial;
@@ -12,7 +13,8 @@ use crate::config::Partial;
 /// Store a memory
 ///
 /// If the memory is already stored, it is confirmed; a memory that it contradicts is superseded. Text that contains a
-/// secret is rejected. The memory applies to all projects, unless --namespace selects a project from `project list`.
+/// secret is rejected. In the folder of a project from which a log was read, the memory is stored for that project; with
+/// --global, or elsewhere, it applies to all projects. --namespace selects another project from `project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {
@@ -46,10 +48,21 @@ pub(crate) struct RememberArgs {
     /// Time after which the memory is no longer recalled, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     expires: Option<jiff::Timestamp>,
+    /// Store the memory for all projects, not for the project of this folder
+    #[arg(long)]
+    global: bool,
 }
 
 pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories_with(Partial::default())?;
+    let project = home(args, &memories, context)?;
+    let chosen = if args.global { Some(Namespace::global()) } else { project.clone() };
+    let memories = match chosen {
+        Some(namespace) => {
+            context.memories_with(Partial { namespace: Some(Some(namespace.to_string())), ..Partial::default() })?
+        }
+        None => memories,
+    };
     let Remembered { change, memory, restored } = memories.remember(&args.draft())?;
     let out = context.out;
     match memory {
@@ -72,7 +85,20 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
             reporter.end()?;
         }
     }
+    if let Some(project) = project {
+        out.note(format_args!(
+            "stored for {project}, the project of this folder; --global stores a memory for all projects"
+        ));
+    }
     Ok(ExitStatus::Success)
+}
+
+/// Returns the project of the working directory if nothing else selects a namespace.
+fn home(args: &RememberArgs, memories: &Memories, context: &Context<'_>) -> anyhow::Result<Option<Namespace>> {
+    if args.global || context.settings()?.namespace().is_some() {
+        return Ok(None);
+    }
+    project_of_folder(memories)
 }
 
 impl RememberArgs {

@@ -1,10 +1,11 @@
 //! Prints the changes of a run as they happen, and its summary.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
 use std::ops::Add;
 
-use crate::api::{Change, Decision, Files, Memories, Plan, SelectionCounts, Summary};
+use crate::api::{Change, Decision, Failure, Files, Memories, Plan, SelectionCounts, Summary};
 use crate::memory::{Evidence, MemoryId};
 use serde_json::json;
 
@@ -23,13 +24,15 @@ pub(crate) struct RunReporter<'a> {
     is_plan: bool,
     shown: usize,
     hidden: usize,
+    /// Number of failures that were not printed, by their reason, which was printed once.
+    repeated: BTreeMap<String, usize>,
     trouble: io::Result<()>,
 }
 
 impl<'a> RunReporter<'a> {
     /// Returns a reporter for a run, or for a plan.
     pub(crate) const fn new(out: &'a Printer, memories: &'a Memories, is_plan: bool) -> Self {
-        Self { out, memories, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
+        Self { out, memories, is_plan, shown: 0, hidden: 0, repeated: BTreeMap::new(), trouble: Ok(()) }
     }
 
     /// Prints the changes of a plan. A failure to print is returned at the end, since the work continues.
@@ -62,6 +65,21 @@ impl<'a> RunReporter<'a> {
         Ok(())
     }
 
+    /// Prints a failure. Of several failures with the same reason, only the first is printed at once.
+    pub(crate) fn print_failure(&mut self, failure: &Failure) {
+        if let Some(count) = self.repeated.get_mut(&failure.why) {
+            *count += 1;
+            return;
+        }
+        self.repeated.insert(failure.why.clone(), 0);
+        // Many errors already name the file; printing it twice would only hide the reason.
+        if failure.why.contains(&failure.what) {
+            self.out.error_text(&failure.why);
+        } else {
+            self.out.error_text(&format!("{}: {}", failure.what, failure.why));
+        }
+    }
+
     /// Prints the words behind the text that a change replaces, so that both sides can be compared.
     fn print_old_quote(&self, change: &Change) -> io::Result<()> {
         // The quote is an extra, and within a plan its memory may not be stored yet.
@@ -92,8 +110,14 @@ impl<'a> RunReporter<'a> {
         if self.hidden > 0 {
             self.out.line(format_args!("{DIM}… and {} more; see `afterthought memory list`{DIM:#}", self.hidden))?;
         }
+        for (why, count) in self.repeated.iter().filter(|(_, count)| **count > 0) {
+            self.out.error_text(&format!("{count} more for the same reason: {why}"));
+        }
         if let Some(halted) = &summary.halted {
-            self.out.error_text(&format!("no further requests were sent: {halted}"));
+            // Usually a window has failed for the same reason, which is then printed above.
+            let is_printed = summary.failures.iter().any(|failure| failure.why == *halted);
+            let why = if is_printed { String::new() } else { format!(": {halted}") };
+            self.out.error_text(&format!("no further requests were sent{why}"));
         }
         // If no file could be read, the errors above are enough.
         if summary.files.seen() > 0 || summary.filtered.any() {

@@ -334,6 +334,9 @@ fn exit_status(summary: &Summary) -> ExitStatus {
 fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut RunReporter<'_>) {
     match event {
         Event::File(report) => bar.suspend(|| {
+            if report.format.is_none() && !report.is_dataset {
+                out.detail(format_args!("{}: unknown format, or empty", report.path.display()));
+            }
             for skipped in &report.skipped {
                 out.detail(format_args!("{}:{}: {}", report.path.display(), skipped.record, skipped.reason));
             }
@@ -351,14 +354,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
         Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),
         Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),
-        Event::Failure(failure) => bar.suspend(|| {
-            // Many errors already name the file; printing it twice would only hide the reason.
-            if failure.why.contains(&failure.what) {
-                out.error_text(&failure.why);
-            } else {
-                out.error_text(&format!("{}: {}", failure.what, failure.why));
-            }
-        }),
+        Event::Failure(failure) => bar.suspend(|| reporter.print_failure(failure)),
     }
 }
 

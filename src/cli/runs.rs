@@ -34,7 +34,10 @@ pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<Exi
             [
                 run.id.short().to_owned(),
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
-                run.status.as_str().to_owned(),
+                match count("/windows/failed") {
+                    0 => run.status.as_str().to_owned(),
+                    failed => format!("{}, {} failed", run.status.as_str(), counted(failed, "window")),
+                },
                 count("/transcripts").to_string(),
                 // A memory that contradicts an older one is new as well, and an undo removes it like the others.
                 (count("/decisions/add") + count("/decisions/contradict")).to_string(),
@@ -61,7 +64,11 @@ pub(crate) struct ShowRunArgs {
 
 pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let (run, out) = (memories.run(&args.run)?, context.out);
+    let out = context.out;
+    if args.run == "last" && memories.runs(1)?.is_empty() {
+        return Ok(out.nothing("no runs yet; `afterthought run PATH` reads conversation logs"));
+    }
+    let run = memories.run(&args.run)?;
     let changes = memories.changes_of(&run.id)?;
     if out.is_json() {
         let mut value = serde_json::to_value(&run)?;
