@@ -195,7 +195,7 @@ fn a_limit_holds_for_consolidation_and_what_it_cut_short_measures_nothing() {
     let args = ["eval", &suite, "--model", "bridge", "--replay", &replies, "--max-tokens", "10", "--out", "out.json"];
     let told = desk.run(&args);
     assert_eq!(told.code, 3, "{}", told.err);
-    assert!(told.err.contains("the model was not asked about everything"), "{}", told.err);
+    assert!(told.err.contains("the model was not asked about all pairs"), "{}", told.err);
     let results = read(&desk, "out.json");
     assert!(results["rows"].as_array().unwrap().iter().all(|row| row["error"].is_string()));
     assert_eq!(desk.run(&["eval", "gate", "--baseline", "b.json", "--renew", "out.json"]).code, 2);
