@@ -85,9 +85,12 @@ pub(super) fn run(args: &MineArgs, context: &Context<'_>) -> anyhow::Result<Exit
     for (number, id) in drawn.iter().enumerate() {
         let details = memories.details(&id.to_string())?;
         let kind = format!("{}/{}", details.memory.claim.memory_type, details.memory.claim.category);
-        print_one(&details, &format!("{} of {}", number + 1, drawn.len()), context.out)?;
-        let Some(label) = answer()? else { break };
-        let Some(label) = label else { continue };
+        print_one(&details, &format!("{} of {}", number + 1, drawn.len()), context.out);
+        let label = match answer()? {
+            Answer::Label(label) => label,
+            Answer::Skip => continue,
+            Answer::Quit => break,
+        };
         let extractor = extractor(&memories, &details);
         let judgement = Judgement { memory: id.clone(), kind, extractor, label, at: Timestamp::now() };
         // Written at once, so that an interrupt loses no answer.
@@ -147,7 +150,7 @@ fn draw(
     Ok(smallest.into_sorted_vec().into_iter().map(|(_, id)| id).collect())
 }
 
-fn print_one(details: &MemoryDetails, position: &str, out: &Printer) -> anyhow::Result<()> {
+fn print_one(details: &MemoryDetails, position: &str, out: &Printer) {
     let memory = &details.memory;
     let claim = &memory.claim;
     let (kind, category) = (claim.memory_type, &claim.category);
@@ -167,20 +170,26 @@ fn print_one(details: &MemoryDetails, position: &str, out: &Printer) -> anyhow::
             one_line(&piece.transcript, 80)
         ));
     }
-    Ok(())
 }
 
-/// Asks until there is an answer: `None` to stop, `Some(None)` to skip the memory.
-fn answer() -> anyhow::Result<Option<Option<Label>>> {
+/// An answer to the question about a memory.
+enum Answer {
+    Label(Label),
+    Skip,
+    Quit,
+}
+
+/// Asks until there is an answer.
+fn answer() -> anyhow::Result<Answer> {
     loop {
         let answer = question::ask("(h)elps, (w)orthless, (x) wrong, (s)kip, (q)uit?")?;
         match answer.as_str() {
-            "" | "q" | "quit" => return Ok(None),
-            "s" | "skip" => return Ok(Some(None)),
+            "" | "q" | "quit" => return Ok(Answer::Quit),
+            "s" | "skip" => return Ok(Answer::Skip),
             _ => {}
         }
         if let Some(label) = Label::read(&answer) {
-            return Ok(Some(Some(label)));
+            return Ok(Answer::Label(label));
         }
     }
 }
@@ -196,10 +205,10 @@ fn extractor(memories: &Memories, details: &MemoryDetails) -> String {
 /// The judgements of one group of memories.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct Shares {
-    judged: usize,
-    helps: usize,
-    worthless: usize,
-    wrong: usize,
+    judged: u32,
+    helps: u32,
+    worthless: u32,
+    wrong: u32,
 }
 
 impl Shares {
@@ -219,7 +228,7 @@ impl Shares {
         let cell = |count| {
             let (low, high) = interval(count, self.judged);
             let percent = |share: f64| format!("{:.0}", share * 100.0);
-            let share = percent(count as f64 / self.judged.max(1) as f64);
+            let share = percent(f64::from(count) / f64::from(self.judged.max(1)));
             format!("{share} % ({}–{})", percent(low), percent(high))
         };
         [name.to_owned(), self.judged.to_string(), cell(self.helps), cell(self.worthless), cell(self.wrong)]
@@ -227,12 +236,12 @@ impl Shares {
 }
 
 /// Returns the 95 % confidence interval of the share `count` of `total`, by Wilson's score (E. B. Wilson, 1927).
-fn interval(count: usize, total: usize) -> (f64, f64) {
+fn interval(count: u32, total: u32) -> (f64, f64) {
     if total == 0 {
         return (0.0, 1.0);
     }
-    let (n, z) = (total as f64, 1.959_964_f64);
-    let share = count as f64 / n;
+    let (n, z) = (f64::from(total), 1.959_964_f64);
+    let share = f64::from(count) / n;
     let middle = share + z * z / (2.0 * n);
     let reach = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z * z / n;

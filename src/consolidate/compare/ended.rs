@@ -189,6 +189,7 @@ fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'sta
 }
 
 /// The words that a phrase uses for a thing, compared with a known claim.
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate finding")]
 struct Naming {
     shared: BTreeSet<String>,
     others: Vec<String>,

@@ -198,7 +198,11 @@ fn an_address_that_is_taken_is_named() {
     let address = listener.local_addr().unwrap().to_string();
     let told = Desk::new().run(&["serve", "http", "--addr", &address]);
     assert_eq!(told.code, 2);
-    assert!(told.err.contains(&format!("cannot listen on {address}; stop the program that listens there")), "{}", told.err);
+    assert!(
+        told.err.contains(&format!("cannot listen on {address}; stop the program that listens there")),
+        "{}",
+        told.err
+    );
 }
 
 #[cfg(unix)]

@@ -35,6 +35,7 @@ fn runs(program: &str) -> bool {
 }
 
 /// Says that a test is skipped, or fails where that is not allowed.
+#[expect(clippy::print_stderr, reason = "the output of a test is where a skipped part is reported")]
 fn skip(reason: &str) {
     assert!(std::env::var_os("AFTERTHOUGHT_NEEDS_BROWSER").is_none(), "{reason}");
     eprintln!("skipped: {reason}");
