@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{ApiError, Memories};
 use crate::memory::Namespace;
-use crate::project::{Checkout, Cited, Freshness, FreshnessState, references};
+use crate::project::{Checkout, CitedPart, Freshness, FreshnessState, references};
 use crate::search::{Found, FoundTask};
 use crate::store::NamespaceSubtree;
 use crate::work::FileUsage;
@@ -42,7 +42,8 @@ impl ProjectFolder {
         for hit in found.iter_mut() {
             let at = hit.said_at.unwrap_or(hit.memory.created_at);
             let references = references(&hit.memory.claim.content);
-            hit.freshness = self.check(&hit.memory.namespace, &Cited { references, at: Some(at), is_change: false });
+            hit.freshness =
+                self.check(&hit.memory.namespace, &CitedPart { references, at: Some(at), is_change: false });
             hit.score.total *= 1.0 - MAX_LOSS * staleness(&hit.freshness);
         }
         for task in tasks.iter_mut() {
@@ -61,7 +62,7 @@ impl ProjectFolder {
         }
     }
 
-    fn check(&self, namespace: &Namespace, cited: &Cited) -> Vec<Freshness> {
+    fn check(&self, namespace: &Namespace, cited: &CitedPart) -> Vec<Freshness> {
         if cited.references.is_empty() || !self.project.contains(namespace) {
             return Vec::new();
         }

@@ -2,7 +2,7 @@
 //! logins.
 
 use crate::guard::named::is_word_list;
-use crate::guard::secrets::{Part, Secret, anything, inner};
+use crate::guard::rule::{Part, Secret, anything, inner};
 use crate::guard::values::{
     NameStrength, has_digit, is_made_up, is_marked, is_signed, is_slashed_password, is_vendor_key,
 };

@@ -13,6 +13,7 @@ mod named;
 mod orders;
 mod pii;
 mod redaction;
+mod rule;
 mod scan;
 mod secrets;
 mod steering;

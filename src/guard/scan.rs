@@ -14,7 +14,8 @@ use crate::guard::broken::{
     LINE_BYTES, MAX_LINES, REST_BYTES, SHORT_REST_BYTES, continues, end_of_token, ends, ends_line, line_start,
     stands_apart,
 };
-use crate::guard::secrets::{Part, SECRETS, Secret};
+use crate::guard::rule::{Part, Secret};
+use crate::guard::secrets::SECRETS;
 use crate::guard::vendors::{self, VENDORS};
 use crate::guard::{columns, named};
 

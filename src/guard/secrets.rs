@@ -1,5 +1,4 @@
-//! The table of known secrets: the structure of a row, and one row for each kind of secret, with an example that tests
-//! assemble.
+//! The table of known secrets: one row for each kind of secret, with an example that tests assemble.
 
 use std::sync::LazyLock;
 
@@ -7,6 +6,7 @@ use crate::guard::chat::{
     ACCESS_CODE, CARD_CODE, CHAT_ROWS, CLAVE, CLAVE_NUMBER, CODE_NAMED_AFTER, LOGIN_PAIR, MAKER_KEY, ONE_TIME_CODE,
     RECOVERY_WORDS, SLASHED_LOGIN, WIFI_KEY, YOUR_CODE,
 };
+use crate::guard::rule::{Part, Secret, inner, token};
 use crate::guard::values::{
     NameStrength, has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_marked, is_opaque, is_random,
     is_session, is_strong,
@@ -14,81 +14,12 @@ use crate::guard::values::{
 use crate::guard::vendors::VENDORS;
 use crate::guard::work::WORK_ROWS;
 
-/// One kind of secret.
-#[derive(Debug)]
-pub(super) struct Secret {
-    /// Name in kebab-case. A secret of this kind is replaced with `[redacted:<name>]`.
-    pub name: &'static str,
-    /// Literals, in any case, of which every match contains one. The pattern is tried only where a literal is found.
-    pub hints: &'static [&'static str],
-    /// The pattern, tried from the start of the hint, or from up to `reach` bytes before it.
-    pub pattern: &'static str,
-    /// Maximum number of bytes between the start of a match and its hint. With 0, a match begins with the hint.
-    pub reach: usize,
-    /// The part of a match that is the secret.
-    pub part: Part,
-    /// A text with a secret of this kind. `{a36}` represents 36 invented letters and digits, `{h…}` hexadecimal digits,
-    /// `{d…}` digits, `{u…}` capitals and digits, `{w…}` small letters, and `{U}` a UUID.
-    pub example: &'static str,
-}
-
-/// The part of a match that is the secret.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
-    /// The whole match, if it is separate from the letters and digits around it.
-    Whole,
-    /// The group `secret`, if the function accepts it.
-    Group(fn(&str) -> bool),
-    /// The same as [`Part::Group`], if the match is at the start of a word.
-    Apart(fn(&str) -> bool),
-    /// The value after the match, as in `PASSWORD=…`.
-    Assigned(NameStrength),
-    /// The value after the match in a sentence, as in `the password is …`.
-    Spoken(NameStrength),
-    /// The words between the match and the end of the sentence, as in `my passphrase is …`.
-    Phrase,
-}
-
 /// Returns an example of every kind of secret, with its name. The example is a text in the notation of the table of
 /// secrets.
 #[must_use]
 pub fn secret_examples() -> Vec<(&'static str, String)> {
     let rows = SECRETS.iter().map(|row| (row.name, row.example.to_owned()));
     rows.chain(VENDORS.templates.iter().map(|template| (template.name, template.example()))).collect()
-}
-
-pub(super) const fn token(
-    name: &'static str,
-    hints: &'static [&'static str],
-    pattern: &'static str,
-    example: &'static str,
-) -> Secret {
-    Secret { name, hints, pattern, reach: 0, part: Part::Whole, example }
-}
-
-pub(super) const fn inner(
-    name: &'static str,
-    hints: &'static [&'static str],
-    pattern: &'static str,
-    example: &'static str,
-) -> Secret {
-    Secret { name, hints, pattern, reach: 0, part: Part::Group(anything), example }
-}
-
-pub(super) const fn anything(_: &str) -> bool {
-    true
-}
-
-impl Secret {
-    pub(super) const fn reaching(mut self, bytes: usize) -> Self {
-        self.reach = bytes;
-        self
-    }
-
-    pub(super) const fn taking(mut self, part: Part) -> Self {
-        self.part = part;
-        self
-    }
 }
 
 /// A pattern that matches a secret only after its vendor's name and a word such as "key".

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::{Guard, secret_examples};
+use crate::guard::rule::Part;
 use crate::guard::scan::READ_BYTES;
-use crate::guard::secrets::{Part, SECRETS};
+use crate::guard::secrets::SECRETS;
 use crate::guard::vendors::VENDORS;
 use transcripts::{Message, Transcript};
 

@@ -1,6 +1,6 @@
 //! Rows of the table for secrets at work: on command lines, in sessions with servers, in calls, and in the files of tools.
 
-use crate::guard::secrets::{Part, Secret, inner};
+use crate::guard::rule::{Part, Secret, inner};
 use crate::guard::values::{
     has_digit, is_credential_value, is_keyed, is_login_password, is_made_up, is_marked, is_opaque, is_strong,
     is_user_password,

@@ -40,7 +40,7 @@ pub enum FreshnessState {
     Moved(String),
     /// It existed in the repository, and does not any more.
     Gone,
-    /// The repository does not tell: it lies outside, was never committed, or is too old.
+    /// The repository does not show it: it lies outside, was never committed, or is too old.
     NotVerifiable,
 }
 
@@ -73,7 +73,7 @@ pub struct Freshness {
 
 /// Something that names parts of a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Cited {
+pub(crate) struct CitedPart {
     /// What it names.
     pub(crate) references: References,
     /// When it was said or done.
@@ -141,7 +141,7 @@ impl Checkout {
     }
 
     /// Returns how each of what was named stands now: paths, then symbols, then commits.
-    pub(crate) fn check(&self, cited: &Cited) -> Vec<Freshness> {
+    pub(crate) fn check(&self, cited: &CitedPart) -> Vec<Freshness> {
         let References { paths, symbols, commits } = &cited.references;
         let base = self.base(cited);
         let state = |named: &String, state| Freshness {
@@ -182,7 +182,7 @@ impl Checkout {
     }
 
     /// Returns the state of the repository when something was said: the commit that it made, or the newest one then.
-    fn base(&self, cited: &Cited) -> Option<Base> {
+    fn base(&self, cited: &CitedPart) -> Option<Base> {
         let own = cited.is_change.then(|| cited.references.commits.last()).flatten();
         if let Some(commit) = own.and_then(|digits| self.objects.commit_with_prefix(digits)) {
             let commit = self.objects.commit(&commit)?;

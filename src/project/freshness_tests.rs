@@ -38,7 +38,7 @@ impl Repo {
     /// Returns how what a text of that day names stands now.
     fn states(&self, text: &str, day: i64) -> Vec<String> {
         let at = Timestamp::from_second(1_700_000_000 + day * 86_400 + 60).ok();
-        let cited = Cited { references: references(text), at, is_change: false };
+        let cited = CitedPart { references: references(text), at, is_change: false };
         let checkout = Checkout::of(self.0.path(), Duration::from_secs(20)).unwrap();
         checkout.check(&cited).into_iter().map(|one| format!("{}: {}", one.named, one.state)).collect()
     }
@@ -127,6 +127,7 @@ fn the_commit_after_a_task_is_its_own() {
     repo.git(&["commit", "-aqm", "Two"], 2);
     let at = Timestamp::from_second(1_700_000_000 + 2 * 86_400 - 600).ok();
     let checkout = Checkout::of(repo.0.path(), Duration::from_secs(20)).unwrap();
-    let state = |is_change| checkout.check(&Cited { references: references("./a.py"), at, is_change })[0].state.clone();
+    let state =
+        |is_change| checkout.check(&CitedPart { references: references("./a.py"), at, is_change })[0].state.clone();
     assert_eq!((state(true), state(false)), (FreshnessState::Fresh, FreshnessState::ChangedSince));
 }

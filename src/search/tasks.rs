@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
-use crate::project::{Cited, Freshness, References};
+use crate::project::{CitedPart, Freshness, References};
 use crate::store::{Database, Filter, StoreError, stored_words, word_number};
 use crate::text::code::code_words;
 
@@ -63,7 +63,7 @@ pub struct FoundTask {
     pub freshness: Vec<Freshness>,
     /// What it names.
     #[serde(skip)]
-    pub(crate) cited: Cited,
+    pub(crate) cited: CitedPart,
     /// Words of the query that occur in its digest.
     #[serde(skip)]
     pub matched: Vec<String>,
@@ -231,7 +231,7 @@ fn shown(task: Task, score: TaskScore, matched: Vec<String>) -> FoundTask {
         report: record.report.map(|report| Citation { text: start(&report.text, SHOWN_REPORT), ..report }),
         score,
         freshness: Vec::new(),
-        cited: Cited { references, at: record.ended_at, is_change: true },
+        cited: CitedPart { references, at: record.ended_at, is_change: true },
         matched,
     }
 }

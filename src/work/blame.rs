@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::clipped;
 use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
-use crate::project::{Cited, Freshness, References};
+use crate::project::{CitedPart, Freshness, References};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
 /// Maximum number of tasks of one file that are examined, newest first.
@@ -49,7 +49,7 @@ pub struct FileUsage {
     pub freshness: Option<Freshness>,
     /// The file and the commits, to be compared.
     #[serde(skip)]
-    pub(crate) cited: Cited,
+    pub(crate) cited: CitedPart,
     /// The project of the task.
     #[serde(skip)]
     pub(crate) namespace: Namespace,
@@ -113,7 +113,7 @@ fn touch(task: Task, file: TaskFile) -> FileUsage {
         commits: record.commit_ids().map(str::to_owned).collect(),
     };
     FileUsage {
-        cited: Cited { references, at: record.ended_at, is_change: file.is_changed() },
+        cited: CitedPart { references, at: record.ended_at, is_change: file.is_changed() },
         namespace: task.namespace,
         freshness: None,
         task: task.id,

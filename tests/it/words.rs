@@ -47,19 +47,19 @@ const VERBS: &[&str] = &[
 
 /// Nouns of programming that name types besides the terms of the glossary.
 const NOUNS: &str = "ablation access act action adapter address admission alias allowance amount answer arg args arguments author \
-    backup basis batching budget builder call capabilities certainty channel choice cleaning client \
-    clock command conflict context contexts conversation conversations conversion correction cost \
+    backup basis batching budget builder call capabilities certainty channel checkout choice cleaning client \
+    clock column command commit conflict context contexts conversation conversations conversion correction cost \
     counter counts coverage cue data database dates days definition details dialect draft effect \
     embedder encryption end endpoint entity entries entry episode erasure error estimate event \
     extraction failure fault features field file files filter finding fingerprint finish firing fit flaw \
-    folder folders forms health highlight hit home id identity import info input item judgement language \
+    folder folders forms freshness group health highlight hit home id identity import info input item judgement language \
     layer likeness limit limits line list lives lookup loss machine mark memories merge meter mode model \
-    names number numbers options order outcome outline output overlay page pair part parts pass passage \
+    names number numbers objects options order outcome outline output overlay page pair part parts pass passage \
     phrases piece pipeline placement polarity policy pool price prices printer procedure progress prompt \
-    proposal proposals provider query question queue quotas reason recorder redacted refusal registry \
-    rejection remote replay report reporter repository reservation resolver result results retriever row \
+    proposal proposals provider query question queue quotas reason recorder redacted references refusal registry \
+    rejection remote replay report reporter repository reservation resolver result results retriever row rows \
     rules ruling scan scenes schema score script secret section selection server session set setting \
-    settings sheet shelf sight sighting slot source sources span spending stage stamp statistics stats \
+    settings sheet shelf sight sighting slot source sources span spending stage stamp state statistics stats \
     stems step steps storage store strength subject subtree summary survey suspicion table tally tape \
     target task template terms text time tool totals treatment turn unit usage vector vectors verbosity \
     verdict view visit voice weights word worker wrappers writer";

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 
 use super::request::{BriefRequest, Section};
-use super::select::{Considered, Standing, floor, order, standing, texts_of};
+use super::select::{ConsideredRows, Standing, floor, order, standing, texts_of};
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{BriefGroup, BriefRow, Database, StoreError};
 
@@ -24,7 +24,7 @@ pub(super) fn considered<'i>(
     request: &BriefRequest,
     found: impl IntoIterator<Item = &'i MemoryId>,
     now: Timestamp,
-) -> Result<Considered, StoreError> {
+) -> Result<ConsideredRows, StoreError> {
     let mut cursors = Vec::new();
     let mut namespaces: Vec<&Namespace> = request.namespaces.iter().collect();
     namespaces.sort_unstable();
@@ -39,7 +39,7 @@ pub(super) fn considered<'i>(
         }
     }
     let latest = cursors.iter().filter_map(|cursor| cursor.ready.front()).map(|row| row.last_sure).max();
-    let mut considered = Considered { as_of: latest.unwrap_or(Timestamp::UNIX_EPOCH), ..Considered::default() };
+    let mut considered = ConsideredRows { as_of: latest.unwrap_or(Timestamp::UNIX_EPOCH), ..ConsideredRows::default() };
     for section in Section::ALL {
         let of_section = cursors.iter_mut().filter(|cursor| cursor.group.section == section as usize).collect();
         considered.has_more[section as usize] = best(store, request, now, section, of_section, &mut considered)?;
@@ -58,7 +58,7 @@ fn best(
     now: Timestamp,
     section: Section,
     mut cursors: Vec<&mut Cursor<'_>>,
-    considered: &mut Considered,
+    considered: &mut ConsideredRows,
 ) -> Result<bool, StoreError> {
     let as_of = considered.as_of;
     cursors.iter_mut().for_each(|cursor| cursor.rate(request, as_of));

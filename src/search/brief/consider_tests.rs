@@ -46,9 +46,9 @@ fn from_all(store: &Store, request: &BriefRequest, now: Timestamp) -> Brief {
     let filter =
         Filter { types: request.types.clone(), unexpired_at: Some(now), ..Filter::exactly(&request.namespaces) };
     let all: Vec<BriefRow> = store.outlines(&filter).unwrap().iter().map(row_of).collect();
-    let mut considered = Considered {
+    let mut considered = ConsideredRows {
         as_of: all.iter().map(|row| row.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH),
-        ..Considered::default()
+        ..ConsideredRows::default()
     };
     for section in Section::ALL {
         let rate = |row: &BriefRow| standing(row, None, &request.half_lives, considered.as_of);

@@ -99,7 +99,7 @@ impl ExclusionReason {
 
 /// The memories that a brief considers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Considered {
+pub(super) struct ConsideredRows {
     pub(super) rows: Vec<BriefRow>,
     /// The latest event among all memories, from which time is measured.
     pub(super) as_of: Timestamp,
@@ -153,7 +153,7 @@ pub(super) const fn texts_of(section: Section, request: &BriefRequest) -> usize 
 /// does not change while nothing else does. `to_the_point` contains the relevance of each memory to the question;
 /// memories that are not in it are left out, except standing ones.
 pub(super) fn weigh(
-    considered: &Considered,
+    considered: &ConsideredRows,
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
 ) -> BriefSelection {
