@@ -172,29 +172,28 @@ impl Page {
         }
     }
 
-    /// Answers a visit, if possible with counts that were made shortly before.
+    /// Answers a visit, if possible with counts that were made shortly before. One request counts at a time, and the
+    /// others wait for its result: many at once would keep each other from ending.
     fn view(&self, memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if visit.form.is_some() {
-            counted.clear();
-        }
-        if visit.form.is_some() || !COUNTING.contains(&visit.path.as_str()) {
-            drop(counted);
+        if visit.form.is_none() && !COUNTING.contains(&visit.path.as_str()) {
             return view(memories, visit);
         }
+        if visit.form.is_some() {
+            let reply = view(memories, visit);
+            self.counted.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            return reply;
+        }
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let (key, state) = (format!("{} {}", visit.language.code(), visit.here()), memories.state()?);
         if let Some(known) = counted.get(&key).filter(|known| known.state == state && known.at.elapsed() < KEPT) {
             return Ok(Reply::Page(known.template, known.values.clone()));
         }
-        drop(counted);
-        let at = Instant::now();
         let reply = view(memories, visit)?;
         if let Reply::Page(template, values) = &reply {
-            let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
             if counted.len() >= MAX_KEPT {
                 counted.clear();
             }
-            counted.insert(key, Counted { at, state, template, values: values.clone() });
+            counted.insert(key, Counted { at: Instant::now(), state, template, values: values.clone() });
         }
         Ok(reply)
     }
