@@ -363,8 +363,12 @@ mod heartbeat_tests {
         let long_ago = Timestamp::now() - jiff::SignedDuration::from_mins(2);
         let run = store.begin_run("run", &json!([]), long_ago).unwrap();
         assert!(!store.run("last").unwrap().is_alive(Timestamp::now()));
-        let call = tokio::time::sleep(Duration::from_millis(50));
-        keep_alive(&store, &run.id, Duration::from_millis(5), call).await;
-        assert!(store.run("last").unwrap().is_alive(Timestamp::now()));
+        let call = async {
+            while !store.run("last").unwrap().is_alive(Timestamp::now()) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let waited = keep_alive(&store, &run.id, Duration::from_millis(5), call);
+        tokio::time::timeout(Duration::from_mins(1), waited).await.expect("no heartbeat while the call was waited for");
     }
 }

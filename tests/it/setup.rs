@@ -123,5 +123,5 @@ fn a_home_without_agents_gets_a_hint() {
     let world = World::new(None);
     let output = world.done(&["setup", "--yes"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("give a log to `afterthought run`"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("pass a log to `afterthought run`"), "{output:?}");
 }

@@ -103,7 +103,10 @@ fn a_name_that_is_not_known_or_has_nothing_is_an_error() {
         told.err
     };
     let told = error(&["run", "--from", "clod"]);
-    assert!(told.contains("no known program is called \"clod\"; known programs are claude-code,  "), "{told}");
+    assert!(
+        told.contains("no known program is called \"clod\"; known programs are claude-code, claude-desktop, "),
+        "{told}"
+    );
     let told = error(&["run", "--from", "codex"]);
     assert!(told.contains("no conversations of codex on this machine (DESK"), "{told}");
     assert!(error(&["run", "--from", "aider"]).contains("--below FOLDER"));
