@@ -1,65 +1,128 @@
 //! Compares results with the repository of a folder: whether what they name still exists, and where.
 
-use std::path::Path;
+use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{ApiError, Memories};
-use crate::memory::Namespace;
-use crate::project::{Checkout, CitedPart, Freshness, FreshnessState, references};
+use super::{ApiError, Memories, SearchResult};
+use crate::memory::{Memory, MemoryId, Namespace};
+use crate::project::{Checkout, CitedPart, Freshness, FreshnessState, references, spelled_states};
 use crate::search::{Found, FoundTask};
-use crate::store::NamespaceSubtree;
+use crate::store::{Database, NamespaceSubtree};
 use crate::work::FileUsage;
 
-/// Longest time for all results together; what is not reached in it is not verifiable.
-const LIMIT: Duration = Duration::from_millis(150);
+/// Longest time for all results of a search together; what is not reached in it is not verifiable.
+const SEARCH_LIMIT: Duration = limit(150);
+/// Longest time for the uses of a file.
+const FILE_LIMIT: Duration = limit(30);
+/// Longest time for a brief, for which an agent waits at the start of each session.
+const BRIEF_LIMIT: Duration = limit(10);
 /// The most by which a result loses if nothing that it names is there any more.
 // Only little: a result that explains what was removed may be the very answer.
 const MAX_LOSS: f64 = 0.1;
 
+const fn limit(millis: u64) -> Duration {
+    // Code without optimisation is many times slower.
+    Duration::from_millis(if cfg!(debug_assertions) { 50 * millis } else { millis })
+}
+
 /// The repository of a folder, with which the results of its project are compared.
-pub(crate) struct ProjectFolder {
+pub(super) struct ProjectFolder {
     project: NamespaceSubtree,
     checkout: Checkout,
 }
 
 impl Memories {
-    /// Returns the repository of a folder; `None` if the folder is in no repository, or in none of a known project.
+    /// Labels the results with how what they name stands now, and ranks those a little lower that no longer hold.
     ///
     /// # Errors
-    /// [`ApiError`] if the project cannot be looked up.
-    pub(crate) fn project_folder(&self, folder: &Path) -> Result<Option<ProjectFolder>, ApiError> {
-        let project = folder.to_str().map(|folder| self.known_namespace_of(folder)).transpose()?.flatten();
-        let checkout = project.is_some().then(|| Checkout::of(folder, LIMIT)).flatten();
-        Ok(project
-            .zip(checkout)
-            .map(|(project, checkout)| ProjectFolder { project: NamespaceSubtree::Under(project), checkout }))
-    }
-}
-
-impl ProjectFolder {
-    /// Labels the results with how what they name stands now, and ranks those a little lower that no longer hold.
-    pub(crate) fn judge(&self, found: &mut [Found], tasks: &mut [FoundTask]) {
+    /// [`ApiError`] if the project of the folder cannot be looked up.
+    pub(crate) fn judge_results(&self, found: &mut [Found], tasks: &mut [FoundTask]) -> Result<(), ApiError> {
+        let Some(here) = self.project_folder(SEARCH_LIMIT)? else { return Ok(()) };
         for hit in found.iter_mut() {
-            let at = hit.said_at.unwrap_or(hit.memory.created_at);
-            let references = references(&hit.memory.claim.content);
-            hit.freshness =
-                self.check(&hit.memory.namespace, &CitedPart { references, at: Some(at), is_change: false });
-            hit.score.total *= 1.0 - MAX_LOSS * staleness(&hit.freshness);
+            hit.freshness = here.check_memory(&hit.memory, hit.said_at);
+            hit.score.total *= remaining(&hit.freshness);
         }
         for task in tasks.iter_mut() {
-            task.freshness = self.check(&task.namespace, &task.cited);
-            task.score.total *= 1.0 - MAX_LOSS * staleness(&task.freshness);
+            task.freshness = here.check(&task.namespace, &task.cited);
+            task.score.total *= remaining(&task.freshness);
         }
         // Stable, so that results without references keep their order.
         found.sort_by(|a, b| b.score.total.total_cmp(&a.score.total));
         tasks.sort_by(|a, b| b.score.total.total_cmp(&a.score.total));
+        Ok(())
+    }
+
+    /// Ranks memories as [`Memories::judge_results`] does, and returns in words how what they name stands now.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the project of the folder, or when the memories were said, cannot be looked up.
+    pub(crate) fn judge_memories(&self, found: &mut [SearchResult]) -> Result<HashMap<MemoryId, String>, ApiError> {
+        let (Some(here), Some(store)) = (self.project_folder(SEARCH_LIMIT)?, self.storage.as_store()) else {
+            return Ok(HashMap::new());
+        };
+        let said = store.last_said(found.iter().map(|hit| &hit.memory.id))?;
+        let mut spelled = HashMap::new();
+        for hit in found.iter_mut() {
+            let named = here.check_memory(&hit.memory, said.get(&hit.memory.id).copied());
+            hit.score *= remaining(&named);
+            spelled.extend(spelled_states(&named).map(|states| (hit.memory.id.clone(), states)));
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        Ok(spelled)
     }
 
     /// Labels the uses of a file with how the file stands now.
-    pub(crate) fn judge_file(&self, touches: &mut [FileUsage]) {
+    ///
+    /// # Errors
+    /// [`ApiError`] if the project of the folder cannot be looked up.
+    pub(crate) fn judge_file(&self, touches: &mut [FileUsage]) -> Result<(), ApiError> {
+        let Some(here) = self.project_folder(FILE_LIMIT)? else { return Ok(()) };
         for touch in touches {
-            touch.freshness = self.check(&touch.namespace, &touch.cited).into_iter().next();
+            touch.freshness = here.check(&touch.namespace, &touch.cited).into_iter().next();
         }
+        Ok(())
+    }
+
+    /// Returns the repository of the folder for which memories are read; `None` if there is no folder, or if it is in
+    /// no repository or in none of a known project. After `limit`, nothing more is compared.
+    fn project_folder(&self, limit: Duration) -> Result<Option<ProjectFolder>, ApiError> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        let project = match &self.namespaces {
+            Some(namespaces) => Some(namespaces.home()).filter(|home| **home != Namespace::global()).cloned(),
+            None => folder.to_str().map(|folder| self.known_namespace_of(folder)).transpose()?.flatten(),
+        };
+        let checkout = project.is_some().then(|| Checkout::of(folder, limit)).flatten();
+        Ok(project
+            .zip(checkout)
+            .map(|(project, checkout)| ProjectFolder { project: NamespaceSubtree::Under(project), checkout }))
+    }
+
+    /// Returns the repository with which the memories of a brief are compared.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the project of the folder cannot be looked up.
+    pub(super) fn brief_folder(&self) -> Result<Option<ProjectFolder>, ApiError> {
+        self.project_folder(BRIEF_LIMIT)
+    }
+}
+
+impl ProjectFolder {
+    /// Returns in words, for each memory, what it names that is not as it was then. If the time does not suffice for all
+    /// memories, nothing is returned, so that the same memories always give the same brief.
+    pub(super) fn changes(&self, store: &Database, memories: &[&Memory]) -> Vec<Option<String>> {
+        let said = store.last_said(memories.iter().map(|memory| &memory.id)).unwrap_or_default();
+        let change = |memory: &&Memory| {
+            let mut named = self.check_memory(memory, said.get(&memory.id).copied());
+            named.retain(|one| !matches!(one.state, FreshnessState::Fresh | FreshnessState::NotVerifiable));
+            spelled_states(&named)
+        };
+        let changes = memories.iter().map(change).collect();
+        if self.checkout.is_over() { Vec::new() } else { changes }
+    }
+
+    fn check_memory(&self, memory: &Memory, said_at: Option<jiff::Timestamp>) -> Vec<Freshness> {
+        let (references, at) = (references(&memory.claim.content), said_at.unwrap_or(memory.created_at));
+        self.check(&memory.namespace, &CitedPart { references, at: Some(at), is_change: false })
     }
 
     fn check(&self, namespace: &Namespace, cited: &CitedPart) -> Vec<Freshness> {
@@ -70,15 +133,15 @@ impl ProjectFolder {
     }
 }
 
-/// Returns how little of what was named still holds, from 0 to 1; what cannot be verified does not count.
-fn staleness(named: &[Freshness]) -> f64 {
-    let weights = named.iter().filter_map(|one| match one.state {
+/// Returns the share of its score that a result keeps. What cannot be verified does not count.
+fn remaining(named: &[Freshness]) -> f64 {
+    let losses = named.iter().filter_map(|one| match one.state {
         FreshnessState::Fresh => Some(0.0),
         FreshnessState::Moved(_) => Some(0.25),
         FreshnessState::ChangedSince => Some(0.5),
         FreshnessState::Gone => Some(1.0),
         FreshnessState::NotVerifiable => None,
     });
-    let (sum, count) = weights.fold((0.0, 0.0), |(sum, count), weight| (sum + weight, count + 1.0));
-    if count > 0.0 { sum / count } else { 0.0 }
+    let (sum, count) = losses.fold((0.0, 0.0), |(sum, count), loss| (sum + loss, count + 1.0));
+    if count > 0.0 { 1.0 - MAX_LOSS * sum / count } else { 1.0 }
 }

@@ -59,6 +59,8 @@ pub use crate::pipeline::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
+#[cfg(feature = "cli")]
+pub(crate) use crate::project::spelled_states;
 pub use crate::project::{Freshness, FreshnessState};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 #[cfg(feature = "serve")]
@@ -108,6 +110,7 @@ pub struct Memories {
     guard: Guard,
     vectors: Option<Arc<QueryVectors>>,
     namespaces: Option<NamespaceSet>,
+    folder: Option<PathBuf>,
     through: AuditChannel,
 }
 
@@ -121,6 +124,7 @@ pub struct Builder {
     vectors: Option<Option<Arc<QueryVectors>>>,
     query_timeout: Duration,
     namespaces: Option<NamespaceSet>,
+    folder: Option<PathBuf>,
     through: AuditChannel,
     access: Access,
 }
@@ -178,6 +182,12 @@ impl Builder {
         Self { namespaces: Some(namespaces), ..self }
     }
 
+    /// Compares results with the repository of this folder.
+    #[must_use]
+    pub(crate) fn folder(self, folder: Option<PathBuf>) -> Self {
+        Self { folder, ..self }
+    }
+
     /// Sets the channel that the audit log records for changes.
     #[must_use]
     pub fn through(self, through: AuditChannel) -> Self {
@@ -226,7 +236,8 @@ impl Builder {
         if let Some(store) = storage.as_store() {
             store.set_guard(guard.clone());
         }
-        Ok(Memories { storage, config, guard, vectors, namespaces: self.namespaces, through: self.through })
+        let Self { namespaces, folder, through, .. } = self;
+        Ok(Memories { storage, config, guard, vectors, namespaces, folder, through })
     }
 }
 
@@ -258,6 +269,7 @@ impl Memories {
             vectors: None,
             query_timeout: AGENT_WAIT,
             namespaces: None,
+            folder: None,
             through: AuditChannel::Library,
             access: Access::Any,
         }
@@ -274,10 +286,10 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the file cannot be written.
     pub fn into_writable(self) -> Result<Self, ApiError> {
-        let Self { storage, config, vectors, namespaces, through, .. } = self;
+        let Self { storage, config, vectors, namespaces, folder, through, .. } = self;
         // The last connection to close removes temporary files beside the database, which requires write access.
         drop(storage);
-        let opened = Self::builder().config(config).vectors(vectors).through(through).open()?;
+        let opened = Self::builder().config(config).vectors(vectors).through(through).folder(folder).open()?;
         Ok(Self { namespaces, ..opened })
     }
 

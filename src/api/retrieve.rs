@@ -3,13 +3,13 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{ApiError, Memories, NamespaceSet, Query, SearchOptions, SearchResult};
-use crate::embed::EmbedError;
+use crate::embed::{EmbedError, QueryVectors};
 use crate::lifecycle::Rules;
 use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::search::brief::{self, Brief, BriefRequest, Format};
 use crate::search::{self, Channel, Found, Parts, Search, by_meaning, score};
-use crate::store::{Filter, Order};
+use crate::store::{Filter, Order, Store};
 
 /// Number of memories that are ranked if there is no query text.
 const MAX_RANKED: usize = 1_000;
@@ -155,7 +155,20 @@ impl Memories {
             self.admitted(namespace)?;
         }
         let store = self.ledger("compose a brief")?;
-        Ok(brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?)
+        self.composed(store, request, self.vectors.as_deref(), Timestamp::now())
+    }
+
+    /// Composes a brief, and compares its memories with the repository of the folder.
+    pub(super) fn composed(
+        &self,
+        store: &Store,
+        request: &BriefRequest,
+        vectors: Option<&QueryVectors>,
+        now: Timestamp,
+    ) -> Result<(Brief, Option<EmbedError>), ApiError> {
+        let here = self.brief_folder()?;
+        let changes = |chosen: &[&Memory]| here.as_ref().map_or_else(Vec::new, |here| here.changes(store, chosen));
+        Ok(brief::compose_with(store, request, vectors, &changes, now)?)
     }
 
     /// Returns the memories that were last shown to a model, and when they were shown.

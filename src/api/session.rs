@@ -89,7 +89,7 @@ impl Session<'_> {
     pub(crate) fn brief(&self) -> Result<Brief, ApiError> {
         // Loading the token encoding would take longer than all other steps together.
         let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None) };
-        Ok(brief::compose(self.store, &request, self.now)?)
+        Ok(self.memories.composed(self.store, &request, None, self.now)?.0)
     }
 
     /// Records that a brief was shown. If the context was `cleared`, memories shown before no longer count as shown.

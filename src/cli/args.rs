@@ -173,7 +173,9 @@ impl Context<'_> {
         if !config.db.value.exists() {
             return Ok(None);
         }
-        let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT);
+        // Without a working directory, there is nothing to compare results with.
+        let folder = std::env::current_dir().ok();
+        let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT).folder(folder);
         Ok(Some(builder.through(AuditChannel::Command).read_only().open()?))
     }
 }

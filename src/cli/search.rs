@@ -1,6 +1,6 @@
 //! `search`: ranks memories against a query.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
 use crate::api::{Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
 
@@ -58,9 +58,8 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let is_ranked = args.sort.is_none() && args.offset == 0;
     let tasks = if is_ranked { memories.search_tasks(&request.text, &request.filter, args.limit)? } else { Vec::new() };
     let (mut found, mut tasks) = foremost(found, tasks, args.limit);
-    let folder = std::env::current_dir().context("cannot read the working directory")?;
-    if let Some(here) = memories.project_folder(&folder)?.filter(|_| is_ranked) {
-        here.judge(&mut found, &mut tasks);
+    if is_ranked {
+        memories.judge_results(&mut found, &mut tasks)?;
     }
     if let Some(error) = fallback {
         out.warn(format_args!("the search used only words: {}", spelled(&error.into())));

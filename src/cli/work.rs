@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::api::{
-    FileUsage, Filter, FoundTask, Freshness, FreshnessState, KnownError, KnownRemedy, Memories, NamespaceSubtree, Usage,
+    FileUsage, Filter, FoundTask, Freshness, KnownError, KnownRemedy, Memories, NamespaceSubtree, Usage, spelled_states,
 };
 
 use crate::memory::Remedy;
@@ -21,8 +21,6 @@ use super::printer::{BOLD, DIM, Printer, counted, day, one_line};
 
 /// Maximum size of a command's output that is read from standard input, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
-/// Maximum number of things that a result names whose state is printed.
-const SHOWN_STATES: usize = 4;
 
 /// The scope of a query.
 #[derive(Debug, clap::Args)]
@@ -89,10 +87,7 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
     let filter = args.reach.filter(&memories, context)?;
     let mut touches = memories.blame(&in_project(path), commit.as_deref(), &filter)?;
     touches.truncate(args.reach.limit);
-    let folder = std::env::current_dir().context("cannot read the working directory")?;
-    if let Some(here) = memories.project_folder(&folder)? {
-        here.judge_file(&mut touches);
-    }
+    memories.judge_file(&mut touches)?;
     args.reach.print(&touches, print_touch, context.out)?;
     Ok(if touches.is_empty() {
         context.out.nothing(args.reach.nothing("no task touched this file", &filter))
@@ -274,17 +269,10 @@ pub(crate) fn print_task(task: &FoundTask, explain: bool, out: &Printer) -> anyh
     Ok(())
 }
 
-/// Prints how what a result names stands now: what changed first, and nothing that cannot be verified.
+/// Prints how what a result names stands now.
 pub(crate) fn print_freshness(named: &[Freshness], out: &Printer) -> anyhow::Result<()> {
-    let mut shown: Vec<&Freshness> = named.iter().filter(|one| one.state != FreshnessState::NotVerifiable).collect();
-    shown.sort_by_key(|one| one.state == FreshnessState::Fresh);
-    let mut shown: Vec<String> =
-        shown.iter().take(SHOWN_STATES).map(|one| format!("{} {}", one.named, one.state)).collect();
-    if shown.is_empty() && !named.is_empty() {
-        shown.push(FreshnessState::NotVerifiable.to_string());
-    }
-    if !shown.is_empty() {
-        out.line(format_args!("     {DIM}now: {}{DIM:#}", one_line(&shown.join(" · "), 200)))?;
+    if let Some(states) = spelled_states(named) {
+        out.line(format_args!("     {DIM}now: {}{DIM:#}", one_line(&states, 200)))?;
     }
     Ok(())
 }

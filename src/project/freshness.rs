@@ -26,6 +26,8 @@ const MAX_FILE: u64 = 2 << 20;
 /// Most files that are compared with one that is gone, and the least share of its lines that one must have to be it.
 const MAX_COMPARED: usize = 200;
 const MIN_SHARE: f64 = 0.5;
+/// Most names whose state is spelled.
+const SHOWN_STATES: usize = 4;
 /// Time after a task within which its changes are expected to be committed, in seconds.
 const COMMITTED_WITHIN: i64 = 24 * 3600;
 
@@ -69,6 +71,19 @@ pub struct Freshness {
     pub named: String,
     /// How it stands.
     pub state: FreshnessState,
+}
+
+/// Returns how what a text names stands now, in words: first what has changed. Nothing is said about names that cannot
+/// be verified, unless there are no others.
+pub(crate) fn spelled_states(named: &[Freshness]) -> Option<String> {
+    let mut shown: Vec<&Freshness> = named.iter().filter(|one| one.state != FreshnessState::NotVerifiable).collect();
+    if shown.is_empty() {
+        return (!named.is_empty()).then(|| FreshnessState::NotVerifiable.to_string());
+    }
+    shown.sort_by_key(|one| one.state == FreshnessState::Fresh);
+    let shown: Vec<String> =
+        shown.iter().take(SHOWN_STATES).map(|one| format!("{} {}", one.named, one.state)).collect();
+    Some(shown.join(" · "))
 }
 
 /// Something that names parts of a repository.
@@ -156,7 +171,8 @@ impl Checkout {
         found
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether the time is over.
+    pub(crate) fn is_over(&self) -> bool {
         if !self.is_late.get() && Instant::now() > self.until {
             self.is_late.set(true);
         }

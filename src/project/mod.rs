@@ -26,7 +26,7 @@ use transcripts::{Transcript, hex};
 use crate::config::{Folders, TrustedFiles};
 use crate::memory::{Namespace, string_enum};
 
-pub(crate) use freshness::{Checkout, CitedPart};
+pub(crate) use freshness::{Checkout, CitedPart, spelled_states};
 pub use freshness::{Freshness, FreshnessState};
 pub(crate) use references::{References, references};
 pub(crate) use remote::{Remote, without_credentials};

@@ -205,9 +205,10 @@ impl<'a> Search<'a> {
     ) -> Result<Vec<Found>, StoreError> {
         let rows: Vec<Seq> = chosen.iter().map(|(memory, _, _)| memory.seq).collect();
         let mut found = Vec::new();
-        let said = store.last_said(&rows)?;
         // `in_rows` leaves out missing rows, but no row can be missing, because all were read in the same transaction.
-        for (memory, (_, fit, score)) in store.in_rows(&rows)?.into_iter().zip(chosen) {
+        let memories = store.in_rows(&rows)?;
+        let said = store.last_said(memories.iter().map(|memory| &memory.id))?;
+        for (memory, (_, fit, score)) in memories.into_iter().zip(chosen) {
             let matched = Database::words_in(self.query, &memory);
             let highlight = highlight(&memory.claim.content, &forms(&matched, &memory.claim.content));
             // Evidence is read only if the content contains no word of the query, because only such a hit needs another

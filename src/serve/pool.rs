@@ -95,7 +95,11 @@ impl MemoryPool {
     }
 
     fn open(&self) -> Result<Connection, ApiError> {
-        let builder = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone());
+        let folder = match &self.served {
+            Served::ProjectAt(folder) => Some(folder.clone()),
+            Served::Namespace(_) | Served::Everything => None,
+        };
+        let builder = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone()).folder(folder);
         let memories = if self.is_read_only { builder.read_only() } else { builder }.open()?;
         let namespaces = match self.namespaces.get() {
             Some(namespaces) => Some(namespaces.clone()),

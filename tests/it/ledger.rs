@@ -1,8 +1,11 @@
 //! Tests of the work ledger, from a log to queries by file, error, command and words.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::desk::Desk;
+use super::mcp::client::Piped;
 
 const RUN: &[&str] = &["run", "logs", "--extractor", "rules"];
 const SESSION: &str = "7d2f4a10-3b52-4d09-9e64-1c5d3b2f8a71";
@@ -105,4 +108,60 @@ fn a_run_that_is_redone_records_its_tasks_again() {
     assert_eq!(tasks(), before);
     let fixed = desk.run(&["fix", "Relation \"bookings\" does not exist"]);
     assert!(fixed.out.contains("pnpm db:migrate"), "{fixed:?}");
+}
+
+#[test]
+fn every_answer_says_in_the_same_words_where_a_file_went() {
+    let desk = Desk::new();
+    let git = |arguments: &[&str], at: i64| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(desk.path("shop")).args(["-c", "user.name=Ana", "-c", "user.email=ana@example.com"]);
+        let at = format!("{at} +0000");
+        git.args(arguments).env("GIT_COMMITTER_DATE", &at).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        assert!(git.output().unwrap().status.success(), "{arguments:?}");
+    };
+    desk.write("shop/src/loader.py", "def parse_rows(text):\n    return text.split()\n");
+    git(&["init", "-q"], 0);
+    git(&["add", "-A"], 0);
+    // A day before the session.
+    git(&["commit", "-q", "-m", "Load rows"], 1_772_355_600);
+    write_log(&desk, &calls());
+    let (log, shop) = (format!("logs/{SESSION}.jsonl"), desk.path("shop").to_string_lossy().replace('\\', "/"));
+    let text = std::fs::read_to_string(desk.path(&log)).unwrap();
+    desk.write(&log, text.replace("/src/shop", &shop));
+    let in_shop = |arguments: &[&str]| {
+        let mut command = desk.command(&[&["--db", "../m.db"], arguments].concat());
+        command.current_dir(desk.path("shop"));
+        desk.finish(command)
+    };
+    assert_eq!(in_shop(&["run", "../logs", "--extractor", "rules"]).code, 0);
+    assert_eq!(in_shop(&["remember", "Rows are split by `parse_rows()` in src/loader.py."]).code, 0);
+    let is_silent = |shown: &str| assert!(!shown.contains("now: "), "{shown}");
+    is_silent(&in_shop(&["brief"]).out);
+    git(&["mv", "src/loader.py", "src/rows.py"], 0);
+    git(&["commit", "-q", "-m", "Move the loader"], jiff::Timestamp::now().as_second() + 60);
+
+    let went = "src/loader.py moved to src/rows.py";
+    let names = format!("now: {went} · parse_rows() moved to src/rows.py");
+    for asked in [&["search", "rows", "split"][..], &["brief"], &["brief", "--format", "detailed"]] {
+        let shown = in_shop(asked).out;
+        assert!(shown.contains(&names), "{asked:?}: {shown}");
+    }
+    let shown = in_shop(&["search", "crash of the row loader"]).out;
+    assert!(shown.contains(&format!("now: {went}\n")), "{shown}");
+    let shown = in_shop(&["blame", "src/loader.py"]).out;
+    assert!(shown.contains("src/loader.py: edited; moved to src/rows.py; done"), "{shown}");
+    let mut command = desk.command(&["--db", "../m.db", "serve", "mcp"]);
+    command.current_dir(desk.path("shop"));
+    let mut client = Piped::of(command);
+    let found = client.call("memory_recall", json!({"query": "rows split"}));
+    assert_eq!(format!("now: {}", found["memories"][0]["now"].as_str().unwrap()), names);
+    assert!(client.call("memory_brief", json!({}))["text"].as_str().unwrap().contains(&names));
+    let touch = client.call("blame", json!({"path": "src/loader.py"}))["results"][0].take();
+    assert_eq!(touch["freshness"], json!({"named": "src/loader.py", "state": "moved to src/rows.py"}));
+    let input = json!({"session_id": "s2", "cwd": shop, "hook_event_name": "SessionStart", "source": "startup"});
+    desk.write("start.json", input.to_string());
+    let mut command = desk.command(&["--db", "m.db", "hook", "session-start"]);
+    command.stdin(std::fs::File::open(desk.path("start.json")).unwrap());
+    assert!(desk.finish(command).out.contains(&names));
 }

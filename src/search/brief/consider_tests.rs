@@ -62,7 +62,7 @@ fn from_all(store: &Store, request: &BriefRequest, now: Timestamp) -> Brief {
     }
     let weighed = weigh(&considered, None, request);
     let texts = texts(store, &weighed, request).unwrap();
-    select(weighed, texts, request)
+    select(weighed, texts, request, &|_| Vec::new())
 }
 
 /// Memories of every kind; `seed` decides the values that are not given.

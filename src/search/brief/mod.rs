@@ -86,6 +86,9 @@ impl Brief {
     }
 }
 
+/// Returns, for each of some memories, what it names that has changed, in words.
+pub(crate) type Changes<'c> = &'c dyn Fn(&[&Memory]) -> Vec<Option<String>>;
+
 /// Returns the brief for a conversation.
 ///
 /// The brief contains active memories of the requested namespaces that have not expired at `now`. The sections are
@@ -95,11 +98,12 @@ impl Brief {
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Result<Brief, StoreError> {
-    Ok(compose_with(store, request, None, now)?.0)
+    Ok(compose_with(store, request, None, &|_| Vec::new(), now)?.0)
 }
 
 /// Returns the brief for a conversation, as [`compose`] does. If `vectors` are given, the query is also searched by
-/// meaning. The second value is the reason why vectors were not used, if they were not.
+/// meaning. `changes` returns, for each of the chosen memories, what it names that has changed, in words. The second
+/// value is the reason why vectors were not used, if they were not.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -107,6 +111,7 @@ pub(crate) fn compose_with(
     store: &Database,
     request: &BriefRequest,
     vectors: Option<&QueryVectors>,
+    changes: Changes<'_>,
     now: Timestamp,
 ) -> Result<(Brief, Option<EmbedError>), StoreError> {
     let filter =
@@ -127,7 +132,7 @@ pub(crate) fn compose_with(
     let considered = store.at_once(|db| consider::considered(db, request, found, now))?;
     let weighed = select::weigh(&considered, to_the_point.as_ref(), request);
     let texts = texts(store, &weighed, request)?;
-    Ok((select::select(weighed, texts, request), without_meaning))
+    Ok((select::select(weighed, texts, request, changes), without_meaning))
 }
 
 /// Records that the memories of `brief` were shown to a model, and returns whether this succeeded, because a file that

@@ -29,7 +29,7 @@ pub(crate) fn spell(memories: &[Memory], format: Format) -> String {
             text.push_str(&opening(format));
         }
         text.push_str(&heading(wanted, &request, is_first));
-        let lines: Vec<String> = of(wanted).map(|memory| line(memory, format)).collect();
+        let lines: Vec<String> = of(wanted).map(|memory| line(memory, None, format)).collect();
         text.push_str(&lines.join(between(format)));
         text.push_str(&ending(wanted, format));
     }
@@ -108,23 +108,26 @@ const COMPACT_CHARS: usize = 300;
 /// Maximum length of a memory's text in the formats that show everything known about a memory.
 const DETAILED_CHARS: usize = 1_200;
 
-/// Returns the lines of a memory, each with its line break.
-pub(super) fn line(memory: &Memory, format: Format) -> String {
+/// Returns the lines of a memory, each with its line break. `now` says how what it names stands now.
+pub(super) fn line(memory: &Memory, now: Option<&str>, format: Format) -> String {
+    // A path comes from the memory or from the repository, and either may contain anything.
+    let now = now.map(harmless_line);
     match format {
-        Format::Compact => compact(memory),
-        Format::Detailed => detailed(memory),
-        Format::Structured => structured(memory),
-        Format::Json => json_line(memory),
+        Format::Compact => compact(memory, now),
+        Format::Detailed => detailed(memory, now),
+        Format::Structured => structured(memory, now),
+        Format::Json => json_line(memory, now),
     }
 }
 
-fn compact(memory: &Memory) -> String {
+fn compact(memory: &Memory, now: Option<String>) -> String {
     let mut notes = vec![harmless_line(&memory.claim.category), format!("importance:{}", tenths(memory))];
     notes.extend(memory.claim.expires_at.map(|at| format!("expires:{}", minute(at))));
+    notes.extend(now.map(|now| format!("now: {now}")));
     format!("- {} [{}]\n", quoted(memory, &said(memory, COMPACT_CHARS)), notes.join(", "))
 }
 
-fn detailed(memory: &Memory) -> String {
+fn detailed(memory: &Memory, now: Option<String>) -> String {
     let claim = &memory.claim;
     let mut notes = vec![
         format!("{}/{}", claim.memory_type, harmless_line(&claim.category)),
@@ -139,16 +142,18 @@ fn detailed(memory: &Memory) -> String {
     notes.extend([format!("in:{}", harmless_line(&memory.namespace.to_string())), format!("id:{}", memory.id.short())]);
     let mut lines = vec![format!("- {}", quoted(memory, &said(memory, DETAILED_CHARS)))];
     lines.extend(parts(memory).iter().map(|(name, part)| format!("  {name}: {}", cut(memory, part, COMPACT_CHARS))));
+    lines.extend(now.map(|now| format!("  now: {now}")));
     lines.push(format!("  [{}]\n", notes.join(", ")));
     lines.join("\n")
 }
 
-fn structured(memory: &Memory) -> String {
+fn structured(memory: &Memory, now: Option<String>) -> String {
     let claim = &memory.claim;
     let optional = [
         ("subject", claim.subject.as_deref().map(harmless_line)),
         ("key", claim.key.as_deref().map(harmless_line)),
         ("expires", claim.expires_at.map(minute)),
+        ("now", now),
         ("quotation", suspicion(memory).map(str::to_owned)),
     ];
     let attributes = [
@@ -169,7 +174,7 @@ fn structured(memory: &Memory) -> String {
     format!("<memory{}>{text}{}</memory>\n", tag.concat(), inner.concat())
 }
 
-fn json_line(memory: &Memory) -> String {
+fn json_line(memory: &Memory, now: Option<String>) -> String {
     let claim = &memory.claim;
     let parts: Map<String, Value> =
         parts(memory).into_iter().map(|(name, part)| (name.to_owned(), Value::from(part))).collect();
@@ -190,6 +195,7 @@ fn json_line(memory: &Memory) -> String {
         ("key", claim.key.as_deref().map(harmless_line).map(Value::from)),
         ("value", claim.value.as_deref().map(harmless_line).map(Value::from)),
         ("expires_at", claim.expires_at.map(|at| Value::from(at.to_string()))),
+        ("now", now.map(Value::from)),
         ("parts", (!parts.is_empty()).then_some(Value::from(parts))),
         ("quotation", suspicion(memory).map(Value::from)),
     ];

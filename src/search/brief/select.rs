@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::render::{between, closing, ending, heading, line, opening};
 use super::request::{BriefRequest, Counting, MAX_CHARACTERS, Section};
-use super::{Brief, LeftOut, Shown};
+use super::{Brief, Changes, LeftOut, Shown};
 use crate::consolidate::compare::pair::{ClaimRelation, pair};
 use crate::consolidate::compare::view::View;
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
@@ -298,9 +298,11 @@ pub(super) fn select(
     mut weighed: BriefSelection,
     mut texts: HashMap<MemoryId, Memory>,
     request: &BriefRequest,
+    changes: Changes<'_>,
 ) -> Brief {
     let mut left_out = std::mem::take(&mut weighed.left_out);
-    let elected = elect(&weighed, &texts, request, &mut left_out);
+    let chosen = elect(&weighed, &texts, request, &mut left_out);
+    let elected = spelled(chosen, &texts, request, changes);
     let has_more = weighed.has_more.contains(&true);
     let elected = within_budget(elected, has_more, request);
     let mut brief = Brief { left_out, has_more, ..Brief::default() };
@@ -351,7 +353,7 @@ fn elect(
     texts: &HashMap<MemoryId, Memory>,
     request: &BriefRequest,
     left_out: &mut Vec<LeftOut>,
-) -> Vec<Elected> {
+) -> Vec<(Section, Candidate)> {
     let mut chosen: Vec<(Section, Candidate, View<'_>)> = Vec::new();
     let mut overflow = Vec::new();
     for section in Section::ALL {
@@ -400,12 +402,23 @@ fn elect(
         }
     }
     let chosen: Vec<_> = chosen.into_iter().map(|(section, candidate, _)| (section, candidate)).collect();
-    let chosen = best_of_all(chosen, texts, request, left_out);
-    let spelled = chosen.into_iter().map(|(section, candidate)| {
-        let memory = &texts[&candidate.id];
-        let (line, pinned) = (line(memory, request.format), memory.pinned);
+    best_of_all(chosen, texts, request, left_out)
+}
+
+/// Returns the chosen memories with their lines.
+fn spelled(
+    chosen: Vec<(Section, Candidate)>,
+    texts: &HashMap<MemoryId, Memory>,
+    request: &BriefRequest,
+    changes: Changes<'_>,
+) -> Vec<Elected> {
+    let memories: Vec<&Memory> = chosen.iter().map(|(_, candidate)| &texts[&candidate.id]).collect();
+    let changes = changes(&memories);
+    let spelled = chosen.into_iter().enumerate().map(|(place, (section, candidate))| {
+        let (memory, now) = (memories[place], changes.get(place).and_then(Option::as_deref));
+        let line = line(memory, now, request.format);
         let cost = Cost::of(&line, request.counting).plus(Cost::of(between(request.format), request.counting));
-        Elected { section, candidate, line, cost, pinned, fits: false }
+        Elected { section, candidate, line, cost, pinned: memory.pinned, fits: false }
     });
     spelled.collect()
 }

@@ -105,7 +105,8 @@ fn answer(
 /// Opens the memories of the session: those of its project, and `global`. A folder seen for the first time is not
 /// recorded.
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
-    let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone());
+    let folder = call.input.cwd.clone().filter(|_| call.config.namespace().is_none());
+    let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone()).folder(folder);
     let memories = access(builder).through(AuditChannel::Command).open()?;
     let project = match (call.config.namespace(), call.input.cwd.as_deref().and_then(Path::to_str)) {
         (Some(namespace), _) => return Ok(memories.within(NamespaceSet::only(namespace.clone()))),

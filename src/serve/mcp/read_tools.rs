@@ -57,7 +57,7 @@ impl MemoryTool for Recall {
         let limit = arguments.limit.unwrap_or(10).min(MOST_RECALLED);
         let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
         let found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
-        Ok(Page::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
+        Page::of_results(found, memories)
     }
 }
 
@@ -116,7 +116,7 @@ impl MemoryTool for Query {
         let mut found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
         // A forgotten memory that reads like an instruction is just as harmful.
         found.retain(|hit| status == Status::Active || !reads_like_an_order(&hit.memory.claim));
-        Ok(Page::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
+        Page::of_results(found, memories)
     }
 }
 

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::api::Decision;
-use crate::api::Remembered;
 use crate::api::heat;
+use crate::api::{ApiError, Memories, Remembered, SearchResult};
 use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
 
 /// A memory.
@@ -65,6 +65,9 @@ pub(super) struct MemoryView {
     /// How well it matches the query, 0-1
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
+    /// How the paths, names and commits in it stand in the repository now
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<String>,
 }
 
 impl From<&Memory> for MemoryView {
@@ -94,14 +97,8 @@ impl From<&Memory> for MemoryView {
             heat: heat(usage, Timestamp::now()).as_str().to_owned(),
             tier: usage.tier,
             score: None,
+            now: None,
         }
-    }
-}
-
-impl MemoryView {
-    pub(super) fn scored(memory: &Memory, score: f64) -> Self {
-        // Three decimals are precise enough, and cost fewer tokens than seventeen.
-        Self { score: Some((score * 1e3).round() / 1e3), ..Self::from(memory) }
     }
 }
 
@@ -118,8 +115,20 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn of(memories: Vec<MemoryView>) -> Self {
+    fn of(memories: Vec<MemoryView>) -> Self {
         Self { count: memories.len(), total: None, memories }
+    }
+
+    /// Returns search results, compared with the repository of the client's folder.
+    pub(super) fn of_results(mut found: Vec<SearchResult>, memories: &Memories) -> Result<Self, ApiError> {
+        let mut states = memories.judge_memories(&mut found)?;
+        let view = |SearchResult { memory, score, .. }: &SearchResult| MemoryView {
+            // Three decimals are precise enough, and cost fewer tokens than seventeen.
+            score: Some((score * 1e3).round() / 1e3),
+            now: states.remove(&memory.id),
+            ..MemoryView::from(memory)
+        };
+        Ok(Self::of(found.iter().map(view).collect()))
     }
 
     pub(super) fn out_of(memories: &[Memory], total: usize) -> Self {

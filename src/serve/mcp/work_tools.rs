@@ -43,7 +43,9 @@ impl MemoryTool for Blame {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn call(memories: &Memories, arguments: BlameArguments) -> Result<Self::Answer, ApiError> {
-        Ok(Results::of(memories.blame(&arguments.path, None, &Filter::default())?))
+        let mut touches = Results::of(memories.blame(&arguments.path, None, &Filter::default())?);
+        memories.judge_file(&mut touches.results)?;
+        Ok(touches)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory, MemoryId};
 use crate::store::row::{json, time, time_or_none, to_json};
 use crate::store::writer::{Mark, Stale};
-use crate::store::{Database, Seq, StoreError, Writer};
+use crate::store::{Database, StoreError, Writer};
 use transcripts::{MessageTime, TimeSource};
 
 impl Database {
@@ -31,12 +31,15 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn last_said(&self, rows: &[Seq]) -> Result<HashMap<MemoryId, Timestamp>, StoreError> {
+    pub(crate) fn last_said<'i>(
+        &self,
+        ids: impl IntoIterator<Item = &'i MemoryId>,
+    ) -> Result<HashMap<MemoryId, Timestamp>, StoreError> {
         let read = |row: &SqlRow<'_>| Ok((MemoryId::from_stored(row.get::<_, String>(0)?), time(row, 1)?));
         let found = self.query_all(
-            "SELECT e.memory_id, max(e.said_at) FROM evidence e JOIN memories m ON m.id = e.memory_id
-                 WHERE m.seq IN (SELECT value FROM json_each(?1)) AND e.said_at IS NOT NULL GROUP BY e.memory_id",
-            [to_json(&rows.iter().map(|row| row.0).collect::<Vec<_>>())?],
+            "SELECT memory_id, max(said_at) FROM evidence
+                 WHERE memory_id IN (SELECT value FROM json_each(?1)) AND said_at IS NOT NULL GROUP BY memory_id",
+            [to_json(&ids.into_iter().map(MemoryId::as_str).collect::<Vec<_>>())?],
             read,
         )?;
         Ok(found.into_iter().collect())
