@@ -6,7 +6,9 @@ use jiff::Timestamp;
 
 use super::{ApiError, Memories};
 use crate::changeset::Action;
-use crate::consolidate::{self, Change, Decision, IncomingClaim, Restored, RivalPolicy, settle_by_rules, supported};
+use crate::consolidate::{
+    self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
+};
 use crate::guard::{Guard, Redact, steers};
 use crate::memory::{
     Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Relation, RelationType, Scope, Status,
@@ -17,6 +19,8 @@ use crate::store::{
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
 pub const MAX_CONTENT_CHARS: usize = 8_000;
+/// Maximum number of memories about the same matter that are named after a new one.
+const MAX_NEAR: usize = 3;
 /// Number of words of a text that form its title if none is given.
 const TITLE_WORDS: usize = 8;
 
@@ -111,6 +115,9 @@ pub struct Remembered {
     pub memory: Option<Memory>,
     /// Whether the memory had been forgotten and is active again.
     pub restored: bool,
+    /// Known memories about the same matter, if the text became a new memory beside them: the author knows whether it
+    /// replaces one of them.
+    pub near: Vec<Memory>,
 }
 
 /// New values for the fields of a memory; `None` leaves a field unchanged.
@@ -221,9 +228,13 @@ impl Memories {
             && let Some(memory) = Self::bring_back(store, &incoming)?
         {
             let change = Change { reason: "forgotten before, and restored".to_owned(), ..change };
-            return Ok(Remembered { change, memory: Some(memory), restored: true });
+            return Ok(Remembered { change, memory: Some(memory), restored: true, near: Vec::new() });
         }
-        Ok(Remembered { change, memory, restored: false })
+        let near = match &memory {
+            Some(memory) if change.decision == Decision::Add => near(store, &incoming, &memory.id, MAX_NEAR)?,
+            Some(_) | None => Vec::new(),
+        };
+        Ok(Remembered { change, memory, restored: false, near })
     }
 
     /// Restores the forgotten memory with the content of `incoming`, if it still exists.
@@ -296,7 +307,7 @@ impl Memories {
             holds_from: memory.claim.valid_from,
             rows: Vec::new(),
         };
-        Ok(Remembered { change, memory: Some(memory), restored: false })
+        Ok(Remembered { change, memory: Some(memory), restored: false, near: Vec::new() })
     }
 
     fn incoming(&self, draft: &MemoryDraft) -> Result<IncomingClaim, ApiError> {

@@ -1,13 +1,15 @@
 //! `remember`: stores a memory by hand.
 
+use serde_json::json;
+
 use crate::api::{Decision, Memories, MemoryDraft, Plan, Remembered};
-use crate::memory::{MemoryType, Namespace};
+use crate::memory::{Memory, MemoryType, Namespace};
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
 use super::list::project_of_folder;
-use super::printer::one_line;
-use super::report::RunReporter;
+use super::printer::{Printer, one_line};
+use super::report::{RunReporter, as_json};
 use crate::config::Partial;
 
 /// Store a memory
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
         }
         None => memories,
     };
-    let Remembered { change, memory, restored } = memories.remember(&args.draft())?;
+    let Remembered { change, memory, restored, near } = memories.remember(&args.draft())?;
     let out = context.out;
     match memory {
         Some(memory) if restored && !out.is_json() => {
@@ -80,9 +82,19 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
             change.reason
         )),
         Some(_) | None => {
+            if out.is_json() {
+                let mut value = as_json(&change);
+                value["near"] =
+                    near.iter().map(|near| json!({ "id": near.id, "content": near.claim.content })).collect();
+                return Ok(out.json(&value).map(|()| ExitStatus::Success)?);
+            }
+            let new_id = change.new_id.clone();
             let mut reporter = RunReporter::new(out, &memories, true);
             reporter.print_changes(&Plan { changes: vec![change], ..Plan::default() });
             reporter.end()?;
+            if let Some((new_id, closest)) = new_id.zip(near.first()) {
+                print_near(&near, new_id.short(), closest.id.short(), out);
+            }
         }
     }
     if let Some(project) = project {
@@ -91,6 +103,14 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
         ));
     }
     Ok(ExitStatus::Success)
+}
+
+/// Names the known memories about the same matter, since only the author knows whether the new memory replaces one.
+fn print_near(near: &[Memory], new_id: &str, closest: &str, out: &Printer) {
+    for memory in near {
+        out.note(format_args!("about the same: {} {}", memory.id.short(), one_line(&memory.claim.content, 120)));
+    }
+    out.note(format_args!("if the new memory replaces it: `afterthought memory relate {new_id} supersedes {closest}`"));
 }
 
 /// Returns the project of the working directory if nothing else selects a namespace.

@@ -22,6 +22,7 @@ pub(crate) use moving::MoveReport;
 pub use moving::merge_projects;
 pub(crate) use plan::apply::ApplyError;
 pub use plan::apply::{Applied, apply, apply_within, consolidate, settle_by_rules};
+pub(crate) use plan::neighbours::near;
 pub use plan::rows::supported;
 pub use plan::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, applied_by, apply_saved};
 pub(crate) use restoring::restore;

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex, RegexSet};
+use regex::{Captures, Match, Regex, RegexSet};
 
 /// The kind of change that a phrase states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,10 @@ pub(crate) struct ChangePassage {
     pub rest: String,
     /// The whole clause.
     pub clause: String,
+    /// The words of the clause before the phrase, such as the subject of a Chinese sentence.
+    pub lead: String,
+    /// The verb of what no longer happens, if the phrase leaves it open: `own` in "no longer own".
+    pub verb: Option<String>,
 }
 
 /// Patterns of a language. `@S` is the start of a clause, and `@W` an optional first person with adverbs. The group
@@ -52,7 +56,7 @@ const FORMS: &[Forms] = &[
     // English.
     Forms {
         ended: &[
-            r"@S@W(?:dropped out of|dropp(?:ed|ing)|ditch(?:ed|ing)|abandon(?:ed|ing)|scrapp(?:ed|ing)|abolish(?:ed|ing)|retir(?:ed|ing)|cancell?(?:ed|ing)|quit(?:ting)?|left|leaving|s(?:old|elling)|replac(?:ed|ing)|stopped \w+ing|gave up(?: on)?|given up(?: on)?|g[eo]t rid of|said goodbye to|traded(?: in)?|swapped|resigned from|no longer \w+) (?:using |taking |going to |working (?:at|for|with) )?(?P<old>[^,;:!?()]{2,60})",
+            r"@S@W(?:dropped out of|dropp(?:ed|ing)|ditch(?:ed|ing)|abandon(?:ed|ing)|scrapp(?:ed|ing)|abolish(?:ed|ing)|retir(?:ed|ing)|cancell?(?:ed|ing)|quit(?:ting)?|left|leaving|s(?:old|elling)|replac(?:ed|ing)|stopped (?P<verb>\w+)ing|gave up(?: on)?|given up(?: on)?|g[eo]t rid of|said goodbye to|traded(?: in)?|swapped|resigned from) (?:using |taking |going to |working (?:at|for|with) )?(?P<old>[^,;:!?()]{2,60})",
             r"@S@W(?:moved|moving|switched|switching|migrated|migrating|changed|went|ported|converted|transitioned|got) (?:\S+ ){0,4}?(?:off|away from|out of|from) (?P<old>[^,;:!?()]{2,60})",
             r"@S(?:please )?(?:forget|scrap|ignore|disregard|scratch|never mind|drop|no more|enough of) (?:(?:what|everything|all|anything) (?:i|we) (?:said|wrote|told you) (?:about|on) |the part about )?(?P<old>[^,;:!?()]{2,60})",
             r"@S(?P<old>[^,;:!?()]{2,50}?) (?:is|are|was|were|has been|have been|got|'s) (?:(?:now|all|completely|officially|finally|already) )?(?:gone|out|over|history|dead|cancell?ed|sold|retired|wrong|obsolete|deprecated|decommissioned|scrapped|dropped|abandoned|abolished|discontinued|shut down|switched off|replaced|off the table|no more|a mistake)\b(?P<tail>[^,;:!?()]{0,40})",
@@ -61,8 +65,8 @@ const FORMS: &[Forms] = &[
             r"@S(?P<old>[^,;:!?()]{2,30}?) (?:has |have )?(?:handed|passed|gave) (?P<what>[^,;:!?()]{2,40}?)(?: over| on)? to ",
             r"@S(?P<old>[^,;:!?()]{2,30}?) (?:isn't|is not|aren't|are not|doesn't|does not|no longer) (?P<what>[^,;:!?()]{2,40}?) (?:any ?more|any longer)\b",
             r"@S(?P<old>[^,;:!?()]{2,30}?) (?:became|turned into|was renamed|is now called) ",
-            r"@S(?:i|we|the user|the team) (?:don't|do not|doesn't|does not) (?:\w+ )?(?P<old>[^,;:!?()]{2,50}?) any ?more\b",
-            r"@S(?:i|we|the user|the team) no longer \w+ (?:in |at |for |with |on )?(?P<old>[^,;:!?()]{2,50})",
+            r"@S(?:i|we|the user|the team) (?:don't|do not|doesn't|does not) (?:(?P<verb>\w+) )?(?P<old>[^,;:!?()]{2,50}?) any ?more\b",
+            r"@S(?:i|we|the user|the team) no longer (?P<verb>\w+) (?:in |at |for |with |on )?(?P<old>[^,;:!?()]{2,50})",
         ],
         replaced: &[
             r"\b(?:instead of|rather than|in place of|replacing) (?P<old>[^,;:!?()]{2,60})",
@@ -81,7 +85,7 @@ const FORMS: &[Forms] = &[
         ended: &[
             r"@S(?P<old>[^,;:!?()]{2,50}?) (?:ist|sind|war|waren|wurde|wurden|haben wir|habe ich|hat man) (?:[\wäöüß]+ ){0,4}?(?:geschichte|gekippt|verkauft|storniert|abgesagt|gestrichen|abgeschafft|gekündigt|ersetzt|abgelöst|abgesetzt|weg|raus|vorbei|falsch|verworfen|passé|eingestellt|abgeschaltet|aufgegeben|umbenannt|aufgelöst|beendet)\b",
             r"@S(?:[\wäöüß]+ ){0,3}?(?:habe|haben|hat) (?:ich |wir )?(?:(?:jetzt|nun|inzwischen|endlich|mich|uns|das) )*(?P<old>[^,;:!?()]{2,50}?) (?:gekündigt|storniert|abgesagt|gestrichen|abgeschafft|verkauft|ersetzt|aufgegeben|abgesetzt|verworfen|eingestellt|abgeschaltet|verabschiedet|getrennt|abgelöst|rausgeworfen|aufgehört)\b",
-            r"@S(?:[\wäöüß]+ ){1,3}?nicht mehr (?:in|bei|mit|auf|an|für|zu)? ?(?P<old>[^,;:!?()]{2,40})",
+            r"@S(?:ich |wir )?(?P<verb>[\wäöüß]+) (?:[\wäöüß]+ ){0,2}?nicht mehr (?:in|bei|mit|auf|an|für|zu)? ?(?P<old>[^,;:!?()]{2,40})",
             r"@S(?P<old>[^,;:!?()]{2,40}?) (?:nutzen|verwenden|benutzen|brauchen|nehmen|machen|gibt es|gilt|gelten) (?:wir |ich )?nicht mehr\b",
             r"@S(?:bitte )?vergiss (?:bitte )?(?:das mit|was ich (?:über|zu|von)|die sache mit|alles über)? ?(?P<old>[^,;:!?()]{2,40})",
             r"\baus (?P<old>[\wäöüßÄÖÜ-]{2,30}) (?:wurde|wird|ist) ",
@@ -118,7 +122,7 @@ const FORMS: &[Forms] = &[
     Forms {
         ended: &[
             r"@S(?:he|hemos|ya he|ya hemos|nos hemos)? ?(?:dejado|abandonado|cancelado|vendido|reemplazado|sustituido|quitado|dejé|dejamos|abandonamos|cancelé|cancelamos|vendí|vendimos|quitamos) (?:de (?:usar|utilizar) )?(?P<old>[^,;:!?()]{2,40})",
-            r"@Sya no (?:\S+) (?:en |con |de |a )?(?P<old>[^,;:!?()]{2,40})",
+            r"@Sya no (?P<verb>\S+) (?:en |con |de |a )?(?P<old>[^,;:!?()]{2,40})",
             r"@S(?:olvida|olvídate de) (?:lo (?:de|que dije (?:de|sobre)) )?(?P<old>[^,;:!?()]{2,40})",
             r"@S(?P<old>[^,;:!?()]{2,40}?) (?:ya no |se acabó|está cancelad|está descartad|se fue de la empresa|ha dejado la empresa)",
             r"\b(?:pasado|cambiado|migrado|mudado|pasamos|cambiamos|migramos) de (?P<old>[^,;:!?()]{2,30}?) a ",
@@ -286,8 +290,17 @@ fn phrase(sentence: &str, hit: &Captures<'_>, kind: ChangeEffect) -> Option<Chan
     let named = named.trim_end_matches(['.', '!', '。', '！', ' ', '"', '“', '”', '»']).to_owned();
     let tail = hit.name("tail").map_or("", |tail| tail.as_str());
     let rest = format!("{} {tail}", words[start + length..].join(" ")).trim().to_owned();
-    let matter = hit.name("what").map(|what| what.as_str().to_owned());
-    (!named.is_empty()).then(|| ChangePassage { kind, named, is_subject, matter, rest, clause: clause.to_owned() })
+    let [matter, verb] = ["what", "verb"].map(|name| hit.name(name).map(|group| group.as_str().to_owned()));
+    let lead = lead(sentence, &whole).to_owned();
+    let clause = clause.to_owned();
+    (!named.is_empty()).then_some(ChangePassage { kind, named, is_subject, matter, rest, clause, lead, verb })
+}
+
+/// Returns the words of the clause before `phrase`; none if the phrase begins the clause.
+fn lead<'a>(sentence: &'a str, phrase: &Match<'_>) -> &'a str {
+    let begins = phrase.as_str().starts_with(|c: char| !c.is_alphanumeric());
+    let before = if begins { "" } else { &sentence[..phrase.start()] };
+    before.rsplit([',', ';', ':', '.', '，', '；', '：', '。']).next().unwrap_or_default().trim()
 }
 
 fn is_listed(list: &str, word: &str) -> bool {

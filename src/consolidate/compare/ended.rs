@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::features::{Features, Polarity, TimeScope, Turn, unit};
 use super::tokens::is_stop_word;
-use super::view::{View, is_episode, people_differ, speakers_differ};
-use crate::memory::MemoryType;
+use super::view::{View, is_episode, part, people_differ, speakers_differ};
+use crate::memory::{Claim, MemoryType};
 use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
 use crate::text::normalise::comparable;
 use crate::text::script::{Script, is_han};
@@ -73,9 +73,10 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
     if named.shared.is_empty() || other_matter || already || is_numbered {
         return None;
     }
+    let is_same_act = !is_about_another(phrase, known);
     match phrase.kind {
         ChangeEffect::Moved => {
-            let whole = named.others.is_empty() && (named.is_head || named.covers) && !is_narrower;
+            let whole = is_same_act && named.others.is_empty() && (named.is_head || named.covers) && !is_narrower;
             let applies = differ_in_kind(incoming, known) && (named.is_head || named.others.is_empty());
             applies.then_some((if whole { Certainty::Certain } else { Certainty::Likely }, TOPIC_MOVED))
         }
@@ -86,10 +87,66 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
             // "I dropped the database" may be about its tables, and not about which one the project uses.
             let is_stated = named.is_value || named.covers || phrase.matter.is_some();
             let is_listed = is_list(known) && named.leaves_names;
-            let certain = exact && is_stated && !is_narrower && !is_listed && !narrows(&phrase.rest, known);
+            let certain =
+                is_same_act && exact && is_stated && !is_narrower && !is_listed && !narrows(&phrase.rest, known);
             identifies.then_some((if certain { Certainty::Certain } else { Certainty::Likely }, OVER))
         }
     }
+}
+
+/// Whether the clause of a phrase has a subject or a verb that `known` does not have: that the reports no longer run
+/// on a cluster says nothing about the orders that do.
+fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
+    /// Verbs that say of most things that they are in use.
+    const GENERAL: &[&str] = &[
+        "use",
+        "using",
+        "us",
+        "have",
+        "run",
+        "do",
+        "go",
+        "work",
+        "need",
+        "apply",
+        "keep",
+        "nutzen",
+        "nutze",
+        "verwenden",
+        "verwende",
+        "haben",
+        "habe",
+        "nehmen",
+        "nehme",
+        "brauchen",
+        "brauche",
+        "usamos",
+        "uso",
+        "usa",
+        "tenemos",
+        "tengo",
+        "trabajo",
+        "trabajamos",
+        "vamos",
+        "voy",
+        "utilizamos",
+        "utilizo",
+    ];
+    /// Words of time and of the first person, without which a Chinese clause begins with its subject.
+    const OPENINGS: &[&str] = &[
+        "我们", "咱们", "大家", "我", "咱", "现在", "目前", "如今", "以后", "今后", "已经", "早就", "终于", "最近",
+        "都", "也", "就", "早",
+    ];
+    let verb = phrase.verb.as_deref().map(str::to_lowercase);
+    let is_form = |verb: &str, word: &String| {
+        let common = verb.chars().zip(word.chars()).take_while(|(a, b)| a == b).count();
+        common >= 3 && common * 2 >= verb.chars().count().max(word.chars().count())
+    };
+    let in_known = |verb: &str| Naming::words(&known.claim.content).iter().any(|word| is_form(verb, word));
+    let other_verb = verb.is_some_and(|verb| !GENERAL.contains(&verb.as_str()) && !in_known(&verb));
+    let lead = OPENINGS.iter().fold(phrase.lead.clone(), |lead, opening| lead.replace(opening, " "));
+    let is_led = phrase.kind != ChangeEffect::Replaced && Naming::words(&lead).iter().any(|word| !in_text(word, known));
+    other_verb || is_led
 }
 
 /// Whether a claim lists several things.
@@ -186,6 +243,14 @@ fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'stati
 fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let is_home = known.key.as_deref() == Some("user.residence") && moves_home(&incoming.claim.content);
     is_home.then_some((Certainty::Certain, "says that they moved home"))
+}
+
+/// Returns the share of the content words of the shorter claim that both claims contain, from 0 to 1.
+pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &View<'_>) -> f64 {
+    let ours: BTreeSet<String> = Naming::words(&claim.content).into_iter().filter(|word| !is_frame(word)).collect();
+    let theirs: BTreeSet<String> =
+        Naming::words(&known.claim.content).into_iter().filter(|word| !is_frame(word)).collect();
+    part(ours.iter().filter(|word| in_text(word, known)).count(), ours.len().min(theirs.len()))
 }
 
 /// The words that a phrase uses for a thing, compared with a known claim.

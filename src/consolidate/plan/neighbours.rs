@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::memory::{Memory, MemoryId, Namespace};
-use crate::store::{Around, Database, Filter, Fingerprint, Order, StoreError};
+use crate::memory::{Memory, MemoryId, Namespace, Status};
+use crate::store::{Around, Database, Filter, Fingerprint, Likeness, Order, StoreError};
 use crate::text::language::{COMPARED, detect};
 
 use super::CandidateContext;
+use crate::consolidate::compare::ended::shared_words;
 use crate::consolidate::compare::key::spellings;
+use crate::consolidate::compare::view::View;
 use crate::consolidate::{IncomingClaim, Known, Rejected};
 
 /// Maximum number of active and pending memories that a candidate is compared with. The memory that should be replaced
@@ -48,6 +50,42 @@ fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<Can
     let (settled, evidence) = (Some(memory.id.clone()), db.evidence(&memory.id)?);
     let known = vec![Known { evidence, memory, fresh: false }];
     Ok(CandidateContext { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming })
+}
+
+/// Share of the words of the shorter claim from which a known claim is named beside a new one.
+const NEAR_OVERLAP: f64 = 0.4;
+
+/// The same share for a new claim with words of change.
+const NEAR_OVERLAP_OF_CHANGE: f64 = 0.3;
+
+/// Returns at most `limit` active memories in the same namespace that are about the matter of `incoming`, closest first,
+/// except for `own`. The words alone do not show whether `incoming` replaces any of them.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn near(
+    db: &Database,
+    incoming: &IncomingClaim,
+    own: &MemoryId,
+    limit: usize,
+) -> Result<Vec<Memory>, StoreError> {
+    let claim = &incoming.candidate.claim;
+    let likeness = Likeness {
+        namespace: &incoming.namespace,
+        text: &claim.content,
+        key: claim.key.as_deref(),
+        subject: claim.subject.as_deref(),
+    };
+    let view = View::of(claim, &[]);
+    let says_change = view.features.cue.is_some() || !view.changes().is_empty();
+    let least = if says_change { NEAR_OVERLAP_OF_CHANGE } else { NEAR_OVERLAP };
+    let overlap = |memory: &Memory| shared_words(claim, &View::of(&memory.claim, &[]));
+    let neighbours = db.neighbours(&likeness, MAX_NEIGHBOURS)?.into_iter();
+    let others = neighbours.filter(|memory| memory.status == Status::Active && memory.id != *own);
+    let mut near: Vec<(f64, Memory)> = others.map(|memory| (overlap(&memory), memory)).collect();
+    near.retain(|(overlap, _)| *overlap >= least);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Ok(near.into_iter().take(limit).map(|(_, memory)| memory).collect())
 }
 
 fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Result<CandidateContext, StoreError> {

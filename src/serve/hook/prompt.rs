@@ -69,7 +69,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
         source: format!("hook:{}", call.agent.as_str()),
         ..MemoryDraft::new(text)
     };
-    let Remembered { change, memory, restored } = match memories.remember(&draft) {
+    let Remembered { change, memory, restored, near } = match memories.remember(&draft) {
         Ok(remembered) => remembered,
         Err(ApiError::Secret { name }) => {
             return Ok(format!("Not remembered: the text contains a secret ({name}), which is never kept."));
@@ -86,7 +86,10 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
         (false, true) => "Known already",
         (false, false) => "Remembered",
     };
-    Ok(format!("{word} in {namespace}: {text}{waits}"))
+    let near = near.first().map_or_else(String::new, |near| {
+        format!(". About the same, and still stored: {} [{}]", near.claim.title, tail(&near.id))
+    });
+    Ok(format!("{word} in {namespace}: {text}{waits}{near}"))
 }
 
 fn recall(session: &Session<'_>, query: &str) -> Result<Submitted, HookError> {

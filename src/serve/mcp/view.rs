@@ -160,15 +160,29 @@ pub(super) struct Stored {
     about: Vec<String>,
     /// Whether it waits for a person, and is not recalled until then
     waits: bool,
+    /// Known memories about the same; if the new memory replaces one of them, update or forget that one
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    near: Vec<NearView>,
+}
+
+/// A known memory about the same matter as a new one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct NearView {
+    /// Its id
+    id: String,
+    /// Its text
+    content: String,
 }
 
 impl From<Remembered> for Stored {
-    fn from(Remembered { change, memory, .. }: Remembered) -> Self {
+    fn from(Remembered { change, memory, near, .. }: Remembered) -> Self {
+        let near_view = |near: Memory| NearView { id: near.id.to_string(), content: near.claim.content };
         let own = memory.as_ref().map(|memory| &memory.id);
         Self {
             about: change.targets().filter(|id| Some(*id) != own).map(ToString::to_string).collect(),
             waits: memory.as_ref().is_some_and(|memory| memory.status == Status::Pending),
             memory: memory.as_ref().map(MemoryView::from),
+            near: near.into_iter().map(near_view).collect(),
             decision: change.decision,
             reason: change.reason,
         }
