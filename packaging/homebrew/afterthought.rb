@@ -1,4 +1,4 @@
-# The formula of a tap. A release replaces the words between @ by its version, address and checksums.
+# The formula of a tap. A release replaces the words between @ with its version, address and checksums.
 class Afterthought < Formula
   desc "Turns conversation logs into memories with verified quotes, in one SQLite file"
   homepage "@REPOSITORY@"
