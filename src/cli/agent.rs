@@ -27,7 +27,7 @@ pub(crate) enum AgentCommand {
     Install {
         #[command(flatten)]
         target: Target,
-        /// Learn from sessions of sub-agents, too
+        /// Also extract memories from sessions of sub-agents
         #[arg(long)]
         subagents: bool,
     },
@@ -101,7 +101,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     }
     if agent == Agent::ClaudeCode {
         let folder = settings.with_file_name("commands");
-        // Only Claude Code has files for slash commands; Codex does not.
+        // Only Claude Code supports files for custom slash commands.
         let found = command_changes(&folder, install.is_none());
         changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
         for other in foreign_commands(&folder) {

@@ -17,15 +17,15 @@ use super::report;
 /// Apply a saved plan
 ///
 /// Writes all changes of the file in one transaction. Delete the lines of changes that you do not want; later runs do
-/// not propose these changes again. If a memory has changed since the plan was made, the rules decide on its change
-/// again, and the output shows this. On a terminal, the command shows the changes and asks first. Applying a plan twice
-/// changes nothing.
+/// not propose these changes again. If a memory has changed since the plan was made, the rules decide again what to do
+/// with it, and the output shows the new decision. On a terminal, the command shows the changes and asks first.
+/// Applying a plan twice changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects --out plan.json\n  afterthought runs apply plan.json"
 )]
 pub(crate) struct ApplyArgs {
-    /// Plan that `runs plan --out` has saved
+    /// Plan saved by `runs plan --out`
     file: PathBuf,
     /// Show what would be written, and write nothing
     #[arg(long)]

@@ -25,13 +25,13 @@ pub(crate) struct Global {
     /// Read this settings file instead of your own
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Print JSON, one value per line
+    /// Print JSON, with one value per line
     #[arg(long, global = true)]
     json: bool,
     /// Print only data and errors
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Print reasons and skipped records
+    /// Also print reasons and skipped records
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
     /// Print diagnostics as text or json

@@ -17,9 +17,9 @@ const NAMED: usize = 10;
 
 /// Print the memories that a new conversation should start with
 ///
-/// The brief fits the token budget, is fenced as data, and stays byte-identical until something changes. The memories
-/// of the brief come from the project of this folder, or --namespace, and from the global namespace. Prints nothing and
-/// exits 1 when no memory is relevant enough.
+/// The brief fits the token budget, is marked as data, and stays byte-identical until a memory changes. It uses
+/// memories of the global namespace and of the project of this folder, or of --namespace. Prints nothing and exits 1
+/// when no memory is relevant enough.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought brief\n  afterthought brief 'deploy target' --why")]
 pub(crate) struct BriefArgs {
@@ -37,7 +37,7 @@ pub(crate) struct BriefArgs {
     /// Explain why each memory is included or left out
     #[arg(long)]
     why: bool,
-    /// Show which memories were last given to a model
+    /// Show the memories that were last given to a model
     #[arg(long, conflicts_with_all = ["query", "why"])]
     last: bool,
 }

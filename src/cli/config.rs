@@ -23,7 +23,8 @@ pub(crate) enum ConfigCommand {
 
 /// Write a settings file that explains every setting
 ///
-/// Writes your own file, or with --project an afterthought.toml in this folder. An existing file is never changed.
+/// Writes your personal settings file or, with --project, an afterthought.toml in this folder. Never changes an
+/// existing file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought config init")]
 pub(crate) struct InitArgs {

@@ -24,13 +24,13 @@ use crate::config::Partial;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db backup memories-2027-01-31.db")]
 pub(crate) struct BackupArgs {
-    /// File to write; it must not exist
+    /// Backup file to create; it must not exist yet
     file: PathBuf,
 }
 
 /// Replace the database with a backup
 ///
-/// First, the current database is copied to a file next to it.
+/// First copies the current database to a file next to it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
 pub(crate) struct RestoreBackupArgs {
@@ -84,7 +84,7 @@ pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow
 
 /// Check the database: pages, links, indexes, and history
 ///
-/// Reads only. Exits 3 when there is a fault; `db repair` fixes what can be fixed.
+/// Does not change the database. Exits 3 when there is a fault; `db repair` fixes what it can.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db check")]
 pub(crate) struct CheckArgs {}
@@ -92,8 +92,9 @@ pub(crate) struct CheckArgs {}
 /// Repair the database
 ///
 /// First makes a copy next to the database, then rebuilds the indexes and moves orphaned rows to a file. If pages are
-/// damaged, copies every readable row to a new file and reports lost rows by table; close other programs that use the
-/// database before you run this. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
+/// damaged, copies every readable row to a new file and reports the number of lost rows for each table. Before you run
+/// this command, close other programs that use the database. The text of memories never changes. Exits 3 when a fault
+/// remains or a row is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db repair")]
 pub(crate) struct RepairArgs {}
@@ -180,8 +181,8 @@ const FULL_EVERY: Duration = Duration::from_hours(1);
 
 /// Run scheduled maintenance: expire, fade, retire, promote and purge memories
 ///
-/// Never changes pinned memories. All changes are one run that `undo` can revert, except the purge of memories that
-/// were forgotten or retired more than 30 days ago.
+/// Never changes pinned memories. `undo` can revert all changes as one run, except the purge of memories that were
+/// forgotten or retired more than 30 days ago.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
 pub(crate) struct MaintainArgs {
@@ -191,7 +192,7 @@ pub(crate) struct MaintainArgs {
     /// Show what would be done and why, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep running, and repeat maintenance after this time, e.g. 60s or 5m
+    /// Keep running, and repeat maintenance at this interval, e.g. 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = pause, conflicts_with = "dry_run")]
     every: Option<Duration>,
 }
@@ -296,15 +297,15 @@ fn pause(text: &str) -> Result<Duration, String> {
 
 /// Show the audit log: who changed, exported or erased memories, and when
 ///
-/// The log is written when `audit = true` is set. The log contains ids and counts, never the text of a memory. Exits 1
+/// The log is kept only if `audit = true` is set. It contains ids and counts, but never the text of a memory. Exits 1
 /// when the log is empty.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
 pub(crate) struct AuditArgs {
-    /// Entries since this time, e.g. 2027-01-31
+    /// Show only entries since this time, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Entries about this memory: its id, or a prefix or suffix of it
+    /// Show only entries about this memory: its id, or a prefix or suffix of the id
     #[arg(long, value_name = "ID")]
     memory: Option<String>,
 }

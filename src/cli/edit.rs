@@ -16,13 +16,13 @@ pub(crate) struct UpdateArgs {
     /// New text
     #[arg(long)]
     content: Option<String>,
-    /// New title; by default, a title that was derived from the content changes with the content
+    /// New title; by default, a title derived from the content is updated with the content
     #[arg(long)]
     title: Option<String>,
-    /// New value of the attribute; if the content contains the value, it changes with the content
+    /// New value of the attribute; by default, a value that occurs in the content changes with it
     #[arg(long)]
     value: Option<String>,
-    /// Its category
+    /// New category
     #[arg(long)]
     category: Option<String>,
     /// New subject
@@ -31,7 +31,7 @@ pub(crate) struct UpdateArgs {
     /// New importance: 0 to 1, or 2 to 10 as tenths
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
-    /// New tag, replacing all tags; may be repeated
+    /// New tag, which replaces all current tags; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Option<Vec<String>>,
     /// Time after which the memory is no longer recalled, e.g. 2027-01-31
@@ -46,7 +46,7 @@ pub(crate) struct PinArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Unpin
+    /// Unpin the memories
     #[arg(long)]
     off: bool,
 }
@@ -61,7 +61,7 @@ pub(crate) struct RestoreArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Keep memories active that contradict the restored ones
+    /// Also keep the memories active that contradict the restored ones
     #[arg(long)]
     keep_both: bool,
 }

@@ -13,8 +13,8 @@ use super::printer::{Printer, counted, set_message, spelled};
 
 /// Compute missing vectors for search by meaning
 ///
-/// Needs a server in the section `embedding` of the settings. You can stop the command and resume it at any time. After
-/// a change of the model, all vectors are computed again.
+/// Needs a server, set in the section `embedding` of the settings. You can stop the command and resume it at any time.
+/// After you change the model, all vectors are computed again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   AFTERTHOUGHT_EMBEDDING_MODEL=text-embedding-3-small afterthought db embed")]
@@ -25,7 +25,7 @@ pub(crate) struct EmbedArgs {
     /// Compute at most this many vectors
     #[arg(short = 'n', long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
-    /// Count vectors and memories without a vector, and compute none
+    /// Count vectors, and memories without a vector, but compute none
     #[arg(long, conflicts_with = "retry")]
     dry_run: bool,
 }

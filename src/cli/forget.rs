@@ -19,9 +19,9 @@ use super::when::{End, moment};
 /// forgotten memories until `db maintain` purges them after 30 days.
 ///
 /// With --session, --source, --project or --before, everything that is based only on those conversations is erased from
-/// the database, its indexes, history, caches and write-ahead log. Memories with other evidence are kept, without the
-/// erased part. Without --yes, the command only shows the effect. Erasing cannot be undone, and later runs do not read
-/// the conversations again, except with `run --reread-erased`.
+/// the database, its indexes, history, caches and write-ahead log. Memories that also have other evidence are kept,
+/// without the erased part. Without --yes, the command only shows what would be erased. Erasing cannot be undone. Later
+/// runs do not read the conversations again, except with `run --reread-erased`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --before 2y --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
@@ -31,10 +31,10 @@ pub(crate) struct ForgetArgs {
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Erase a conversation: its key in `memory why`, or its session id
+    /// Erase a conversation, given by its key in `memory why` or by its session id
     #[arg(long, value_name = "ID", conflicts_with_all = ["ids", "source", "project", "before"])]
     session: Option<String>,
-    /// Erase a project: its name, folder or namespace
+    /// Erase a project, given by its name, folder or namespace
     #[arg(long, value_name = "PROJECT", conflicts_with_all = ["ids", "source", "before"])]
     project: Option<String>,
     /// Erase conversations that ended before this time, e.g. 1y
@@ -46,7 +46,7 @@ pub(crate) struct ForgetArgs {
     /// Show what would happen, and change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Carry it out
+    /// Forget or erase, instead of only showing the effect
     #[arg(long)]
     yes: bool,
 }

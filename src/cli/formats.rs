@@ -9,7 +9,7 @@ use super::printer::DIM;
 
 /// List supported log formats
 ///
-/// With -v, shows how each format is recognised. Formats are recognised by content, unless you pass `run --format
+/// With -v, also shows how each format is recognised. Formats are recognised by content, unless you pass `run --format
 /// NAME`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought log formats -v")]

@@ -15,18 +15,18 @@ use super::printer::{DIM, Printer, counted, one_line};
 
 /// Import memories from files of this and other programs
 ///
-/// Reads JSONL exports of this program, or of objects with "content"; MEMORY.md and daily notes; memories of mem0, the
-/// MCP reference memory server, mcp-memory-service and Claude.ai. In a folder or zip file, every such file is read.
-/// CLAUDE.md, AGENTS.md and the like are recorded as instructions that agents already see, so that runs do not learn
-/// them again; they become memories only with --instructions-as-memories. Memories that name no project belong to the
-/// project of the file, or else to all projects.
+/// Reads JSONL exports of this program, and other JSONL files of objects with a "content" field; MEMORY.md and daily
+/// notes; and memories of mem0, the MCP reference memory server, mcp-memory-service and Claude.ai. In a folder or zip
+/// file, every such file is read. CLAUDE.md, AGENTS.md and similar files are recorded as instructions that agents
+/// already see, so that runs do not learn them again; they become memories only with --instructions-as-memories.
+/// Memories that do not specify a project belong to the project of the file, or else to all projects.
 ///
 /// Importing a file again changes only what was edited. Memories that were superseded, forgotten or rejected here are
 /// not restored. Secrets are redacted.
 ///
-/// With --consolidate, memories are compared with the stored ones in chronological order, as a run that `undo` can
-/// revert. A model, if configured, decides unclear cases. Prints one line for each memory in the order of the file;
-/// with --json, `{"incoming", "decision", "target", "reason", "winner"}`.
+/// With --consolidate, memories are compared with the stored ones in chronological order. A model, if configured,
+/// decides unclear cases. `undo` can revert the import as one run. Prints one line for each memory, in the order of the
+/// file; with --json, `{"incoming", "decision", "target", "reason", "winner"}`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"
@@ -50,7 +50,7 @@ pub(crate) struct ImportArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Turn the sections of CLAUDE.md, AGENTS.md and the like into memories
+    /// Turn the sections of CLAUDE.md, AGENTS.md and similar files into memories
     #[arg(long)]
     instructions_as_memories: bool,
 }

@@ -11,8 +11,8 @@ use super::printer::{BOLD, CHANGED, DIM, one_line};
 
 /// Review pending memories
 ///
-/// Instructions to agents, unresolved conflicts and changes of pinned memories wait in the inbox. Pending memories are
-/// neither recalled nor put into a brief. Rejected memories are not learnt again.
+/// Memories that read like orders to an agent, unresolved conflicts, and changes to pinned memories wait in the inbox.
+/// Pending memories are neither recalled nor included in a brief. Rejected memories are not learnt again.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought inbox\n  afterthought inbox accept 3fa2c1d9\n  afterthought inbox reject --all --yes"
@@ -49,7 +49,7 @@ struct ListArgs {
 struct JudgeArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
-    /// All pending memories; with --namespace, only those in that namespace
+    /// Select all pending memories; with --namespace, only those in that namespace
     #[arg(long = "all", conflicts_with = "ids")]
     every: bool,
     /// Confirm --all

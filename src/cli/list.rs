@@ -81,22 +81,22 @@ pub(crate) struct Selection {
     /// Scope: long_term or short_term
     #[arg(long, value_name = "SCOPE")]
     scope: Option<Scope>,
-    /// Pinned
+    /// Only pinned memories
     #[arg(long)]
     pinned: bool,
-    /// Learnt since, e.g. 2027-01-31 or 2w
+    /// Learnt since this time, e.g. 2027-01-31 or 2w
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Timestamp>,
-    /// Learnt until; a date includes that day
+    /// Learnt before this time; a date includes that day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// Select only from --namespace itself, not from the namespaces below it
+    /// Select only from --namespace itself, not from namespaces below it
     #[arg(long)]
     exact_namespace: bool,
     /// Status to select instead of active: superseded, forgotten, expired, pending
     #[arg(long = "status", value_name = "STATUS")]
     statuses: Vec<Status>,
-    /// Of any status
+    /// Select memories of any status
     #[arg(long, conflicts_with = "statuses")]
     all: bool,
 }

@@ -16,7 +16,7 @@ use super::printer::Printer;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Model options")]
 pub(crate) struct ModelArgs {
-    /// Extract with a model, with the offline rules, or automatically
+    /// Extract with a model, with the offline rules, or with a model if one is configured (auto)
     #[arg(long, value_enum, value_name = "NAME")]
     pub extractor: Option<ExtractorArg>,
     /// Use this model, such as gpt-5-mini, anthropic/claude-haiku-4-5 or claude-code [env: AFTERTHOUGHT_MODEL]
@@ -28,25 +28,25 @@ pub(crate) struct ModelArgs {
     /// Send this many requests at a time [default: 4]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Spend at most this much [default: no limit]
+    /// Spend at most this many dollars [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     pub max_cost: Option<f64>,
     /// Use at most this many tokens [default: no limit]
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// Spend at most this much a day across all runs [default: no limit]
+    /// Spend at most this many dollars a day across all runs [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     pub max_cost_per_day: Option<f64>,
-    /// Price of a million tokens in dollars, e.g. 0.25,2.00
+    /// Prices of the model in dollars per million prompt and completion tokens, e.g. 0.25,2.00
     #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
     pub price: Option<Price>,
     /// Record all requests and replies in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
-    /// Take replies from this folder of recordings, without a server
+    /// Use the replies recorded in this folder instead of a server
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
-    /// When interrupted, wait this many seconds for replies
+    /// After an interrupt, wait this many seconds for replies
     #[arg(long, value_name = "N", default_value_t = GRACE)]
     pub grace: u64,
 }

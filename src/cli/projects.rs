@@ -16,16 +16,15 @@ use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 pub(crate) enum ProjectCommand {
     /// List known projects
     ///
-    /// Conversations of one repository belong to one project: its worktrees, its clones, and all folders in it. A
-    /// project is recognised by `project = "name"` in the nearest afterthought.toml, else by an alias, the remote of
-    /// its repository, the folder of its repository, or the folder that the log names. Exits 1 when there are no
-    /// projects.
+    /// All worktrees, clones and folders of a repository belong to one project. A project is recognised by `project =
+    /// "name"` in the nearest afterthought.toml, or else by an alias, the remote of its repository, the folder of its
+    /// repository, or the folder given in the log. Exits 1 when there are no projects.
     #[command(after_help = "Example:\n  afterthought project list")]
     List,
-    /// Name a project, or assign a folder and everything below it to one
+    /// Name a project, or assign a folder and everything below it to a project
     ///
     /// If the current project lies entirely inside the folder, the project gets the new name; otherwise, the folder
-    /// becomes a separate project. Memories stay where they are; `project merge` moves them.
+    /// becomes a separate project. Memories are not moved; `project merge` moves them.
     #[command(after_help = "Example:\n  afterthought project alias ~/old/checkout shop")]
     Alias {
         /// Folder, or a project's name, namespace or repository address
@@ -48,7 +47,7 @@ pub(crate) enum ProjectCommand {
     /// Accept the settings file of a project
     ///
     /// An afterthought.toml is part of a repository that somebody else may have written, so it has no effect until you
-    /// trust it. If the file changes, you must trust it again. Prints what the file would change, and asks for
+    /// trust it. If the file changes, you must trust it again. Shows what the file would change, and asks for
     /// confirmation.
     #[command(after_help = "Example:\n  afterthought project trust ~/src/shop")]
     Trust {

@@ -15,12 +15,13 @@ use crate::config::Partial;
 /// Store a memory
 ///
 /// If the memory is already stored, it is confirmed; a memory that it contradicts is superseded. Text that contains a
-/// secret is rejected. In the folder of a project from which a log was read, the memory is stored for that project; with
-/// --global, or elsewhere, it applies to all projects. --namespace selects another project from `project list`.
+/// secret is rejected. In the folder of a project whose logs have been read, the memory is stored for that project.
+/// With --global, or in any other folder, the memory applies to all projects. --namespace selects another project from
+/// `project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {
-    /// One self-contained sentence
+    /// Text of the memory: one self-contained sentence
     #[arg(required = true)]
     text: Vec<String>,
     /// Type: semantic, episodic or procedural

@@ -26,8 +26,8 @@ use super::when::{End, moment};
 /// Turn conversation logs into memories
 ///
 /// Reads files, folders, glob patterns, or - for standard input. Work that an earlier run has finished is not repeated;
-/// interrupted and failed work is resumed. The first Ctrl-C finishes the windows in progress and writes their memories;
-/// the second one stops at once. Exits 3 when some work is left or failed.
+/// interrupted and failed work is resumed. After the first Ctrl-C, the run finishes the windows in progress and writes
+/// their memories; a second Ctrl-C stops it at once. Exits 3 when some work has failed or is unfinished.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
@@ -38,7 +38,7 @@ pub(crate) struct RunArgs {
     /// Show what would change, and write no memory
     #[arg(long)]
     dry_run: bool,
-    /// Save the plan that --dry-run shows, for `runs apply`
+    /// Save the plan that --dry-run shows, for use with `runs apply`
     #[arg(long, value_name = "FILE", requires = "dry_run")]
     out: Option<PathBuf>,
     /// Show what would be sent and what it would cost; send nothing
@@ -48,21 +48,21 @@ pub(crate) struct RunArgs {
     batches: Batches,
 }
 
-/// Whether questions are gathered.
+/// Whether requests are sent in batches.
 #[derive(Debug, clap::Args)]
 struct Batches {
-    /// Send requests in batches, at about half the price, within a day
+    /// Send requests in batches, which take up to a day and cost about half as much
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     batch_api: bool,
-    /// Do not wait for batches; exits 3 while replies are outstanding
+    /// Do not wait for batches; exit 3 if replies are outstanding
     #[arg(long, requires = "batch_api", conflicts_with = "estimate")]
     no_wait: bool,
 }
 
 /// Show what `run` would change, as a diff, and write no memory
 ///
-/// The model's replies are stored, so the following run does not pay for them again. With --out, the plan is saved with
-/// one change per line; delete the lines that you do not want, and pass the file to `runs apply`.
+/// The model's replies are stored, so the next run does not pay for them again. With --out, the plan is saved with one
+/// change per line; delete the lines that you do not want, and pass the file to `runs apply`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects\n  afterthought runs plan ~/.claude/projects --out plan.json"
@@ -70,7 +70,7 @@ struct Batches {
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     logs: LogArgs,
-    /// Save the plan, for `runs apply`
+    /// Save the plan, for use with `runs apply`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -88,10 +88,10 @@ struct LogArgs {
     /// Log files, folders, glob patterns, or - for standard input
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read the logs of this program (see `log list`), or of `all`
+    /// Read the logs of this program (see `log list`), or of `all` programs
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// Search this folder for programs that keep logs in projects, such as aider
+    /// Search this folder for logs that programs such as aider keep in project folders
     #[arg(long, value_name = "FOLDER", requires = "from")]
     below: Vec<PathBuf>,
     /// Skip messages before this time, e.g. 2027-01-31, 7d or yesterday
@@ -117,13 +117,13 @@ struct LogArgs {
     format: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Tokens of conversation in one request [default: 8000]
+    /// Put this many tokens of conversation into one request [default: 8000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
-    /// File with instructions on what to keep and what never to keep
+    /// Follow the instructions in this file on what to keep and what never to keep
     #[arg(long, value_name = "FILE")]
     instructions: Option<PathBuf>,
-    /// Redact, keep or drop cards, ibans, ids, emails, phones or addresses
+    /// Redact, keep or drop personal data: cards, ibans, ids, emails, phones or addresses
     #[arg(long, value_name = "KIND=ACTION")]
     pii: Vec<String>,
 }

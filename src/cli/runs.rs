@@ -14,7 +14,7 @@ use super::printer::{BOLD, CHANGED, DIM, counted, one_line};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs list -n 5")]
 pub(crate) struct RunsArgs {
-    /// Show at most this many
+    /// Show at most this many runs
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
@@ -119,11 +119,11 @@ pub(crate) struct QueueArgs {
 
 /// Retry failed logs and windows
 ///
-/// Failed logs become due again; the next run over the logs of failed windows retries those windows.
+/// Failed logs become due again. Failed windows are retried by the next run on their logs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
 pub(crate) struct RetryArgs {
-    /// Number of a log in `runs queue` [default: everything that failed]
+    /// Number of a log in `runs queue` [default: all failed logs and windows]
     #[arg(value_name = "NUMBER")]
     id: Option<i64>,
 }
@@ -224,12 +224,12 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
 
 /// List open batches of requests at a provider, oldest first
 ///
-/// `run --batch-api` over the same logs collects the replies of open batches. This command does not contact the
+/// To collect the replies of open batches, run `run --batch-api` on the same logs. This command does not contact the
 /// provider; it shows the status from the last run. Exits 1 when there are no open batches.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
 pub(crate) struct BatchesArgs {
-    /// Give up a lost batch; its requests will be paid for again
+    /// Give up a lost batch; its requests will be sent and paid for again
     #[arg(long, value_name = "ID")]
     give_up: Option<String>,
 }

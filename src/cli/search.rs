@@ -22,7 +22,7 @@ use super::work::{print_freshness, print_task};
     after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact-namespace"
 )]
 pub(crate) struct SearchArgs {
-    /// Words to look for
+    /// Words or a question to search for
     #[arg(required = true)]
     query: Vec<String>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct SearchArgs {
     /// Sort by this value instead of relevance
     #[arg(long, value_enum, value_name = "BY")]
     sort: Option<By>,
-    /// Also show up to N preferences, instructions and pinned memories, for any query
+    /// Also show up to N preferences, instructions and pinned memories, whatever the query
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
     /// Search all projects, not only the one of this folder

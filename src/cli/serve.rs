@@ -18,12 +18,12 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 ///
 /// Clients need the token in AFTERTHOUGHT_TOKEN. If that variable is not set, the first start writes a token to a file
 /// and prints the path of the file. By default, only this machine can connect; for other machines, set --addr and
-/// AFTERTHOUGHT_TOKEN. Requests with other host names, and from pages of other sites, are refused. Serves the same
+/// AFTERTHOUGHT_TOKEN. Requests for other host names and from pages of other websites are rejected. Serves the same
 /// namespaces as `serve mcp`. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; port 0 picks a free one and prints it
+    /// Address to listen on; port 0 selects a free port and prints it
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
     /// Accept requests for this host name; may be repeated

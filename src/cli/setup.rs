@@ -22,8 +22,9 @@ const SHOWN: &str = "5";
 
 /// Connect all agents on this machine, and read their logs
 ///
-/// Installs hooks and MCP servers. Lists the agents, logs and models of this machine, the files to change and the logs
-/// to read, and asks before it changes or reads them. --undo restores every file byte for byte, and keeps the memories.
+/// Installs hooks and MCP servers. Lists the agents, logs and models on this machine, the files to change and the logs
+/// to read, and asks before it changes or reads any of them. --undo restores every file byte for byte, and keeps the
+/// memories.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought setup\n  afterthought setup --dry-run\n  afterthought setup --undo")]
 pub(crate) struct SetupArgs {
@@ -33,7 +34,7 @@ pub(crate) struct SetupArgs {
     /// Show what would be written, and write nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Restore every file as it was before
+    /// Restore every changed file to its original content
     #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
     undo: bool,
 }

@@ -12,12 +12,12 @@ use super::printer::{DIM, counted, day, size};
 
 /// List conversation logs found on this machine
 ///
-/// Looks in the folders where known programs keep their logs, without opening a log. `run --from NAME` reads the logs.
-/// Exits 1 when there are no logs.
+/// Looks in the folders where known programs keep their logs, but does not open any log. To read the logs, use `run
+/// --from NAME`. Exits 1 when there are no logs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought log list\n  afterthought log list --below ~/src")]
 pub(crate) struct SourcesArgs {
-    /// Search this folder for programs that keep logs in projects, such as aider
+    /// Search this folder for logs that programs such as aider keep in project folders
     #[arg(long, value_name = "FOLDER")]
     below: Vec<PathBuf>,
 }

@@ -22,14 +22,14 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size,
 
 /// Show stored memories, pending work, failures and costs
 ///
-/// Changes nothing and contacts no server. With --check, the command asks the model's server for its list of models,
-/// which costs nothing. Exits 1 when there is no database yet.
+/// Changes nothing. Contacts no server, except that --check requests the list of models from the model's server, which
+/// costs nothing. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
 )]
 pub(crate) struct StatusArgs {
-    /// Check settings, database, model and hooks instead, and exit 3 when something is wrong
+    /// Check settings, database, model and hooks instead of showing statistics; exit 3 when something is wrong
     #[arg(long, conflicts_with = "days")]
     check: bool,
     /// Show the cost of models on each of the last N days, including today

@@ -18,20 +18,20 @@ use super::model::runtime;
 
 /// Search, review and edit memories in a browser
 ///
-/// Serves a page to this machine only, until it is interrupted. The printed address works once; after that, only the
-/// browser that opened it has access.
+/// Serves a page to this machine only, until interrupted. The printed address works once; after that, only the browser
+/// that opened it has access.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought serve ui\n  afterthought serve ui --no-open --addr 127.0.0.1:8788\n  afterthought serve ui --read-only"
 )]
 pub(crate) struct UiArgs {
-    /// Address to listen on; port 0 picks a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
     addr: SocketAddr,
-    /// Refuse every change
+    /// Reject all changes
     #[arg(long)]
     read_only: bool,
-    /// Print the address only
+    /// Only print the address, and do not open a browser
     #[arg(long)]
     no_open: bool,
 }

@@ -16,11 +16,11 @@ const NAMED: usize = 5;
 
 /// Undo a run, or the last change
 ///
-/// Restores every memory to its exact state before the run. `last` is the latest change: a run, or a change by hand
-/// such as `remember` or `memory update`. Tasks that the run recorded are removed from the work ledger. If a later run
-/// has changed a memory again, you are asked whether to keep that memory or to undo the later run too. Later changes by
-/// hand are kept. The next `run` does not read the logs again; with --redo, it applies the same candidates again,
-/// without calling a model.
+/// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a change by
+/// hand such as `remember` or `memory update`. Tasks that the run recorded are removed from the work ledger. If a later
+/// run has changed a memory again, you are asked whether to keep that memory or to undo the later run too. Later
+/// changes by hand are kept. The next `run` does not read the logs again; with --redo, the next `run` applies the same
+/// candidates again, without calling a model.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"

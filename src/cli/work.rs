@@ -63,8 +63,8 @@ impl AskArgs {
 /// Show the tasks that touched a file, and why
 ///
 /// Reads the work ledger, which `run` fills from the logs of coding agents. Tasks that changed the file come first. For
-/// a line, runs `git blame` in the folder of the file and names the task that made the commit, if it is known. Exits 1
-/// when no task touched the file.
+/// FILE:LINE, runs `git blame` and shows the task that made the commit, if that task is known. Exits 1 when no task
+/// touched the file.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought blame src/loader.py\n  afterthought blame src/loader.py:120\n  afterthought blame loader.py --everywhere --json"
@@ -138,16 +138,17 @@ fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Show what cleared an error before
+/// Show how an error was fixed before
 ///
-/// Reads the work ledger. Ignores paths, numbers and hashes in the error. Shows how often each remedy helped, and only
-/// remedies that helped in a second session or that the error names. Exits 1 when there is no such remedy.
+/// Reads the work ledger. Ignores paths, numbers and hashes in the error. Shows only remedies that helped in a second
+/// session, or that changed something mentioned in the error, and how often each remedy helped. Exits 1 when there is
+/// no such remedy.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --command \"cargo test\""
 )]
 pub(crate) struct FixArgs {
-    /// The error, or - to read the output of a command
+    /// Error message, or - to read a command's output from standard input
     #[arg(required = true)]
     error: Vec<String>,
     /// Show only remedies that fit this failed command
@@ -209,8 +210,8 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
 
 /// Show how a command is run in this project
 ///
-/// Reads the work ledger. Lists the calls of a command, or of the commands for a topic, and how often each call ran and
-/// failed. Successful calls come first. Exits 1 when no call is known.
+/// Reads the work ledger. Lists the recorded calls of a command, or of the commands for a topic, with the number of
+/// times that each call ran and failed. Successful calls come first. Exits 1 when no calls are recorded.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought how test\n  afterthought how cargo test\n  afterthought how docker --everywhere"

@@ -53,8 +53,9 @@ pub(crate) struct WorkArgs {
 
 /// Watch log folders and extract finished sessions
 ///
-/// Watches the folders of all known programs, or the given ones, and runs maintenance, until interrupted. The first
-/// Ctrl-C finishes the work in progress; the second one stops at once. If no limit is set, spends at most $1.00 a day.
+/// Watches the given folders, or those of all known programs, and runs maintenance, until interrupted. After the first
+/// Ctrl-C, the command finishes the work in progress; a second Ctrl-C stops it at once. If no limit is set, spends at
+/// most $1.00 a day.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought log watch --from claude-code --max-cost-per-day 0.50\n  afterthought log watch ~/chats --extractor rules"
@@ -66,10 +67,10 @@ pub(crate) struct WatchArgs {
     /// Watch only the logs of this program (see `log list`)
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// Minutes without a change after which a session is finished
+    /// Minutes without changes after which a session counts as finished
     #[arg(long, value_name = "N", default_value_t = 10)]
     idle: u32,
-    /// Ignore logs unchanged for more than this many days
+    /// Ignore logs that have not changed for more than this many days
     #[arg(long, value_name = "N", default_value_t = 14)]
     max_age: u32,
     /// Extract this many logs at a time
@@ -78,7 +79,7 @@ pub(crate) struct WatchArgs {
     /// Include logs of sub-agents
     #[arg(long)]
     subagents: bool,
-    /// Stop when every finished session is extracted
+    /// Exit when memories have been extracted from all finished sessions
     #[arg(long)]
     once: bool,
     #[command(flatten)]

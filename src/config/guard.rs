@@ -72,11 +72,11 @@ settings!(
     GuardTable, PartialGuard, "guard.", {
     /// Personal data to redact: `cards`, `ibans`, `ids`, `emails`, `phones`, `addresses`
     redact: Vec<PersonalData> = vec![PersonalData::Cards, PersonalData::Ibans, PersonalData::Ids];
-    /// Personal data to redact, and never to keep a memory about
+    /// Personal data to redact; memories that are based on it are dropped
     drop: Vec<PersonalData> = Vec::new();
     /// Logs and projects that are never read, as glob patterns
     deny: Vec<String> = Vec::new();
-    /// Files with content that no model may see, instead of the built-in list
+    /// Files whose content no model may see; replaces the built-in list
     deny_files: Vec<String> = DENIED_FILES.iter().map(|&name| name.to_owned()).collect(), like "[\".env\", \"*.pem\"]";
 });
 

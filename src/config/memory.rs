@@ -21,9 +21,9 @@ settings!(
     ExtractionSettings, PartialExtraction, "memory.extraction.", {
     /// Whether hooks and `log watch` extract sessions
     auto_extract: bool = true;
-    /// When to extract: `after_conversation`, or `during_conversation` to extract after each answer, too
+    /// When to extract: `after_conversation`, or `during_conversation` to also extract after each answer
     extraction_mode: ExtractionMode = ExtractionMode::AfterConversation;
-    /// Minimum number of messages in a session to extract
+    /// Minimum number of messages that a session must have to be extracted
     min_messages_for_extraction: usize = 3;
 });
 
@@ -47,7 +47,7 @@ settings!(
     RetrievalSettings, PartialRetrieval, "memory.retrieval.", {
     /// Maximum number of tokens in a brief
     max_tokens: usize = 2_000;
-    /// Maximum number of memories in a brief; 0 for the limits of its sections, or 10 with a query
+    /// Maximum number of memories in a brief; with 0, the limits of the sections apply, or 10 if there is a query
     max_memories_in_prompt: usize = 0;
     /// Minimum importance of a memory in a brief
     min_importance_for_retrieval: f64 = 0.3;
@@ -58,7 +58,7 @@ settings!(
 settings!(
     /// The table `[memory]`.
     MemorySettings, PartialMemory, "memory.", {
-    /// Whether hooks read and inject anything; commands always work
+    /// Whether hooks read logs and inject memories; commands are not affected
     enabled: bool = true;
 } {
     /// Extraction by hooks and by `log watch`.

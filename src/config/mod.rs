@@ -69,15 +69,15 @@ pub enum EmbeddingProvider {
 settings!(
     /// The table `[embedding]`.
     EmbeddingSettings, PartialEmbedding, "embedding.", {
-    /// Search by meaning: `openai` (the default if a model or server is named), or `none` to turn it off
+    /// Search by meaning: `openai` (the default if a model or server is set), or `none` to turn search by meaning off
     provider: Option<EmbeddingProvider> = None, like "\"none\"";
     /// Embedding model; `AFTERTHOUGHT_EMBEDDING_MODEL`
     model: Option<String> = None, like "\"nomic-embed-text\"";
     /// Server with `/embeddings`; `AFTERTHOUGHT_EMBEDDING_BASE_URL`
     base_url: Option<String> = None, like "\"http://localhost:11434/v1\"";
-    /// Environment variable that contains the key of this server, if it is not `api_key_env`
+    /// Environment variable that contains the key of this server, if it differs from `api_key_env`
     api_key_env: Option<String> = None, like "\"EMBEDDING_API_KEY\"";
-    /// Numbers per vector, if the server can shorten vectors
+    /// Length of the vectors, if the server can shorten them
     dimensions: Option<usize> = None, like "256";
 });
 
@@ -96,9 +96,9 @@ settings!(
     Config, Partial, "", {
     /// Database file; `AFTERTHOUGHT_DB`
     db: PathBuf = PathBuf::new(), like "\"/path/to/memories.db\"";
-    /// Namespace for everything, instead of one per project; `AFTERTHOUGHT_NAMESPACE`
+    /// Single namespace for all memories, instead of one namespace per project; `AFTERTHOUGHT_NAMESPACE`
     namespace: Option<String> = None, like "\"project/shop\"";
-    /// Project of conversations in this folder, only in `afterthought.toml`; folders with the same project share it
+    /// Name of this folder's project, allowed only in `afterthought.toml`; folders with the same name share one project
     project: Option<String> = None, like "\"shop\"";
     /// Extract with the model (`llm`), the offline rules (`rules`), or the model if one is configured (`auto`)
     extractor: ExtractorChoice = ExtractorChoice::Auto;
@@ -106,21 +106,21 @@ settings!(
     model: Option<String> = None, like "\"gpt-4.1-mini\"";
     /// OpenAI-compatible server; `OPENAI_BASE_URL`
     base_url: Option<String> = None, like "\"http://localhost:11434/v1\"";
-    /// Environment variable that contains the key
+    /// Environment variable that contains the API key
     api_key_env: String = "OPENAI_API_KEY".to_owned();
-    /// Seconds after which a request without a reply is sent again
+    /// Seconds to wait for a reply before a request is sent again
     timeout_seconds: u64 = 120;
-    /// Requests in flight
+    /// Maximum number of requests in flight
     jobs: usize = 4;
-    /// Tokens of conversation in one request
+    /// Number of conversation tokens in one request
     window_tokens: usize = 8_000;
-    /// Dollars that one run may spend
+    /// Maximum cost of one run, in dollars
     max_cost: Option<f64> = None, like "1.0";
-    /// Tokens that one run may use
+    /// Maximum number of tokens that one run may use
     max_tokens: Option<u64> = None, like "2000000";
-    /// Dollars that all runs of one day may spend
+    /// Maximum cost of all runs in one day, in dollars
     max_cost_per_day: Option<f64> = None, like "5.0";
-    /// Dollars per million tokens, for models without a built-in price
+    /// Prices in dollars per million tokens, for models without a built-in price
     prices: toml::Table = toml::Table::new(), like "{ \"my-model\" = { prompt = 0.25, completion = 2.0 } }";
     /// Allowed categories
     categories: Vec<String> = CATEGORIES.iter().map(|&name| name.to_owned()).collect();
@@ -128,7 +128,7 @@ settings!(
     instructions: Option<String> = None, like "\"Keep what I say about my customers. Never keep salaries.\"";
     /// Keep a log of who changes, exports and erases memories: ids and counts, no text; `AFTERTHOUGHT_AUDIT`
     audit: bool = false;
-    /// Diagnostics on standard error as text or json; `AFTERTHOUGHT_LOG_FORMAT`
+    /// Format of diagnostics on standard error, `text` or `json`; `AFTERTHOUGHT_LOG_FORMAT`
     log_format: LogFormat = LogFormat::Text;
 } {
     /// The table `[embedding]`.

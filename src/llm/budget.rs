@@ -293,7 +293,7 @@ impl Price {
 pub enum PriceError {
     /// The table does not have the expected form.
     #[error(
-        "cannot read the price table; each line is \"MODEL\" = {{ prompt = 0.25, completion = 2.0 }}, with batch = 0.5 after them for a discount"
+        "cannot read the price table; each line has the form \"MODEL\" = {{ prompt = 0.25, completion = 2.0 }}; to set a batch discount, add batch = 0.5"
     )]
     Form(#[from] toml::de::Error),
     /// A price is negative or not a number.

@@ -1,7 +1,7 @@
 //! Compares a run with a stored baseline, and fails if anything got worse.
 //!
 //! A baseline contains the figures of each case. A deterministic suite must match it exactly: no measure of any case
-//! may be worse. Other suites are compared by the interval over cases.
+//! may be worse. Scores of other suites are compared using the 95 % confidence interval across cases.
 
 use std::collections::BTreeMap;
 use std::path::Path;

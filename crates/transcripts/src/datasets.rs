@@ -120,7 +120,7 @@ pub(crate) struct Locomo;
 impl Ingestor for Locomo {
     describe!(
         "locomo",
-        "LoCoMo samples: two people's sessions over months; the questions are not read",
+        "LoCoMo samples: sessions of two people over several months; the questions are not read",
         "objects whose `conversation` has `speaker_a` and sessions `session_1`, `session_2` and so on"
     );
 
@@ -424,7 +424,7 @@ pub(crate) struct ShareGpt;
 impl Ingestor for ShareGpt {
     describe!(
         "sharegpt",
-        "ShareGPT rows: conversations as `from` and `value`",
+        "ShareGPT rows: conversations with the fields `from` and `value`",
         "objects with `conversations` of `from` and `value`, or of `role` and `content`"
     );
 

@@ -14,11 +14,11 @@ use crate::cli::model::price;
 
 /// Measure extraction and consolidation on labelled cases
 ///
-/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a file of LoCoMo, LongMemEval or
-/// HaluMem. Each conversation runs through the whole pipeline into a store of its own, and the memories that are active
-/// afterwards are scored, without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with
-/// known ones, and the decisions and the final memories are scored. With --recall, the search is measured on LoCoMo
-/// files. Exits 3 if a case cannot be read or run; such a case is named and not scored.
+/// PATH is a case, a folder that contains cases (see evals/README.md), or a file of LoCoMo, LongMemEval or HaluMem.
+/// Each conversation is run through the whole pipeline into a separate store, and the memories that are active
+/// afterwards are scored without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with
+/// known ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo files. Exits 3
+/// if a case cannot be read or run; such cases are reported, but not scored.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval evals/smoke\n  afterthought eval evals/extraction/dev --model gpt-5-mini --out a.json\n  afterthought eval evals/extraction/dev --model gpt-5-mini --prompt my-prompts --out b.json\n  afterthought eval compare a.json b.json\n  afterthought eval report a.json b.json --out report.md\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
@@ -31,7 +31,7 @@ pub(crate) struct EvalArgs {
     /// Cases, folders with cases, or LoCoMo files
     #[arg(value_name = "PATH", required_unless_present = "schema")]
     pub(super) paths: Vec<PathBuf>,
-    /// Measure the search: store the turns of LoCoMo files as memories and ask their questions
+    /// Measure search: store the turns of LoCoMo files as memories and search with their questions
     #[arg(long, conflicts_with_all = ["extractor", "record", "replay", "keep", "schema"])]
     pub(super) recall: bool,
     /// Extractor to measure; the controls are expected to fail [default: auto]
@@ -55,7 +55,7 @@ pub(crate) struct EvalArgs {
     /// Write the results into this file; an interrupted run continues where it stopped
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// Run all cases again, even those that an earlier run into the same file has finished
+    /// Run all cases again, even those with results in the output file
     #[arg(long, requires = "out")]
     pub(super) fresh: bool,
     /// Hide each consolidation case among N invented memories per namespace
@@ -64,25 +64,26 @@ pub(crate) struct EvalArgs {
     /// Apply published corrections of LoCoMo's labels: a file, or a folder with errors*.json
     #[arg(long, value_name = "PATH")]
     pub(super) corrections: Option<PathBuf>,
-    /// Read every log a second time into the same store and measure what that adds
+    /// Read every log a second time into the same store, and measure what the second reading adds
     #[arg(long)]
     pub(super) again: bool,
     /// Run N cases at a time; in consolidation, make N calls at a time
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(super) jobs: usize,
-    /// Put N tokens of conversation into one call [default: 6000]
+    /// Put N tokens of conversation into one request [default: 6000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
-    /// Spend at most this much on all cases together [default: no limit]
+    /// Spend at most this many dollars on all cases together [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     max_cost: Option<f64>,
     /// Use at most N tokens for all cases together [default: no limit]
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
-    /// Price of a million tokens sent and received in dollars, e.g. 0.25,2.00 [default: a built-in table]
+    /// Prices of the model in dollars per million prompt and completion tokens, e.g. 0.25,2.00 [default: a built-in
+    /// table]
     #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
     pub(super) price: Option<Price>,
-    /// Follow the instructions of this file on what to keep
+    /// Follow the instructions in this file on what to keep
     #[arg(long, value_name = "FILE")]
     instructions: Option<PathBuf>,
     /// Record all requests and replies in this folder
@@ -121,7 +122,7 @@ pub(super) enum ExtractorArg {
     None,
     /// Control: keeps every sentence
     EverySentence,
-    /// Control: keeps every sentence in which people speak of themselves
+    /// Control: keeps every sentence in which people speak about themselves
     FirstPerson,
     /// Control: keeps invented statements, with quotes that do not exist
     Invented,

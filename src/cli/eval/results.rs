@@ -86,16 +86,16 @@ fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Results>> {
 
 /// Compare two runs of the same cases
 ///
-/// Reads two files written by `eval --out`. Shows each measure's difference with its 95 % interval (paired bootstrap
-/// over cases), the probability of a difference as large by chance (paired randomisation test, also corrected for all
-/// measures after Holm), and the smallest difference that this number of cases would show in 80 of 100 runs. Then shows
-/// the cost of both runs, and the cases that changed.
+/// Reads two files written by `eval --out`. For each measure, shows the difference with its 95 % confidence interval
+/// (paired bootstrap across cases), the p-value (paired randomisation test, also with Holm's correction for all
+/// measures), and the smallest difference that this number of cases would detect in 80 of 100 runs. Then shows the cost
+/// of both runs, and the cases that changed.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval compare before.json after.json\n  afterthought eval compare a.json b.json --json"
 )]
 pub(super) struct CompareArgs {
-    /// The first run
+    /// Results of the first run
     #[arg(value_name = "A")]
     a: PathBuf,
     /// Results of the second run, which is compared with the first
@@ -116,18 +116,18 @@ pub(super) fn run_compare(args: &CompareArgs, context: &Context<'_>) -> anyhow::
 /// Check results against a baseline
 ///
 /// Reads files written by `eval --out`. A suite that yields the same figures in every run (rules, controls, recorded
-/// replies) must match the baseline exactly: no measure of any case may be worse. Other suites are compared by the 95 %
-/// interval over cases. A suite of the baseline that was not run is skipped and named; figures that cannot be compared
-/// are an error. Exits 1 if something got worse, 2 on an error.
+/// replies) must match the baseline exactly: no measure of any case may be worse. Scores of other suites are compared
+/// using the 95 % confidence interval across cases. If a suite in the baseline was not run, the command reports and
+/// skips it. Figures that cannot be compared are an error. Exits 1 if something got worse, and 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval gate --baseline evals/baseline.json smoke.json\n  afterthought eval gate --baseline evals/baseline.json --renew smoke.json"
 )]
 pub(super) struct GateArgs {
-    /// The baseline
+    /// Baseline file
     #[arg(long, value_name = "FILE")]
     baseline: PathBuf,
-    /// Record the figures of these runs in the baseline; its other suites stay unchanged
+    /// Record the figures of these runs in the baseline; other suites in it stay unchanged
     #[arg(long)]
     renew: bool,
     /// Results to check
@@ -165,8 +165,8 @@ pub(super) fn run_gate(args: &GateArgs, context: &Context<'_>) -> anyhow::Result
 
 /// Write a report about runs as Markdown
 ///
-/// Reads files written by `eval --out`: measures with their intervals, groups of cases, expected and actual values, and
-/// every finding. All text of conversations is escaped.
+/// Reads files written by `eval --out`. The report contains measures with their intervals, groups of cases, expected
+/// and actual values, and all findings. All text from conversations is escaped.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval report run.json\n  afterthought eval report rules.json model.json --out report.md"

@@ -13,7 +13,9 @@ fn a_setting_is_written_into_the_file_with_its_comments_and_is_in_force_at_once(
     browser.enter();
     let settings = browser.page("/settings");
     assert!(
-        settings.contains("mine.toml") && settings.contains("your file") && settings.contains("Requests in flight")
+        settings.contains("mine.toml")
+            && settings.contains("your file")
+            && settings.contains("Maximum number of requests in flight")
     );
     let saved = browser.submit("/settings", &[("key", "jobs"), ("value", "5")]);
     assert!(saved.contains("The setting was saved.") && saved.contains("value=\"5\""), "{saved}");
@@ -27,7 +29,7 @@ fn a_setting_is_written_into_the_file_with_its_comments_and_is_in_force_at_once(
     assert!(reset.contains("The setting is the default again."), "{reset}");
     assert!(!written().contains("jobs"));
     let chinese = Browser::open(&desk, "zh").page("/settings");
-    assert!(chinese.contains("同时进行的请求数") && !chinese.contains("Requests in flight"));
+    assert!(chinese.contains("同时进行的请求数") && !chinese.contains("Maximum number of requests in flight"));
 }
 
 #[test]
