@@ -26,7 +26,7 @@ pub(super) struct RecallArguments {
     subject: Option<String>,
     /// Only memories of this category
     category: Option<String>,
-    /// Words or a question; any text is safe
+    /// Words or a question; any text is valid
     query: Option<String>,
     /// Only memories that have all of these tags
     #[serde(default)]
@@ -67,7 +67,7 @@ pub(super) struct Query;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QueryArguments {
-    /// Words or a question; any text is safe. Without it, the most important memories
+    /// Words or a question; any text is valid. Without it, the most important memories
     query: Option<String>,
     /// Only long-term memories, or only expiring ones
     scope: Option<Scope>,
@@ -337,7 +337,7 @@ impl MemoryTool for History {
     const NAME: &'static str = "memory_history";
     const TITLE: &'static str = "Past of a memory";
     const DESCRIPTION: &'static str = "Show the history of a memory: each change with its reason and former wording, \
-        the exact quotes behind it, and its links. Use it if a memory is in doubt or two disagree.";
+        the exact quotes behind it, and its links. Use it if a memory is in doubt or two memories disagree.";
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 

@@ -25,11 +25,11 @@ pub(super) fn fixed() -> Vec<Resource> {
     vec![
         Resource::new(BRIEF, "brief")
             .with_title("Brief of stored memories")
-            .with_description("Memories for the start of a conversation, fenced as data")
+            .with_description("Memories for the start of a conversation, marked as data")
             .with_mime_type("text/plain"),
         Resource::new(MEMORIES, "memories")
             .with_title("Latest memories")
-            .with_description("The memories that changed last, as JSON")
+            .with_description("The most recently changed memories, as JSON")
             .with_mime_type("application/json"),
     ]
 }
@@ -88,7 +88,7 @@ pub(super) fn prompts() -> Vec<Prompt> {
     vec![
         Prompt::new(
             "brief",
-            Some("Memories that a conversation should start from"),
+            Some("Memories that a conversation should start with"),
             argument("about", "What the conversation is about", false),
         )
         .with_title("Start with memories"),

@@ -82,7 +82,7 @@ pub(super) struct How;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HowArguments {
-    /// Such as `test` or `cargo test`
+    /// Command, such as `cargo test`
     command: String,
 }
 

@@ -21,21 +21,21 @@ pub(super) struct StoreArguments {
     subject: String,
     /// One self-contained sentence or short paragraph, third person, absolute dates, readable without this conversation
     content: String,
-    /// Source: a file path, "user", or what it was concluded from
+    /// Source: a file path, "user", or the basis of the conclusion
     source: Option<String>,
-    /// A few words; the first ones of the content by default
+    /// Short title; by default, the first words of the content
     title: Option<String>,
     /// semantic (a fact), episodic (an event) or procedural (how to act); by default from the category
     #[serde(rename = "type")]
     memory_type: Option<MemoryType>,
     /// Importance, 0-1; 0.7 by default
     importance: Option<f64>,
-    /// Free tags
+    /// Tags
     #[serde(default)]
     tags: Vec<String>,
     /// project (the default), or user for facts about the person in any project
     audience: Option<Audience>,
-    /// Days until it is no longer recalled; never by default
+    /// Days until the memory expires; never by default
     expires_in_days: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Upsert;
 pub(super) struct UpsertArguments {
     /// What to remember, as one self-contained sentence or short paragraph
     content: String,
-    /// A few words; the first ones of the content by default
+    /// Short title; by default, the first words of the content
     title: Option<String>,
     /// Category; note by default
     #[serde(rename = "type")]
@@ -89,14 +89,14 @@ pub(super) struct UpsertArguments {
     scope: Option<Scope>,
     /// Importance, 1-10, or a fraction of 1; 5 by default
     importance: Option<f64>,
-    /// Free tags
+    /// Tags
     #[serde(default)]
     tags: Vec<String>,
     /// A memory with the same key is replaced
     dedup_key: Option<String>,
     /// Topic tag
     subject: Option<String>,
-    /// Days until it is no longer recalled; never by default
+    /// Days until the memory expires; never by default
     expires_in_days: Option<f64>,
 }
 
@@ -195,7 +195,7 @@ pub(super) struct Forget;
 pub(super) struct ForgetOneArguments {
     /// Id of the memory, or its start or end of at least four characters
     id: String,
-    /// Why, for its history
+    /// Reason, for its history
     reason: Option<String>,
 }
 
@@ -217,7 +217,7 @@ pub(super) struct ForgetArguments {
     tags: Vec<String>,
     /// Delete all with this topic tag
     subject: Option<String>,
-    /// Why, for their history
+    /// Reason, for their history
     reason: Option<String>,
     /// Only list the memories that the filters select
     #[serde(default)]
@@ -340,7 +340,7 @@ pub(super) struct RelateArguments {
     relation: RelationType,
     /// Id of the second memory
     to: String,
-    /// Why, in a few words
+    /// Reason, in a few words
     reason: Option<String>,
 }
 
