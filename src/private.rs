@@ -7,7 +7,7 @@ use std::path::Path;
 /// Returns options that create files with mode 0600. It is an error if the path is a link, since the link could lead
 /// anywhere.
 pub(crate) fn options() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "there is nothing to add"))]
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no further options on this platform"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {

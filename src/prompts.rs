@@ -97,17 +97,17 @@ impl Prompt {
         let templates = Environment::new();
         let template = match templates.template_from_str(text) {
             Ok(template) => template,
-            Err(error) => return Some(format!("it is not a template: {error}")),
+            Err(error) => return Some(format!("it is not a valid template: {error}")),
         };
         // A misspelt variable is rendered as nothing, so variables are checked before any request is sent.
         let used = template.undeclared_variables(false);
         // The template engine itself provides `loop`.
         let known = |name: &&String| sample.get_attr(name).is_ok_and(|value| !value.is_undefined());
         if let Some(unknown) = used.iter().find(|name| !known(name) && name.as_str() != "loop") {
-            return Some(format!("it shows {unknown:?}, which is not a variable of this prompt"));
+            return Some(format!("it uses {unknown:?}, which is not a variable of this prompt"));
         }
         if let Some(missing) = self.needed().iter().find(|name| !used.contains(**name)) {
-            return Some(format!("it does not show {missing:?}, the subject of the request"));
+            return Some(format!("it does not use the required variable {missing:?}"));
         }
         template.render(sample).err().map(|error| format!("it cannot be rendered: {error}"))
     }
@@ -231,16 +231,16 @@ mod tests {
             (
                 "extract/user.md",
                 "Say something.",
-                "extract/user.md: it does not show \"sessions\", the subject of the request",
+                "extract/user.md: it does not use the required variable \"sessions\"",
             ),
             (
                 "extract/user.md",
                 "{{ sessions }} {{ mood }}",
-                "extract/user.md: it shows \"mood\", which is not a variable of this prompt",
+                "extract/user.md: it uses \"mood\", which is not a variable of this prompt",
             ),
             ("extract/system.md", " \n", "extract/system.md: it is empty"),
             ("extract/systen.md", "x", "extract/systen.md: no prompt has this name; the names are extract/system.md"),
-            ("extract/system.md", "{% if %}", "extract/system.md: it is not a template: syntax error"),
+            ("extract/system.md", "{% if %}", "extract/system.md: it is not a valid template: syntax error"),
             (
                 "extract/system.md",
                 "{{ categories | shout }}",

@@ -16,7 +16,7 @@ use transcripts::IngestError;
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// No adapter opens such an address.
-    #[error("no adapter opens {scheme}: addresses; use {known}, or a path")]
+    #[error("there is no storage adapter for {scheme}: addresses; use {known}, or a path")]
     UnknownScheme {
         /// The part before the colon.
         scheme: String,
@@ -24,7 +24,7 @@ pub enum ApiError {
         known: String,
     },
     /// The address does not name a file, but a file is needed.
-    #[error("{scheme}: does not keep memories between commands; specify a file")]
+    #[error("a {scheme}: address does not keep memories between commands; specify a file")]
     NoFile {
         /// The part before the colon.
         scheme: &'static str,
@@ -91,7 +91,7 @@ pub enum ApiError {
         allowed: String,
     },
     /// The importance is outside both accepted scales.
-    #[error("importance {value} is out of range; use 0 to 1, or 2 to 10 for tenths")]
+    #[error("importance {value} is out of range; use 0 to 1, or tenths from 2 to 10")]
     Importance {
         /// The given value.
         value: f64,
@@ -158,7 +158,7 @@ pub enum ApiError {
         source: PriceError,
     },
     /// A recording contains the answers of only one model, and no model was named.
-    #[error("a recording is made with one model; specify it with --model")]
+    #[error("a recording requires a specific model; choose one with --model")]
     UnnamedRecording,
     /// A path pattern is invalid.
     #[error("cannot understand {origin} {text:?}: {reason}")]

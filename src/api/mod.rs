@@ -120,7 +120,7 @@ pub struct Builder {
     config: Option<Config>,
     adapters: AdapterRegistry,
     storage: Option<Opened>,
-    #[expect(clippy::option_option, reason = "not set, set to none, or set")]
+    #[expect(clippy::option_option, reason = "an unset value differs from none")]
     vectors: Option<Option<Arc<QueryVectors>>>,
     query_timeout: Duration,
     namespaces: Option<NamespaceSet>,

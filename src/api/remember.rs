@@ -365,7 +365,7 @@ impl Memories {
         let importance = change.importance.map(unit_importance).transpose()?;
         let before = self.editable(id, author)?;
         if author == Author::Agent && before.status != Status::Active {
-            let remedy = "restore it first, or remember it anew";
+            let remedy = "restore it first, or store it again";
             return Err(ApiError::NotNow { id: before.id.to_string(), status: before.status, remedy });
         }
         let claim = MemoryChange { importance, ..change.clone() }.applied_to(&before.claim);

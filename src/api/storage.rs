@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn an_unknown_scheme_names_the_known_ones() {
         let error = AdapterRegistry::default().open("postgres://host/memories", None).err().unwrap();
-        let expected = "no adapter opens postgres: addresses; use sqlite:, file:, memory:, or a path";
+        let expected = "there is no storage adapter for postgres: addresses; use sqlite:, file:, memory:, or a path";
         assert_eq!(error.to_string(), expected);
     }
 
@@ -456,7 +456,7 @@ mod tests {
             assert_eq!(database_path(Path::new(address)).unwrap(), Path::new(path));
         }
         let told = |address: &str| database_path(Path::new(address)).unwrap_err().to_string();
-        assert_eq!(told("memory:"), "memory: does not keep memories between commands; specify a file");
+        assert_eq!(told("memory:"), "a memory: address does not keep memories between commands; specify a file");
         assert!(told("postgres:x").contains("use sqlite:, file:, memory:"));
     }
 

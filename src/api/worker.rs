@@ -144,10 +144,10 @@ impl Worker<'_> {
             if left < LEAST_SLICE {
                 // While shares are reserved for other logs, parts of these shares may soon be released.
                 let until = if slices.is_empty() { tomorrow(&today) } else { soon() };
-                return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} is spent"))));
+                return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} has been reached"))));
             }
             // Logs are extracted in parallel, so each gets its share of the day's remaining budget.
-            #[expect(clippy::cast_precision_loss, reason = "logs at a time are few")]
+            #[expect(clippy::cast_precision_loss, reason = "few logs are extracted at a time")]
             let slice = left / self.at_a_time.max(1).saturating_sub(slices.len()).max(1) as f64;
             slices.insert(job.id, slice);
             limits.max_cost = Some(limits.max_cost.map_or(slice, |cost| cost.min(slice)));
@@ -225,13 +225,13 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
         many => return Err(Fault::Failed(format!("{many} windows could not be extracted"))),
     }
     if summary.windows.held > 0 {
-        return Err(Fault::Later(soon(), "another process extracts it".to_owned()));
+        return Err(Fault::Later(soon(), "another process is extracting it".to_owned()));
     }
     // In a folder that a person named, files other than logs are ignored. An agent's file is a log if it is not empty.
     let is_left = summary.files.passed_over > 0 && job.agent == NAMED_FILES;
     let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
     if !was_looked_into && !is_left && Path::new(&job.path).metadata().is_ok_and(|data| data.len() > 0) {
-        return Err(Fault::Failed(format!("{} is not a log that can be read", job.path)));
+        return Err(Fault::Failed(format!("{} is not a readable log", job.path)));
     }
     Ok(())
 }

@@ -92,12 +92,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     let settings = settings_of(agent, target.project)?;
     let mut changes: Vec<Change> = settings_change(agent, install, &settings, context)?.into_iter().collect();
     if changes.is_empty() {
-        report(
-            out,
-            &settings,
-            if install.is_some() { "needs no change" } else { "has no hooks of afterthought" },
-            false,
-        )?;
+        report(out, &settings, if install.is_some() { "needs no change" } else { "has no afterthought hooks" }, false)?;
     }
     if agent == Agent::ClaudeCode {
         let folder = settings.with_file_name("commands");
@@ -105,7 +100,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         let found = command_changes(&folder, install.is_none());
         changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
         for other in foreign_commands(&folder) {
-            out.note(format_args!("{} was not written by afterthought and is not changed", other.display()));
+            out.note(format_args!("{} was not written by afterthought, so it is not changed", other.display()));
         }
     }
     if changes.is_empty() {
@@ -121,7 +116,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     let names = changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ");
     // A script without a terminal must neither hang on a question nor count as agreeing.
     if !target.yes && !can_ask() {
-        bail!("cannot ask before writing {names}; add --yes, or use --dry-run to see the changes");
+        bail!("cannot ask for confirmation before writing {names}; add --yes, or use --dry-run to see the changes");
     }
     if !target.yes && !is_yes(&format!("Write this to {names}?"))? {
         changes.iter().try_for_each(|change| report(out, &change.path, "is not changed", false))?;

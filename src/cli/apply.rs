@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<Exi
 
 fn read(path: &Path) -> anyhow::Result<SavedPlan> {
     let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read {}; give a file that `runs plan --out` has saved", path.display()))?;
+        .with_context(|| format!("cannot read {}; give a file saved by `runs plan --out`", path.display()))?;
     SavedPlan::parse(&text).with_context(|| cannot(path))
 }
 
@@ -154,7 +154,7 @@ fn hint(PlanOutcome { run, done, .. }: &PlanOutcome, out: &Printer) {
     let again = done.decided_again();
     if again > 0 {
         let rows = counted(again, "change");
-        out.note(format_args!("{rows} decided again, since memories have changed after the plan was made"));
+        out.note(format_args!("{rows} decided again, because memories have changed since the plan was made"));
     }
     out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
 }

@@ -188,7 +188,7 @@ fn parts(standing: &Standing) -> String {
 /// Prints the memories that were last given to a model.
 fn print_last(memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
     let Some((at, ids)) = memories.last_shown()? else {
-        out.note("no memories were given to a model yet");
+        out.note("no memories have been given to a model yet");
         return Ok(ExitStatus::NoMatch);
     };
     if out.is_json() {

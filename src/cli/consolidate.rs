@@ -142,7 +142,7 @@ fn print_summary(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow:
         ]
     });
     let header =
-        ["namespace", "before", "after", "joined", "settled", "to inbox", "lists", "derived", "closed", "links"];
+        ["namespace", "before", "after", "merged", "resolved", "to inbox", "lists", "derived", "closed", "links"];
     out.table(header, rows.collect())?;
     let total = &summary.total;
     let changes: u64 = total.steps.values().sum();
@@ -176,10 +176,10 @@ fn warn(summary: &FullSummary, out: &Printer) {
         out.warn(format_args!("{calls} failed; the memories concerned stay separate, and the next pass asks again"));
     }
     if total.not_asked > 0 {
-        out.note(format_args!("{} left to the next pass, to limit the cost", counted(total.not_asked, "question")));
+        out.note(format_args!("{} left for the next pass, to limit the cost", counted(total.not_asked, "question")));
     }
     if summary.interrupted {
-        out.warn("interrupted; the other namespaces are left to the next pass");
+        out.warn("interrupted; the other namespaces are left for the next pass");
     }
 }
 

@@ -152,7 +152,7 @@ pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<Ex
 fn loss_line(loss: &Loss) -> String {
     let Loss { table, kept, restored } = loss;
     let restored = if *restored > 0 { format!(", {restored} restored from the history") } else { String::new() };
-    format!("{table}: not completely readable; {} kept{restored}", counted(*kept, "row"))
+    format!("{table}: only partly readable; {} kept{restored}", counted(*kept, "row"))
 }
 
 fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
@@ -323,7 +323,7 @@ pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<E
         }
     }
     if broken > 0 {
-        out.warn(format_args!("{} of the log cannot be read", counted(broken, "line")));
+        out.warn(format_args!("{} of the audit log cannot be read", counted(broken, "line")));
     }
     if !entries.is_empty() {
         return Ok(ExitStatus::Success);
@@ -408,20 +408,20 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
         let home = key_home(text)?;
         let place = Memories::make_key(&home)?;
         context.out.note(format_args!(
-            "the new key is in {place}; keep a copy elsewhere, since the memories are lost without it"
+            "the new key is in {place}; keep a copy elsewhere, because the memories are lost without the key"
         ));
         // A key in a file with another name is not found automatically, so later commands need the variable.
         if let KeyHome::File(file) = home
             && Memories::default_key_file().as_ref() != Some(&file)
         {
             let file = std::path::absolute(&file)?;
-            context.out.note(format_args!("from now on: AFTERTHOUGHT_DB_KEY_FILE={}", file.display()));
+            context.out.note(format_args!("for later commands, set AFTERTHOUGHT_DB_KEY_FILE={}", file.display()));
             key_file = Some(file);
         }
     }
     let done = Memories::encrypt(&config, key_file.as_deref()).map_err(|error| match error {
         ApiError::Store(error @ StoreError::NoKey { .. }) => {
-            anyhow::anyhow!("{error}; `afterthought db encrypt --new-key keyring` makes one, or `--new-key file`")
+            anyhow::anyhow!("{error}; create one with `afterthought db encrypt --new-key keyring` or `--new-key file`")
         }
         error => error.into(),
     })?;
@@ -437,7 +437,7 @@ fn key_home(text: &str) -> anyhow::Result<KeyHome> {
         "keyring" => KeyHome::Keyring,
         "file" => {
             KeyHome::File(Memories::default_key_file().ok_or_else(|| {
-                anyhow::anyhow!("this platform has no folder for settings; name a file: --new-key PATH")
+                anyhow::anyhow!("this platform has no settings folder; give a file with --new-key PATH")
             })?)
         }
         path => KeyHome::File(PathBuf::from(path)),
@@ -465,9 +465,9 @@ fn print_converted(done: Option<Conversion>, word: &str, context: &Context<'_>) 
         // Rows that a repair has moved to a file are not a database, so they cannot be converted.
         let remedy = match copy.extension() {
             Some(ending) if ending == "jsonl" => "remove it".to_owned(),
-            Some(_) | None => format!("`afterthought {command} --db {}`, or remove it", copy.display()),
+            Some(_) | None => format!("run `afterthought {command} --db {}`, or remove it", copy.display()),
         };
-        out.note(format_args!("{DIM}{} was not changed: {remedy}{DIM:#}", copy.display()));
+        out.note(format_args!("{DIM}{} was not changed; {remedy}{DIM:#}", copy.display()));
     }
     Ok(ExitStatus::Success)
 }

@@ -130,8 +130,8 @@ fn warn_of_rivals(id: &MemoryId, restored: &Restored, keep_both: bool, context: 
                 format!("{other}, which replaced or contradicts the restored memory, is kept as well: {what}")
             }
             (false, false) => format!(
-                "{other}, which replaced or contradicts it, is now superseded: {what}; --keep-both would \
-                 keep it"
+                "{other}, which replaced or contradicts the restored memory, is now superseded: {what}; to keep both, \
+                 use --keep-both"
             ),
         });
     }

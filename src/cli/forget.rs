@@ -162,9 +162,9 @@ fn print_erased(
         out.line(format_args!("{REMOVED}- {}{REMOVED:#}{title} {DIM}{at}{DIM:#}", one.key))?;
     }
     let groups = [
-        (&erased.memories, REMOVED, "would be gone", true),
+        (&erased.memories, REMOVED, "would be erased", true),
         (&erased.restored, CHANGED, "is active again, because its replacement is erased", false),
-        (&erased.reverted, CHANGED, "has its earlier wording again", false),
+        (&erased.reverted, CHANGED, "returns to its earlier wording", false),
         (
             &erased.mixed,
             CHANGED,
@@ -196,8 +196,8 @@ fn print_erased(
 fn print_remainders(sealed: Option<RewriteOutcome>, backups: &[std::path::PathBuf], out: &Printer) {
     if sealed == Some(RewriteOutcome::Waiting) {
         out.warn(
-            "another process uses the file, so freed parts may still contain erased text; when that process has ended, \
-             `afterthought db maintain` rewrites the file",
+            "another process is using the file, so freed parts of it may still contain erased text; after that \
+             process exits, run `afterthought db maintain` to rewrite the file",
         );
     }
     for path in backups {

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
         return ExitStatus::Success;
     }
     let (Ok(event), Ok(agent)) = (args.event.parse::<Event>(), args.format.parse::<Agent>()) else {
-        context.out.warn(format_args!("there is no hook {} of {}; nothing was done", args.event, args.format));
+        context.out.warn(format_args!("{} has no hook {}; nothing was done", args.format, args.event));
         return ExitStatus::Success;
     };
     let limit = Duration::from_millis(args.limit_ms.unwrap_or(event.limit_ms()));

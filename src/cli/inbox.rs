@@ -128,7 +128,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
     let judgement = memories.judge(&ids, verdict, args.reason.as_deref())?;
     report(context, &judgement.memories, &format!("{}ed", verdict.as_str()))?;
     if judgement.superseded > 0 {
-        context.out.note(format_args!("superseded by that: {}", judgement.superseded));
+        context.out.note(format_args!("superseded as a result: {}", judgement.superseded));
     }
     let run = judgement.run.short();
     context.out.note(format_args!("{DIM}`afterthought undo {run}` reverts it{DIM:#}"));

@@ -188,14 +188,15 @@ fn command() -> clap::Command {
     let command = <Cli as clap::CommandFactory>::command();
     let mut help = "{about}\n\n{usage-heading} {usage}\n".to_owned();
     for (title, names) in GROUPS {
-        write!(help, "\n{HEADING}{title}:{HEADING:#}\n").expect("a string takes it");
+        write!(help, "\n{HEADING}{title}:{HEADING:#}\n").expect("writing to a String cannot fail");
         for name in *names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            writeln!(help, "  {name:<12} {about}").expect("a string takes it");
+            writeln!(help, "  {name:<12} {about}").expect("writing to a String cannot fail");
         }
     }
-    write!(help, "\n{HEADING}Global options:{HEADING:#}\n{{options}}{{after-help}}").expect("a string takes it");
+    write!(help, "\n{HEADING}Global options:{HEADING:#}\n{{options}}{{after-help}}")
+        .expect("writing to a String cannot fail");
     command.mut_subcommands(compact).help_template(help)
 }
 

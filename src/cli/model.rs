@@ -124,11 +124,11 @@ pub(crate) fn stop_on_interrupt(cancel: CancellationToken, grace: u64) {
         let status = tokio::select! {
             Ok(()) = asked_to_end() => 130,
             () = tokio::time::sleep(Duration::from_secs(grace)) => {
-                tracing::warn!("no reply arrived within {grace} s; the next run continues the remaining work");
+                tracing::warn!("no reply arrived within {grace} s; the next run does the remaining work");
                 i32::from(ExitStatus::Failures.code())
             }
         };
-        #[expect(clippy::exit, reason = "the person asked twice, or waits no longer")]
+        #[expect(clippy::exit, reason = "the user interrupted twice, or the time limit has passed")]
         std::process::exit(status);
     });
 }

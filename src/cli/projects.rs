@@ -110,7 +110,7 @@ fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow:
         let path = file.path.display().to_string();
         out.json(&serde_json::json!({"file": path, "sha256": file.hash(), "changes": changes, "new": !was_trusted}))?;
     } else {
-        out.line(if was_trusted { "trusted already" } else { "trusted until it changes" })?;
+        out.line(if was_trusted { "already trusted" } else { "trusted until it changes" })?;
     }
     Ok(ExitStatus::Success)
 }
@@ -139,7 +139,9 @@ fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         context.out.table(["project", "memories", "known by", "folders", "namespace"], rows.collect())?;
     }
     if projects.is_empty() {
-        return Ok(context.out.nothing("no projects yet; they come from the logs that `afterthought run PATH` reads"));
+        return Ok(context
+            .out
+            .nothing("no projects yet; `afterthought run PATH` creates them from the logs that it reads"));
     }
     Ok(ExitStatus::Success)
 }
@@ -161,7 +163,7 @@ fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
         return Ok(ExitStatus::Success);
     }
     let what = aliased.path.as_deref().unwrap_or(what);
-    context.out.line(format_args!("{what} is {} from now on: {}", aliased.name, aliased.namespace))?;
+    context.out.line(format_args!("{what} is now project {} ({})", aliased.name, aliased.namespace))?;
     if let Some(left) = &aliased.left {
         context.out.note(format_args!(
             "earlier memories stay in {left}; `afterthought project merge {left} {}` moves them",
@@ -202,7 +204,7 @@ fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
         merged.moved.decisions.iter().filter(|(decision, _)| **decision != Decision::Add).map(|(_, count)| count).sum();
     let (moved, from, into) = (merged.moved.moved, &merged.from, &merged.into);
     context.out.line(format_args!(
-        "memories moved from {from} into {into}: {moved}, of which {settled} matched memories there"
+        "memories moved from {from} to {into}: {moved}, of which {settled} matched existing memories"
     ))?;
     context.out.note(format_args!("`afterthought undo {}` reverts it", merged.run.short()));
     Ok(ExitStatus::Success)

@@ -137,8 +137,8 @@ fn print_undone(out: &Printer, memories: &Memories, summary: &Summary) {
     for (run, windows) in memories.undone_windows().unwrap_or_default().into_iter().take(NAMED_UNDONE) {
         let id = run.short();
         out.note(format_args!(
-            "memories from {} are absent, because run {id} was undone; `afterthought undo {id} --redo` and another \
-             `run` restore them",
+            "memories from {} are missing, because run {id} was undone; to restore them, run `afterthought undo {id} \
+             --redo` and then `run`",
             counted(windows, "window")
         ));
     }
@@ -291,7 +291,7 @@ fn print_losses(out: &Printer, summary: &Summary) {
     if windows_left(summary) > 0 {
         let rest = if summary.halted.is_some() { ", and everything after them" } else { "" };
         out.note(format_args!(
-            "not extracted yet; run the same command again for: {}{rest}",
+            "not extracted yet: {}{rest}; run the same command again",
             counted(windows_left(summary), "window")
         ));
     }
@@ -321,7 +321,7 @@ fn print_batches(out: &Printer, summary: &Summary) {
     if waiting > 0 {
         out.note(format_args!(
             "{BOLD}{} waiting for batches of the provider{BOLD:#}; the same command with --batch-api collects the \
-             replies, `afterthought runs batches` lists the open batches",
+             replies, and `afterthought runs batches` lists the open batches",
             counted(waiting, "window")
         ));
     }
@@ -339,7 +339,10 @@ pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts
         out.note(format_args!("{} of an unknown format skipped", counted(files.passed_over, "file")));
     }
     if files.datasets > 0 {
-        out.note(format_args!("{} skipped; to read one, name its file", counted(files.datasets, "dataset")));
+        out.note(format_args!(
+            "{} skipped; to read one, pass the path of its file",
+            counted(files.datasets, "dataset")
+        ));
     }
     print_filtered(out, filtered);
     if conversations == 0 && filtered.conversations_of_other_projects > 0 {
@@ -353,7 +356,7 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
         (filtered.files_excluded, "file", "excluded"),
         (filtered.files_out_of_range, "file", "older than --since"),
         (filtered.conversations_excluded, "conversation", "excluded"),
-        (filtered.conversations_out_of_range, "conversation", "of other times"),
+        (filtered.conversations_out_of_range, "conversation", "outside the time range"),
         (filtered.conversations_of_other_projects, "conversation", "of other projects"),
         (filtered.windows_out_of_range, "window", "outside the time range in conversations that were read"),
     ];
@@ -370,7 +373,7 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
     }
     if filtered.conversations_undated > 0 {
         out.note(format_args!(
-            "{} of unknown time left out; a run without --since and --until reads them",
+            "{} without a known time left out; to read them, run without --since and --until",
             counted(filtered.conversations_undated, "conversation")
         ));
     }

@@ -246,7 +246,8 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
         )?;
         ensure!(
             model.has_batches(),
-            "{name}: only servers with the batch API of OpenAI or Anthropic take batches; leave --batch-api out, or name another model"
+            "{name}: batches require a server with the batch API of OpenAI or Anthropic; omit --batch-api, or choose \
+             another model"
         );
     }
     // A mistake in what to read is reported before a database is created.
@@ -298,12 +299,12 @@ fn without_model(model: &Model, config: &Config) -> Option<String> {
     let fell_back = model.name().is_none() && config.extractor.value == ExtractorChoice::Auto;
     fell_back.then(|| {
         let remedy = match logins().first() {
-            Some(login) => format!("--model {login} uses the login of {login}, which is installed"),
-            None => "`afterthought status --check` shows how to set one".to_owned(),
+            Some(login) => format!("to use the login of {login}, which is installed, pass --model {login}"),
+            None => "`afterthought status --check` shows how to configure a model".to_owned(),
         };
         format!(
-            "no model is configured and no Ollama answers, so the offline rules are used, which keep only explicit \
-             statements; {remedy}"
+            "no model is configured and no Ollama server responds, so the offline rules are used, which keep only \
+             explicit statements; {remedy}"
         )
     })
 }
@@ -430,7 +431,7 @@ fn print_estimate(estimated: &RunEstimate, out: &Printer) -> anyhow::Result<()> 
     match estimate.cost {
         Some(cost) => out.line(format_args!("{BOLD}about ${cost:.4}{BOLD:#} with {}", estimate.extractor))?,
         None => out.line(format_args!(
-            "the price of {} is not known; --price PROMPT,COMPLETION sets it, in dollars for a million tokens",
+            "the price of {} is not known; set it with --price PROMPT,COMPLETION, in dollars per million tokens",
             estimate.extractor
         ))?,
     }

@@ -150,7 +150,7 @@ pub(crate) fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<E
         context.out.table(["job", "status", "tries", "due", "log", "why"], jobs.iter().map(job_row).collect())?;
         if !windows.is_empty() {
             let count = counted(windows.len(), "window");
-            context.out.line(format_args!("{count} failed; the next run over their logs retries them:"))?;
+            context.out.line(format_args!("{count} failed; the next `run` on the same logs retries them:"))?;
             context.out.table(["tries", "log", "messages", "why"], windows.iter().map(window_row).collect())?;
         }
     }
@@ -217,7 +217,7 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
         context.out.json(&json!({"jobs": due, "windows": windows}))?;
     } else if due + windows > 0 {
         let (jobs, windows) = (counted(due, "job"), counted(windows, "window"));
-        context.out.line(format_args!("{jobs} due again, {windows} to be retried by the next run over their logs"))?;
+        context.out.line(format_args!("{jobs} due again; the next `run` on the same logs retries {windows}"))?;
     }
     Ok(if due + windows == 0 { context.out.nothing("nothing has failed") } else { ExitStatus::Success })
 }

@@ -155,7 +155,9 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     }
     // Such a hit matches no word of the query, so without this note it would look like an error.
     if hit.fit.neighbours > 0.0 && hit.fit.own(&Weights::default()) <= 0.0 {
-        out.line(format_args!("     {DIM}contains no word of the query; said just before or after a result{DIM:#}"))?;
+        out.line(format_args!(
+            "     {DIM}contains no word of the query, but was said just before or after a result{DIM:#}"
+        ))?;
     }
     if args.explain {
         explain(hit, out)?;
@@ -185,7 +187,7 @@ fn explain(hit: &Found, out: &Printer) -> anyhow::Result<()> {
         fit.total, fit.words, weights.neighbours, fit.neighbours, weights.speaker, fit.speaker, weights.date, fit.date,
     ))?;
     let words = hit.matched.join(", ");
-    let words = if words.is_empty() { "none of its own".to_owned() } else { words };
+    let words = if words.is_empty() { "none in this memory".to_owned() } else { words };
     out.line(format_args!("     {DIM}words: {words}{DIM:#}"))?;
     Ok(())
 }

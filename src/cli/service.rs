@@ -69,7 +69,9 @@ pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<E
         context.out.json(&json!({"wrote": path, "next": next}))?;
     } else {
         context.out.line(format_args!("wrote {}", path.display()))?;
-        context.out.note(format_args!("start it with `{next}`; a key of a model must be in the service's environment"));
+        context.out.note(format_args!(
+            "start it with `{next}`; the API key of the model must be set in the service's environment"
+        ));
     }
     Ok(ExitStatus::Success)
 }

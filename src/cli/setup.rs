@@ -105,7 +105,8 @@ fn described(model: &Model) -> String {
             )
         }
         (None, None) => {
-            "none is configured, so the offline rules are used; `afterthought status --check` shows how to set one"
+            "none is configured, so the offline rules are used; `afterthought status --check` shows how to configure \
+             a model"
                 .to_owned()
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<E
     let machine = machine();
     // The command works without a database, since people list their logs before the first run.
     let memories = context.memories_if_any()?;
-    let found = survey(&machine, &args.below, memories.as_ref()).context("cannot find out which logs were read")?;
+    let found = survey(&machine, &args.below, memories.as_ref()).context("cannot determine which logs were read")?;
     let out = context.out;
     if out.is_json() {
         for one in &found {
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<E
     if found.is_empty() {
         let names: Vec<_> = KNOWN.iter().map(|known| known.about).collect();
         out.note(format_args!(
-            "no conversations found of {}; give the path of a log or of an export to `afterthought run`, and see \
+            "found no conversations from {}; give the path of a log or of an export to `afterthought run`, and see \
              `afterthought log formats` for the supported formats",
             names.join(", ")
         ));

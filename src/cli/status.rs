@@ -184,8 +184,8 @@ fn model(config: &Config) -> Check {
         Ok(None) => {
             let logins: Vec<_> = logins().iter().map(|name| format!(" or AFTERTHOUGHT_MODEL={name}")).collect();
             let finding = format!(
-                "none: a local Ollama is used if it runs, or else the offline rules; set {key}, another provider's \
-                 key or OPENAI_BASE_URL{}",
+                "none: a local Ollama server is used if one is running, otherwise the offline rules; set {key}, another \
+                 provider's key or OPENAI_BASE_URL{}",
                 logins.concat()
             );
             return Check::new("model", State::Note, finding);
@@ -252,7 +252,8 @@ fn database(path: &Path, config: &Config) -> Vec<Check> {
             checks.push(inbox(stats.by_status.get("pending").copied().unwrap_or(0)));
             if stats.batch_requests > 0 {
                 let waiting = counted(stats.batch_requests, "request");
-                let finding = format!("{waiting} outstanding; `run --batch-api` over their logs collects the replies");
+                let finding =
+                    format!("{waiting} outstanding; to collect the replies, run `run --batch-api` on the same logs");
                 checks.push(Check::new("batches", State::Note, finding));
             }
         }
@@ -309,7 +310,7 @@ fn pages(memories: &Memories) -> Check {
                 Check::new("pages", State::Bad, format!("{}; {remedy}", flaw.what))
             }
             None if unsealed => {
-                let finding = "freed parts may contain erased text; `afterthought db maintain` rewrites the file";
+                let finding = "freed parts of the file may contain erased text; `afterthought db maintain` removes it";
                 Check::new("pages", State::Note, finding)
             }
             None => {
@@ -433,8 +434,8 @@ fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
     let mut checks = vec![Check::new("jobs", state, format!("{waiting} waiting, {failed} failed, {last}{remedy}"))];
     let holder = |lease: &str| memories.lease_holder(lease, now).ok().flatten();
     checks.push(match (holder(WATCH_LEASE), holder(WORKER_LEASE)) {
-        (Some(pid), _) => Check::new("worker", State::Good, format!("process {pid} watches")),
-        (None, Some(pid)) => Check::new("worker", State::Good, format!("process {pid} works")),
+        (Some(pid), _) => Check::new("worker", State::Good, format!("process {pid} is watching")),
+        (None, Some(pid)) => Check::new("worker", State::Good, format!("process {pid} is working")),
         (None, None) => Check::new("worker", State::Good, "none; hooks start one when there is work"),
     });
     checks
@@ -493,7 +494,7 @@ fn backlog(health: &Health) -> String {
         (health.jobs_waiting, "waiting"),
         (health.jobs_running, "running"),
         (health.windows_open, "started"),
-        (health.windows_unwritten, "to be written"),
+        (health.windows_unwritten, "waiting to be written"),
     ];
     if health.backlog() == 0 {
         return "nothing".to_owned();
@@ -504,10 +505,10 @@ fn backlog(health: &Health) -> String {
         counts.map(|(place, (count, what))| format!("{} {what}", counted(count, word(place)))).collect();
     let mut remedies = Vec::new();
     if health.jobs_waiting > 0 {
-        remedies.push("`afterthought runs work` extracts them now");
+        remedies.push("`afterthought runs work` processes the jobs now");
     }
     if health.windows_open + health.windows_unwritten > 0 {
-        remedies.push("the next `run` over their logs finishes them");
+        remedies.push("the next `run` on the same logs finishes the windows");
     }
     [vec![counts.join(", ")], remedies.into_iter().map(str::to_owned).collect()].concat().join("; ")
 }
@@ -635,8 +636,8 @@ mod tests {
         };
         assert_eq!(
             backlog(&health),
-            "2 jobs waiting, 1 job running, 1 window started, 3 windows to be written; `afterthought runs work` extracts \
-             them now; the next `run` over their logs finishes them"
+            "2 jobs waiting, 1 job running, 1 window started, 3 windows waiting to be written; `afterthought runs work` \
+             processes the jobs now; the next `run` on the same logs finishes the windows"
         );
         assert_eq!(
             failures(&health),

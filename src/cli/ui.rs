@@ -73,7 +73,7 @@ fn open(address: &str) -> Option<NamedTempFile> {
         command.spawn().context("cannot start the browser")?;
         Ok(file)
     });
-    opened.map_err(|error| tracing::warn!("no browser was opened, use the printed address: {error:#}")).ok()
+    opened.map_err(|error| tracing::warn!("cannot open a browser; use the printed address: {error:#}")).ok()
 }
 
 /// Writes a file that only this user can read: everybody can read the arguments of a process, and they would contain the

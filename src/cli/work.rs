@@ -186,7 +186,7 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
     for remedy in &known.remedies {
         let Remedy { command, files, commands, .. } = &remedy.cleared;
         let KnownRemedy { times, of, error, .. } = remedy;
-        out.line(format_args!("{BOLD}cleared in {times} of {of}{BOLD:#} {}", one_line(error, 200)))?;
+        out.line(format_args!("{BOLD}cleared in {times} of {of} cases{BOLD:#} {}", one_line(error, 200)))?;
         out.line(format_args!("     failed:  {}", one_line(&remedy.failed, 160)))?;
         if !files.is_empty() {
             out.line(format_args!("     changed: {}", one_line(&files.join(", "), 200)))?;

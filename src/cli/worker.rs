@@ -177,7 +177,7 @@ pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<E
         ensure!(folder.is_dir(), "{}: there is no such folder; check the path", folder.display());
     }
     args.from.iter().filter(|name| *name != "all").try_for_each(|name| known::by_name(name).map(drop))?;
-    ensure!(args.folders.is_empty() || args.from.is_empty(), "name folders, or programs with --from, not both");
+    ensure!(args.folders.is_empty() || args.from.is_empty(), "give either folders or --from, not both");
     // It runs all day, so it must not compete with interactive programs.
     lower_priority();
     let memories = context.memories_with(Partial::default())?;

@@ -68,7 +68,7 @@ fn typed(info: &SettingInfo, written: &str) -> Result<Value, String> {
             let items = written.split([',', '，', '、', '\n']).map(str::trim);
             Ok(Value::Array(items.filter(|item| !item.is_empty()).collect::<Array>()))
         }
-        _ => written.parse().map_err(|_| format!("{} is written like {}", info.key, info.value)),
+        _ => written.parse().map_err(|_| format!("{} must have a value such as {}", info.key, info.value)),
     }
 }
 

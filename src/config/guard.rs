@@ -104,7 +104,7 @@ impl GuardTable {
     /// # Errors A description of the expected form of the text.
     pub(crate) fn change(&mut self, text: &str) -> Result<(), String> {
         let form = || {
-            "write KIND=redact, KIND=keep or KIND=drop, with cards, ibans, ids, emails, phones or addresses for KIND"
+            "write KIND=redact, KIND=keep or KIND=drop, where KIND is cards, ibans, ids, emails, phones or addresses"
                 .to_owned()
         };
         let (kind, action) = text.split_once('=').ok_or_else(form)?;

@@ -162,7 +162,9 @@ impl Config {
             let (partial, _) = read(user)?;
             if partial.project.is_some() {
                 // All conversations would then belong to this project.
-                let reason = format!("project names one project; set it in the {PROJECT_FILE} of its folder");
+                let reason = format!(
+                    "`project` applies to a single project; set it in the {PROJECT_FILE} of that project's folder"
+                );
                 return Err(ConfigError::Parse { path: user.to_owned(), reason });
             }
             config.lay(partial, &Layer::User(user.to_owned()));
@@ -457,7 +459,7 @@ mod tests {
         assert_eq!(load().unwrap().namespace(), None);
         std::fs::write(root.path().join("user.toml"), "project = \"shop\"").unwrap();
         let error = load().unwrap_err().to_string();
-        assert!(error.contains("set it in the afterthought.toml of its folder"), "{error}");
+        assert!(error.contains("set it in the afterthought.toml of that project's folder"), "{error}");
     }
 
     #[test]

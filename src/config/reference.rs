@@ -11,15 +11,15 @@ const FORMER: &[(&str, &str)] = &[
     ("extractionModel", "is now `model`, at the top of the file"),
     ("storage_adapter", "is now `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
     ("storageAdapter", "is now `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
-    ("folder", "is no longer a setting; name a server with `base_url` under [embedding]"),
+    ("folder", "is no longer a setting; set a server with `base_url` under [embedding]"),
     ("document_prefix", "is no longer a setting, since the model decides it; remove it"),
     ("query_prefix", "is no longer a setting, since the model decides it; remove it"),
-    ("cards", "is now a name in the list `redact` or `drop` under [guard]"),
-    ("ibans", "is now a name in the list `redact` or `drop` under [guard]"),
-    ("ids", "is now a name in the list `redact` or `drop` under [guard]"),
-    ("emails", "is now a name in the list `redact` or `drop` under [guard]"),
-    ("phones", "is now a name in the list `redact` or `drop` under [guard]"),
-    ("addresses", "is now a name in the list `redact` or `drop` under [guard]"),
+    ("cards", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("ibans", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("ids", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("emails", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("phones", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("addresses", "is now an entry in the list `redact` or `drop` under [guard]"),
     ("brief", "is no longer a table; write `max_tokens` under [memory.retrieval], and remove its other keys"),
     (
         "lifecycle",
@@ -57,9 +57,9 @@ pub(crate) fn template(settings: &[SettingInfo]) -> String {
         let (own, name) = one.key.rsplit_once('.').unwrap_or(("", one.key));
         if own != table {
             table = own;
-            write!(text, "\n# [{own}]\n").expect("a string takes it");
+            write!(text, "\n# [{own}]\n").expect("writing to a String cannot fail");
         }
-        write!(text, "# {}\n# {name} = {}\n", one.about, one.value).expect("a string takes it");
+        write!(text, "# {}\n# {name} = {}\n", one.about, one.value).expect("writing to a String cannot fail");
     }
     text
 }
@@ -130,7 +130,7 @@ Settings come from built-in defaults, your settings file, the nearest `afterthou
     .to_owned();
         for one in settings {
             let default = if one.is_default { format!("`{}`", one.value) } else { String::new() };
-            writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("a string takes it");
+            writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("writing to a String cannot fail");
         }
         text.push_str("\nA project's `afterthought.toml` is part of its repository, so it is used only if you own the file and have trusted it: see [projects](projects.md#the-file-of-a-project). The file can make your settings stricter, never looser: it can deny and redact more, allow fewer categories, set `extractor` to `rules`, lower limits, or switch memory off. Looser values have no effect. The file cannot set where data is sent, which model reads the data, which namespace the data belongs to, what runs may cost, or how long memories are kept. Its `instructions` apply only to the logs of its own project.\n");
         text

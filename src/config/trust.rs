@@ -85,7 +85,7 @@ fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'
             is_open |= folder.mode() & BY_OTHERS != 0 || ![user, 0].contains(&folder.uid());
         }
         if is_open {
-            return Ok(Some("other users may write it, or a folder of its project"));
+            return Ok(Some("other users can write to it or to a folder of its project"));
         }
     }
     #[cfg(not(unix))]
@@ -140,9 +140,11 @@ impl TrustedFiles {
             let reason = match ProjectFile::of(folder) {
                 None => continue,
                 Some(Ok(file)) if self.contains(&file) => return (Some(file), ignored),
-                Some(Ok(_)) => "you have not trusted it, or it has changed since; `afterthought project trust` in its \
-                                folder shows it and asks"
-                    .to_owned(),
+                Some(Ok(_)) => {
+                    "you have not trusted it, or it has changed since; to review and trust it, run `afterthought \
+                     project trust` in its folder"
+                        .to_owned()
+                }
                 Some(Err(reason)) => reason,
             };
             ignored.get_or_insert_with(|| format!("ignored {}: {reason}", folder.join(PROJECT_FILE).display()));

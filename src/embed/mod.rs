@@ -43,7 +43,7 @@ const PREFIXES: &[(&str, &str, &str)] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// A setting is missing.
-    #[error("[embedding] names no {what}; set {remedy}")]
+    #[error("no {what} is set under [embedding]; set {remedy}")]
     Unset {
         /// What is missing.
         what: &'static str,
@@ -52,7 +52,8 @@ pub enum EmbedError {
     },
     /// The server returns vectors whose length differs from that of the stored vectors, or from the requested one.
     #[error(
-        "{model} answers with {found} numbers where {expected} are expected; set dimensions = {found} in [embedding] to compute all vectors again"
+        "{model} returns vectors of {found} numbers instead of {expected}; set dimensions = {found} in [embedding] to \
+         compute all vectors again"
     )]
     Dimension {
         /// The model.
@@ -136,7 +137,7 @@ impl Embedder {
         let unset = EmbedError::Unset { what: "model", remedy: "model, or AFTERTHOUGHT_EMBEDDING_MODEL" };
         let model = settings.model.value.clone().or(default).ok_or(unset)?;
         if is_default && access.key.is_none() {
-            let remedy = "the variable that api_key_env names, or a base_url";
+            let remedy = "the variable named by api_key_env, or base_url";
             return Err(EmbedError::Unset { what: "key", remedy });
         }
         let usual = ModelSettings { api_key: access.key, ..ModelSettings::new(base_url, &model) };

@@ -33,17 +33,17 @@ fn what_is_missing_is_named_with_its_setting() {
         (
             "provider = 'openai'",
             None,
-            "[embedding] names no key; set the variable that api_key_env names, or a base_url",
+            "no key is set under [embedding]; set the variable named by api_key_env, or base_url",
         ),
         (
             "base_url = 'http://127.0.0.1:9/v1'",
             None,
-            "[embedding] names no model; set model, or AFTERTHOUGHT_EMBEDDING_MODEL",
+            "no model is set under [embedding]; set model, or AFTERTHOUGHT_EMBEDDING_MODEL",
         ),
         (
             "base_url = 'here'\nmodel = 'm'",
             None,
-            "\"here\": this is not an http address; set the base URL to one like http://127.0.0.1:11434/v1",
+            "\"here\": this is not an http address; set a base URL such as http://127.0.0.1:11434/v1",
         ),
     ];
     for (text, key, expected) in rows {

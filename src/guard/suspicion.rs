@@ -33,9 +33,9 @@ impl Suspicion {
             Self::Rights => "claims rights for somebody",
             Self::RemoteCode => "would run downloaded code repeatedly",
             Self::ScriptedAnswer => "prescribes an answer",
-            Self::Concealment => "would keep something from the user",
+            Self::Concealment => "would hide something from the user",
             Self::Exfiltration => "would send data elsewhere",
-            Self::MemoryOrder => "reads like an order to the memory",
+            Self::MemoryOrder => "reads like an order to the memory system",
             Self::PastedRule => "is a rule in pasted or quoted text",
         }
     }

@@ -252,8 +252,8 @@ fn carry_out(
     let mut report = Report { run: None, done: plan(store, rules, now)? };
     if !store.believes(now)? {
         tracing::warn!(
-            "the clock says that the file was not used for over 400 days, so nothing goes for good before a day is over; \
-             put the clock right if it is wrong"
+            "according to the clock, the file was not used for over 400 days, so nothing is deleted permanently until \
+             a day has passed; if the clock is wrong, correct it"
         );
     }
     // Rows are purged before the steps are taken, so that only planned rows are deleted permanently.

@@ -166,8 +166,8 @@ const FILE_TIMEOUT: Duration = Duration::from_mins(15);
 /// Maximum size of a file of answers that is read, in bytes.
 const LONGEST_FILE: usize = 2 << 30;
 
-const NO_SUCH_BATCH: &str = "set the key and base URL with which the batch was submitted, or give it up with \
-                             `afterthought runs batches --give-up ID`, after which its requests are paid for again";
+const NO_SUCH_BATCH: &str = "use the key and base URL with which the batch was submitted, or give the batch up with \
+                             `afterthought runs batches --give-up ID`; its requests are then sent and paid for again";
 
 impl Client {
     /// Returns the server's address without credentials, which separates the batches of one server from those of

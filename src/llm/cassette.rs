@@ -71,7 +71,7 @@ impl Replay {
     pub fn new(folder: impl Into<PathBuf>, model: impl Into<String>) -> Result<Self, LlmError> {
         let folder = folder.into();
         if !folder.is_dir() {
-            return Err(unusable(&folder, &"it is not a folder; name one that --record has written"));
+            return Err(unusable(&folder, &"it is not a folder; give a folder written by --record"));
         }
         Ok(Self { folder, model: model.into() })
     }
@@ -111,7 +111,7 @@ fn unusable(path: &Path, reason: &dyn std::fmt::Display) -> LlmError {
 
 /// Returns the position at which parsing failed. The parser's own message is omitted, since it may quote the text.
 fn position(error: &serde_json::Error) -> String {
-    format!("it is not a recording, see line {} column {}", error.line(), error.column())
+    format!("it is not a recording: error at line {}, column {}", error.line(), error.column())
 }
 
 /// Writes the file completely or not at all, since another process may write the same file.

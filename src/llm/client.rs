@@ -204,7 +204,7 @@ impl Client {
                     reason = format!("{reason} (the server asks to wait {} s)", wait.as_secs());
                 }
                 if matches!(fault, Fault::Unreachable(_)) {
-                    reason = format!("{reason}, is the server running at {endpoint}?");
+                    reason = format!("is the server running? {reason}");
                 }
                 LlmError::Transient { endpoint, reason, attempts }
             }

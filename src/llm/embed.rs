@@ -11,8 +11,8 @@ use crate::guard::Redacted;
 /// Maximum size of an answer that is read, in bytes. A number takes about 22 bytes as text.
 const LONGEST_ANSWER: usize = 256 << 20;
 /// Advice for an answer that is not an embedding.
-const NOT_HERE: &str = "check the base URL of [embedding], most servers want it to end in /v1, and that the server has this model \
-                        (for Ollama: `ollama pull MODEL`)";
+const NOT_HERE: &str = "check the base URL in [embedding] (on most servers, it ends in /v1), and check that the server \
+                        has this model (for Ollama: `ollama pull MODEL`)";
 
 /// Vectors as a server returned them.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,7 +142,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     for (place, entry) in answer.data.into_iter().enumerate() {
         // Servers may answer out of order. Without indices, the answers are in the order of the texts.
         let slot = vectors.get_mut(entry.index.unwrap_or(place)).filter(|slot| slot.is_empty());
-        *slot.ok_or_else(|| broken("numbers its vectors wrongly"))? = entry.embedding;
+        *slot.ok_or_else(|| broken("contains wrong vector indices"))? = entry.embedding;
     }
     let length = vectors.first().map_or(0, Vec::len);
     if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
@@ -179,11 +179,11 @@ mod tests {
             (r#"{"data":[{"embedding":[1]}]}"#, "the answer contains 1 vectors for 2 texts"),
             (
                 r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
-                "the answer numbers its vectors wrongly",
+                "the answer contains wrong vector indices",
             ),
             (
                 r#"{"data":[{"index":5,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
-                "the answer numbers its vectors wrongly",
+                "the answer contains wrong vector indices",
             ),
             (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer contains vectors of several lengths"),
             (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer contains vectors of several lengths"),

@@ -62,7 +62,7 @@ impl Endpoint {
             remedy: remedy.into(),
         };
         let mut url = http_url(&settings.base_url).ok_or_else(|| {
-            wrong("this is not an http address", "set the base URL to one like http://127.0.0.1:11434/v1".to_owned())
+            wrong("this is not an http address", "set a base URL such as http://127.0.0.1:11434/v1".to_owned())
         })?;
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         // A password in the address is as secret as the key, and error messages of the HTTP library quote the address.
@@ -423,7 +423,7 @@ mod tests {
             let error = endpoint(text).unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("{shown}: this is not an http address; set the base URL to one like http://127.0.0.1:11434/v1")
+                format!("{shown}: this is not an http address; set a base URL such as http://127.0.0.1:11434/v1")
             );
         }
     }

@@ -216,12 +216,12 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         401 => Verdict::NoAccess,
         // Some servers reject a wrong key with 400 instead of 401.
         400 if rejection.names(&["api key", "api_key"]) => Verdict::NoAccess,
-        403 => Verdict::Permanent("check that the key may use this model from here"),
+        403 => Verdict::Permanent("check that the key is allowed to use this model from this location"),
         400 | 404 | 422 if names_model || rejection.names(NO_MODEL) => {
-            Verdict::Permanent("check the model name, --model or AFTERTHOUGHT_MODEL")
+            Verdict::Permanent("check the model name (--model or AFTERTHOUGHT_MODEL)")
         }
-        404 | 405 => Verdict::Permanent("check the base URL, most servers want it to end in /v1"),
-        300..=399 => Verdict::Permanent("set the base URL to the address that the server moved to"),
+        404 | 405 => Verdict::Permanent("check the base URL (on most servers, it ends in /v1)"),
+        300..=399 => Verdict::Permanent("set the base URL to the server's new address"),
         _ => Verdict::Permanent("the server does not accept this request; try another model or server"),
     }
 }
@@ -343,13 +343,13 @@ mod tests {
     #[test]
     fn every_status_has_its_verdict() {
         let key = Verdict::NoAccess;
-        let model = Verdict::Permanent("check the model name, --model or AFTERTHOUGHT_MODEL");
+        let model = Verdict::Permanent("check the model name (--model or AFTERTHOUGHT_MODEL)");
         let rows = [
             (401, "no", key),
             (400, "API key not valid", key),
             (404, "The model `x` does not exist", model),
             (400, "x is not a valid model ID", model),
-            (404, "no route", Verdict::Permanent("check the base URL, most servers want it to end in /v1")),
+            (404, "no route", Verdict::Permanent("check the base URL (on most servers, it ends in /v1)")),
             (413, "", Verdict::TooLong),
             (400, "the request exceeds the available context size", Verdict::TooLong),
             (429, "Request too large for m on tokens per min", Verdict::TooLong),

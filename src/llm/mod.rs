@@ -216,7 +216,7 @@ pub enum Cost {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LlmError {
     /// The call may succeed later. There was no connection, a timeout, 429, or 5xx, even after the retries.
-    #[error("{endpoint}: {reason} after {attempts} {}; try again later, finished work is kept", plural(*attempts))]
+    #[error("{endpoint}: {reason} after {attempts} {}; try again later (finished work is kept)", plural(*attempts))]
     Transient {
         /// Base URL of the server.
         endpoint: String,
@@ -242,7 +242,7 @@ pub enum LlmError {
         endpoint: String,
     },
     /// The spend limit of the run does not allow another call.
-    #[error("the limit of {limit} is reached; raise it to continue, finished work is kept")]
+    #[error("the limit of {limit} is reached; raise it to continue (finished work is kept)")]
     Budget {
         /// The limit, with its unit.
         limit: String,

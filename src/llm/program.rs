@@ -41,7 +41,9 @@ pub(super) async fn ask(
         Protocol::ClaudeCode => claude(folder.path(), named, request),
         Protocol::Codex => codex(folder.path(), named, request),
         Protocol::Command(line) => Ok((shell(line), format!("{}\n\n{}", whole_system(request), turns(request)))),
-        Protocol::OpenAi | Protocol::Anthropic => return Err(Fault::NotStarted("this is a server".to_owned())),
+        Protocol::OpenAi | Protocol::Anthropic => {
+            return Err(Fault::NotStarted("this is a server, not a program".to_owned()));
+        }
     }
     .map_err(|error| Fault::NotStarted(format!("the temporary folder cannot be written: {error}")))?;
     command.current_dir(folder.path());

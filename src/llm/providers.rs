@@ -173,7 +173,7 @@ impl ModelSettings {
             let unused = if others.is_empty() {
                 String::new()
             } else {
-                format!(" (there are keys for {}, too; --model PROVIDER/MODEL chooses)", others.join(", "))
+                format!(" (keys for {} are also set; choose with --model PROVIDER/MODEL)", others.join(", "))
             };
             format!("{} is set, so the model is {} of {}{unused}", chosen.key, settings.model, chosen.name)
         });
@@ -221,7 +221,7 @@ fn at_server(url: String, named: Option<String>, key: Option<String>) -> Result<
     let Some(model) = named.or_else(default) else {
         return Err(LlmError::Permanent {
             endpoint: shown_url(&url),
-            reason: "no model is named".to_owned(),
+            reason: "no model is set".to_owned(),
             remedy: "set AFTERTHOUGHT_MODEL".into(),
         });
     };
@@ -232,7 +232,7 @@ fn by_command(command: &str) -> Result<ModelSettings, LlmError> {
     if command.trim().is_empty() {
         return Err(LlmError::Permanent {
             endpoint: COMMAND.to_owned(),
-            reason: "no command is named".to_owned(),
+            reason: "no command is given".to_owned(),
             remedy: "write it after the slash, such as \"command/llm -m gpt-5-mini\"".into(),
         });
     }
@@ -316,7 +316,7 @@ mod tests {
         for (pairs, expected) in [
             (
                 ("OPENAI_BASE_URL", "http://me:hunter22@127.0.0.1:1/v1"),
-                "http://127.0.0.1:1/v1: no model is named; set AFTERTHOUGHT_MODEL",
+                "http://127.0.0.1:1/v1: no model is set; set AFTERTHOUGHT_MODEL",
             ),
             (
                 ("AFTERTHOUGHT_MODEL", "anthropic/claude-opus-5"),
@@ -324,7 +324,7 @@ mod tests {
             ),
             (
                 ("AFTERTHOUGHT_MODEL", "command/"),
-                "command: no command is named; write it after the slash, such as \"command/llm -m gpt-5-mini\"",
+                "command: no command is given; write it after the slash, such as \"command/llm -m gpt-5-mini\"",
             ),
         ] {
             assert_eq!(read(&[pairs]).unwrap_err().to_string(), expected);

@@ -150,7 +150,7 @@ impl Tally<'_> {
             *self.summary.decisions.entry(change.decision).or_default() += 1;
         }
         if plan.failed_calls > 0 {
-            let why = "the cautious choice was made: both memories are kept and linked";
+            let why = "as a precaution, both memories are kept and linked";
             let what = if plan.failed_calls == 1 { "question" } else { "questions" };
             self.fail(format!("{} {what} about memories that are hard to distinguish", plan.failed_calls), why);
         }

@@ -65,7 +65,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
     pub(crate) fn forget(&self, keys: &[String]) {
         if let Err(error) = self.store.forget_replies(keys) {
             tracing::warn!(
-                "a useless reply stays in the store, so the next run will not send its request again: {error}"
+                "an unusable reply could not be deleted, so the next run will not send its request again: {error}"
             );
         }
     }
@@ -110,7 +110,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
                 Ok(RequestClaim::Other) => tokio::time::sleep(pause).await,
                 // The reply is useful even if the request could not be stored.
                 Err(error) => {
-                    tracing::warn!("a request is sent without being stored: {error}");
+                    tracing::warn!("a request could not be stored, and is sent anyway: {error}");
                     break;
                 }
             }
@@ -148,7 +148,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             Ok(Some(Outcome::Refused(error))) => Err(self.note(error)),
             Ok(None) => Err(LlmError::InBatch),
             Err(error) => {
-                tracing::warn!("the store cannot be used, so these windows are left to a later run: {error}");
+                tracing::warn!("the store cannot be used, so these windows are left for a later run: {error}");
                 Err(LlmError::InBatch)
             }
         }

@@ -199,8 +199,8 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
     let summary = serde_json::to_value(moved).expect("counts contain only values that JSON can represent");
     store.finish_run(&run, RunStatus::Finished, &summary, now)?;
     (lookup.warn)(&format!(
-        "{from} and {} are one project; what was learnt in the first is in the second now, and `afterthought undo {run}` \
-         takes that back",
+        "{from} and {} are the same project, so memories of the first were moved to the second; `afterthought undo \
+         {run}` reverts this",
         placement.namespace
     ));
     Ok(placement)
@@ -210,13 +210,13 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
 #[derive(Debug, thiserror::Error)]
 pub enum NamingError {
     /// The name is not valid.
-    #[error("{name:?} is not a name for a project; {ALLOWED}")]
+    #[error("{name:?} is not a valid project name; {ALLOWED}")]
     BadName {
         /// The name.
         name: String,
     },
     /// The path is a home folder or a root folder.
-    #[error("{path} is not a project's folder; name one inside it")]
+    #[error("{path} is not a project folder; give a folder inside it")]
     NoProject {
         /// The path.
         path: String,
@@ -234,7 +234,7 @@ pub enum NamingError {
         label: String,
     },
     /// Both names refer to the same project.
-    #[error("{from:?} and {into:?} are one project already: {namespace}")]
+    #[error("{from:?} and {into:?} are already the same project: {namespace}")]
     Same {
         /// The first name.
         from: String,

@@ -318,10 +318,10 @@ fn name_in(text: &str) -> Result<Option<String>, String> {
         None => Ok(None),
         Some(toml::Value::String(name)) => match checked(name) {
             Some(name) if is_derived(&name) => {
-                Err(format!("project = {name:?} ends like the namespace of another project; choose another name"))
+                Err(format!("project = {name:?} ends like a generated project name; choose another name"))
             }
             Some(name) => Ok(Some(name)),
-            None => Err(format!("project = {name:?} is not a name; {ALLOWED}")),
+            None => Err(format!("project = {name:?} is not a valid name; {ALLOWED}")),
         },
         Some(_) => Err("project must be a name in quotes".to_owned()),
     }
@@ -335,7 +335,7 @@ fn is_derived(name: &str) -> bool {
 }
 
 /// The rules for project names, for use in messages.
-pub(crate) const ALLOWED: &str = "use up to 100 letters, digits and signs, without / and \\";
+pub(crate) const ALLOWED: &str = "use up to 100 letters, digits and symbols other than / and \\";
 
 /// Returns the name if it is allowed for a project.
 #[must_use]

@@ -262,8 +262,8 @@ fn only_the_name_of_the_project_is_read() {
         ("project = 3", "in quotes"),
         ("project = ''", "is not a name"),
         ("project = '../x'", "is not a name"),
-        ("project = 'shop-c56680'", "ends like the namespace of another"),
-        ("project = 'shop-C56680c56680'", "ends like the namespace of another"),
+        ("project = 'shop-c56680'", "ends like a generated project name"),
+        ("project = 'shop-C56680c56680'", "ends like a generated project name"),
         ("project = \"a\\nb\"", "is not a name"),
     ] {
         assert!(name_in(text).unwrap_err().contains(part), "{text}");

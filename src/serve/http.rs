@@ -231,15 +231,15 @@ pub(crate) struct AccessPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// The request was sent to a name that is not ours.
-    #[error("this Host is not served; use the address that the server printed, or start it with --allow-host NAME")]
+    #[error("this Host is not allowed; use the address that the server printed, or start it with --allow-host NAME")]
     Host,
     /// The request comes from a page on another site.
-    #[error("this Origin is not served; start the server with --allow-host NAME to accept its pages")]
+    #[error("this Origin is not allowed; start the server with --allow-host NAME to accept its pages")]
     Origin,
     /// The request contains no token, or a wrong one.
     #[error(
-        "a bearer token is needed in the Authorization header: the value of AFTERTHOUGHT_TOKEN, or the text of the file \
-         that the server named when it first started"
+        "the Authorization header must contain a bearer token: the value of AFTERTHOUGHT_TOKEN, or the content of the \
+         token file whose path the server printed when it first started"
     )]
     Token,
 }

@@ -17,7 +17,7 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// There is a folder where the file should be.
-    #[error("{} is a folder; name a file in it with --db", .path.display())]
+    #[error("{} is a folder; give a file in it with --db", .path.display())]
     IsFolder {
         /// The folder.
         path: PathBuf,
@@ -173,7 +173,7 @@ pub enum StoreError {
         id: String,
     },
     /// Several memories have ids that match.
-    #[error("{count} memories have an id like {id}; give more characters of it")]
+    #[error("{count} memories have an id like {id}; give more characters of the id")]
     AmbiguousMemory {
         /// The text that was given.
         id: String,
@@ -182,7 +182,8 @@ pub enum StoreError {
     },
     /// The given text is not part of an id.
     #[error(
-        "{id:?} is not an id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it"
+        "{id:?} is not an id; give at least four characters from the start or the end of an id that `afterthought \
+         memory list` prints"
     )]
     ShortId {
         /// The text that was given.

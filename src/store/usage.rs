@@ -18,7 +18,7 @@ impl Store {
     ///
     /// A memory is used if a person or an agent took it: opened it by its id, or followed it with success. A memory
     /// that was only listed is not used. Otherwise a search would rank a memory higher because it was found before.
-    #[must_use = "a caller that does not care says so with `let _`"]
+    #[must_use = "to ignore the result, use `let _`"]
     pub(crate) fn record_use(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         memories.is_empty() || self.without_waiting(|| self.count_uses(memories, now))
     }
@@ -47,7 +47,7 @@ impl Store {
 impl Store {
     /// Records that these memories were shown to a model, without counting this as a use. Returns whether that
     /// succeeded, as [`Store::record_use`] does.
-    #[must_use = "a caller that does not care says so with `let _`"]
+    #[must_use = "to ignore the result, use `let _`"]
     pub(crate) fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         let log = || {
             let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
@@ -74,7 +74,7 @@ impl Store {
         });
         if let Err(error) = &written {
             // This is not a warning, because a read during a long write is normal, and the count is only a hint.
-            tracing::debug!(%error, "a use of memories was not noted");
+            tracing::debug!(%error, "could not record a use of memories");
         }
         written.is_ok()
     }

@@ -249,7 +249,7 @@ fn an_id_is_found_by_its_beginning_or_end() {
     assert_eq!(store.resolve("2222").unwrap(), ids[1]);
     assert_eq!(store.resolve(ids[1].as_str()).unwrap(), ids[1]);
     let told = |part: &str| store.resolve(part).unwrap_err().to_string();
-    assert_eq!(told("0195"), "2 memories have an id like 0195; give more characters of it");
+    assert_eq!(told("0195"), "2 memories have an id like 0195; give more characters of the id");
     assert_eq!(told("cccc"), "no memory has an id like cccc; see `afterthought memory list`");
     assert!(told("1").starts_with("\"1\" is not an id; give at least four"));
     assert!(told("%%%%").starts_with("\"%%%%\" is not an id"));

@@ -27,11 +27,13 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
             // Windows ends lines with a carriage return, which does not move the cursor back here.
             ('\r', EscapeMode::Text) if next == Some('\n') => {}
             _ if !is_hidden => out.push(c),
-            (_, EscapeMode::Text) if c.is_ascii() => write!(out, "\\x{:02x}", u32::from(c)).expect("a string takes it"),
-            (_, EscapeMode::Text) => write!(out, "\\u{{{:x}}}", u32::from(c)).expect("a string takes it"),
+            (_, EscapeMode::Text) if c.is_ascii() => {
+                write!(out, "\\x{:02x}", u32::from(c)).expect("writing to a String cannot fail")
+            }
+            (_, EscapeMode::Text) => write!(out, "\\u{{{:x}}}", u32::from(c)).expect("writing to a String cannot fail"),
             (_, EscapeMode::Json) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(out, "\\u{unit:04x}").expect("a string takes it");
+                    write!(out, "\\u{unit:04x}").expect("writing to a String cannot fail");
                 }
             }
         }

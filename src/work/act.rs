@@ -172,7 +172,7 @@ fn attempts(tasks: &[Task], path: &str) -> Vec<Fact> {
         }
         let (day, goal) = (day(record.ended_at), clipped(record.goal.lines().next().unwrap_or_default(), 60));
         if let Some(command) = taken_back(record, name) {
-            facts.push(Fact::of_ledger(format!("{day}: a change of {name} for “{goal}” was taken back: `{command}`")));
+            facts.push(Fact::of_ledger(format!("{day}: a change to {name} for “{goal}” was reverted: `{command}`")));
         } else if record.outcome == TaskOutcome::Failed {
             let reason = clipped(&record.reason, 80);
             facts.push(Fact::of_ledger(format!("{day}: changing {name} for “{goal}” failed: {reason}")));

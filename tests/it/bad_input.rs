@@ -102,7 +102,7 @@ const ROWS: &[Row] = &[
         prepare: |desk| desk.write("blob.dat", "nothing that anybody said"),
         args: &["run", "blob.dat"],
         code: 2,
-        told: "error: blob.dat is in no known format; see `afterthought log formats`, or pass --format NAME",
+        told: "error: the format of blob.dat is unknown; see `afterthought log formats`, or pass --format NAME",
     },
     Row {
         name: "format that is none",
@@ -186,7 +186,7 @@ const ROWS: &[Row] = &[
         prepare: chat,
         args: &["run", "chat.json", "--replay", "none", "--model", "m"],
         code: 2,
-        told: "error: cannot use the recording none: it is not a folder; name one that --record has written",
+        told: "error: cannot use the recording none: it is not a folder; give a folder written by --record",
     },
     Row {
         name: "database in a file",
@@ -216,14 +216,14 @@ const ROWS: &[Row] = &[
         },
         args: &["run", "chat.json", "--db", "folder"],
         code: 2,
-        told: "error: folder is a folder; name a file in it with --db",
+        told: "error: folder is a folder; give a file in it with --db",
     },
     Row {
         name: "list from a folder",
         prepare: |desk| std::fs::create_dir(desk.path("folder")).unwrap(),
         args: &["memory", "list", "--db", "folder"],
         code: 2,
-        told: "error: folder is a folder; name a file in it with --db",
+        told: "error: folder is a folder; give a file in it with --db",
     },
     Row {
         name: "database that is a text",
@@ -310,14 +310,14 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["memory", "show", "zzzzzzzz"],
         code: 2,
-        told: "error: \"zzzzzzzz\" is not an id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
+        told: "error: \"zzzzzzzz\" is not an id; give at least four characters from the start or the end of an id that `afterthought memory list` prints",
     },
     Row {
         name: "short id",
         prepare: nothing,
         args: &["memory", "show", "ab"],
         code: 2,
-        told: "error: \"ab\" is not an id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
+        told: "error: \"ab\" is not an id; give at least four characters from the start or the end of an id that `afterthought memory list` prints",
     },
     Row {
         name: "unknown run",
@@ -338,14 +338,14 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["remember", "The user likes tea.", "--importance", "99"],
         code: 2,
-        told: "error: importance 99 is out of range; use 0 to 1, or 2 to 10 for tenths",
+        told: "error: importance 99 is out of range; use 0 to 1, or tenths from 2 to 10",
     },
     Row {
         name: "update out of range",
         prepare: nothing,
         args: &["memory", "update", "abcdef12", "--importance", "-3"],
         code: 2,
-        told: "error: importance -3 is out of range; use 0 to 1, or 2 to 10 for tenths",
+        told: "error: importance -3 is out of range; use 0 to 1, or tenths from 2 to 10",
     },
     Row {
         name: "unknown type",
@@ -429,14 +429,14 @@ const ROWS: &[Row] = &[
         prepare: chat,
         args: &["run", "chat.json", "--base-url", "http://127.0.0.1:1/v1", "--model", "m", "-q"],
         code: 3,
-        told: "error: openai-chat:dead1d2334325053c89f5f4c6860f017 messages 1–2: http://127.0.0.1:1/v1: no connection (Connection refused (os error 111)), is the server running at http://127.0.0.1:1/v1? after 3 attempts; try again later, finished work is kept",
+        told: "error: openai-chat:dead1d2334325053c89f5f4c6860f017 messages 1–2: http://127.0.0.1:1/v1: is the server running? no connection (Connection refused (os error 111)) after 3 attempts; try again later (finished work is kept)",
     },
     Row {
         name: "address that is none",
         prepare: chat,
         args: &["run", "chat.json", "--base-url", "not a url", "--model", "m"],
         code: 2,
-        told: "error: \"not a url\": this is not an http address; set the base URL to one like http://127.0.0.1:11434/v1",
+        told: "error: \"not a url\": this is not an http address; set a base URL such as http://127.0.0.1:11434/v1",
     },
 ];
 
@@ -572,7 +572,7 @@ fn an_id_that_fits_several_memories_is_told_with_their_number() {
     }
     let first = desk.json(&["memory", "list"])[0]["id"].as_str().unwrap()[..4].to_owned();
     let told = desk.run(&["memory", "show", &first]);
-    let expected = format!("error: 2 memories have an id like {first}; give more characters of it\n");
+    let expected = format!("error: 2 memories have an id like {first}; give more characters of the id\n");
     assert_eq!((told.code, told.err), (2, expected));
 }
 

@@ -113,7 +113,7 @@ mod sealed {
         let told = said(&made);
         assert!(told.contains("the new key is in the file keys/mine.key; without it the memories are lost"), "{told}");
         assert!(told.contains("AFTERTHOUGHT_DB_KEY_FILE="), "{told}");
-        assert!(told.contains("old.copy was not changed: `afterthought db encrypt --db"), "{told}");
+        assert!(told.contains("old.copy was not changed; run `afterthought db encrypt --db"), "{told}");
         let key = fs::read_to_string(world.path("keys/mine.key")).unwrap().trim().to_owned();
         assert_eq!(key.len(), 64);
         assert!(!told.contains(&key) && !String::from_utf8_lossy(&made.stdout).contains(&key));
@@ -151,7 +151,7 @@ mod sealed {
     fn without_its_key_the_file_and_the_remedy_are_named_and_nothing_is_touched() {
         let world = plain();
         let missing = with_key(&world, None, &["db", "encrypt"]);
-        assert!(said(&missing).contains("`afterthought db encrypt --new-key keyring` makes one"), "{missing:?}");
+        assert!(said(&missing).contains("create one with `afterthought db encrypt --new-key keyring`"), "{missing:?}");
         good(&world, Some(KEY), &["db", "encrypt"]);
         let before = fs::read(world.database()).unwrap();
         for command in

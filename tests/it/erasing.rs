@@ -106,7 +106,7 @@ fn after_a_session_is_erased_no_byte_of_it_is_left_and_all_else_is_as_if_it_had_
 
     let before = world.export();
     let shown = world.good(&["memory", "forget", "--session", "first", "--dry-run"]);
-    assert!(shown.contains("claude-code:first") && shown.contains("would be gone"), "{shown}");
+    assert!(shown.contains("claude-code:first") && shown.contains("would be erased"), "{shown}");
     let refused = world.done(&["memory", "forget", "--session", "first"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert_eq!(world.export(), before, "neither has changed anything");

@@ -103,7 +103,7 @@ fn without_a_key_the_price_of_the_default_model_is_told() {
     assert!(told.out.contains("about $0.00") && told.out.contains("gpt-5-mini"), "{}", told.out);
     assert!(told.err.contains("no model is configured, so this estimate is for gpt-5-mini"), "{}", told.err);
     let unknown = desk.run(&[&run[..], &["--model", "house-blend"]].concat());
-    assert!(unknown.out.contains("the price of house-blend is not known; --price "), "{}", unknown.out);
+    assert!(unknown.out.contains("the price of house-blend is not known; set it with --price "), "{}", unknown.out);
     let priced = desk.json(&[&run[..], &["--model", "house-blend", "--price", "1000000,0"]].concat());
     let dollars_and_tokens = ["cost", "prompt_tokens"].map(|name| priced[0][name].as_f64().unwrap());
     assert!((dollars_and_tokens[0] - dollars_and_tokens[1]).abs() < 0.1, "{dollars_and_tokens:?}");

@@ -106,7 +106,7 @@ fn public_sets_are_read_from_where_they_are_and_skipped_where_they_are_not() {
     let desk = Desk::new();
     let Told { code, out, err } = desk.run(&["eval", &suite("external"), "--extractor", "rules"]);
     assert_eq!((code, out.as_str()), (0, ""));
-    assert!(err.contains("LoCoMo is skipped: AFTERTHOUGHT_EVAL_LOCOMO names no file"), "{err}");
+    assert!(err.contains("LoCoMo is skipped: set AFTERTHOUGHT_EVAL_LOCOMO to the path"), "{err}");
     let turn = |id: &str, text: &str| json!({"speaker": "Ana", "dia_id": id, "text": text});
     let locomo = json!([{"sample_id": "conv-x", "conversation": {"speaker_a": "Ana", "speaker_b": "Ben",
         "session_1_date_time": "1:56 pm on 8 May, 2026",

@@ -51,7 +51,7 @@ fn the_rules_pass_the_smoke_suite_and_the_controls_fail_it() {
 fn people_read_a_table_and_what_went_wrong() {
     let desk = Desk::new();
     let Told { code, out, err } = desk.run(&["eval", &smoke(), "--extractor", "first-person", "--out", "run.json"]);
-    assert_eq!((code, err.as_str()), (0, "3 rows are in run.json\n"));
+    assert_eq!((code, err.as_str()), (0, "wrote 3 rows to run.json\n"));
     insta::assert_snapshot!(without_times(&out));
     let Told { code, out, err } = desk.run(&["eval", "report", "run.json"]);
     assert_eq!((code, err.as_str()), (0, ""));
@@ -100,7 +100,10 @@ fn a_case_that_cannot_be_run_is_named_and_counts_for_nothing() {
     let table: &[(Change, &str)] = &[
         (|case| case["memories"][0]["al"] = json!(["x"]), "unknown field `al`, expected one of"),
         (|case| case["memories"][1]["importance"] = json!("huge"), "unknown variant `huge`, expected one of"),
-        (|case| case["memories"][1]["all"][0] = json!("(fly"), "m2.all[0]: \"(fly\" is not a pattern: unclosed group"),
+        (
+            |case| case["memories"][1]["all"][0] = json!("(fly"),
+            "m2.all[0]: \"(fly\" is not a valid pattern: unclosed group",
+        ),
         (|case| case["logs"] = json!(["gone.jsonl"]), "logs: there is no gone.jsonl in the same folder"),
         (
             |case| case["format"] = json!("codex"),
@@ -169,7 +172,7 @@ fn stores_are_kept_where_asked_and_not_mixed_with_earlier_ones() {
     let kept = desk.memories_in("stores/smoke/en-deploys/memories.db");
     assert!(kept.iter().any(|(_, content)| content.contains("Fly.io")), "{kept:?}");
     let Told { code, err, .. } = desk.run(&args);
-    assert!(code == 3 && err.contains("name another folder with --keep"), "{err}");
+    assert!(code == 3 && err.contains("choose another folder with --keep"), "{err}");
 }
 
 #[test]

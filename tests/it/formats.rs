@@ -191,7 +191,7 @@ fn read_as(ingestor: &dyn Ingestor, bytes: &[u8]) {
     let mut accept = |part: Transcript| {
         assert!(part.messages.iter().all(|message| !message.text.is_empty()));
     };
-    // A file that cannot be read to its end may say so; what it must not do is panic.
+    // A file that cannot be read completely may say so; what it must not do is panic.
     let _outcome = ingestor.read(input, &mut Sink::new(&mut accept));
 }
 

@@ -762,7 +762,7 @@ fn jobs_that_fail_are_told_and_tried_again_on_demand() {
     desk.hook("session-end", "s1", &json!({}));
     desk.settle();
     let listed = desk.world.good(&["runs", "queue"]);
-    assert!(listed.contains("waiting") && listed.contains("is not a log that can be read"), "{listed}");
+    assert!(listed.contains("waiting") && listed.contains("is not a readable log"), "{listed}");
     desk.session("s1", 0);
     assert!(desk.world.good(&["runs", "retry"]).starts_with("1 job due again"));
     desk.world.good(&["runs", "queue"]);
@@ -818,12 +818,12 @@ fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
     assert_eq!(desk.world.done(&watch).status.code(), Some(3));
     let job: Value = serde_json::from_str(&desk.world.good(&["runs", "queue", "--json"])).unwrap();
     let (status, error) = (job["status"].as_str(), job["error"].as_str());
-    assert_eq!((status, error), (Some("waiting"), Some("the daily limit of $0.0005 is spent")));
+    assert_eq!((status, error), (Some("waiting"), Some("the daily limit of $0.0005 has been reached")));
     assert_eq!(server.count(), 0, "nothing was asked");
     // With money, it continues.
     assert_eq!(
         desk.world.good(&["runs", "retry"]),
-        "1 job due again, 0 windows to be retried by the next run over their logs\n"
+        "1 job due again; the next `run` on the same logs retries 0 windows\n"
     );
     desk.world.good(&["runs", "work", "--price", "1,1"]);
     assert_eq!(desk.world.active().len(), FACTS.len());

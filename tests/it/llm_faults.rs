@@ -205,7 +205,7 @@ fn rows() -> Vec<Row> {
             "resets for ever",
             &[Answer::Cut("{")],
             3,
-            "URL: the connection was lost (end of file before message length reached) after 3 attempts; try again later, finished work is kept",
+            "URL: the connection was lost (end of file before message length reached) after 3 attempts; try again later (finished work is kept)",
         ),
         row(
             "401",
@@ -235,25 +235,25 @@ fn rows() -> Vec<Row> {
             "403",
             &[Answer::error(403, "Country not supported", "")],
             1,
-            "URL: status 403: Country not supported; check that the key may use this model from here",
+            "URL: status 403: Country not supported; check that the key is allowed to use this model from this location",
         ),
         row(
             "404 model",
             &[Answer::error(404, "The model `m` does not exist", "model_not_found")],
             1,
-            "URL: status 404: The model `m` does not exist; check the model name, --model or AFTERTHOUGHT_MODEL",
+            "URL: status 404: The model `m` does not exist; check the model name (--model or AFTERTHOUGHT_MODEL)",
         ),
         row(
             "404 page",
             &[Answer::text(404, "<html>nothing here</html>")],
             1,
-            "URL: status 404: Not Found; check the base URL, most servers want it to end in /v1",
+            "URL: status 404: Not Found; check the base URL (on most servers, it ends in /v1)",
         ),
         row(
             "redirect",
             &[Answer::Http { status: 308, headers: "location: http://127.0.0.1:1/\r\n", body: String::new() }],
             1,
-            "URL: status 308: Permanent Redirect; set the base URL to the address that the server moved to",
+            "URL: status 308: Permanent Redirect; set the base URL to the server's new address",
         ),
         row(
             "400 schema unsupported",
@@ -284,13 +284,13 @@ fn rows() -> Vec<Row> {
             "429 storm",
             &[Answer::error(429, "slow down", "rate_limit_exceeded")],
             3,
-            "URL: status 429: slow down after 3 attempts; try again later, finished work is kept",
+            "URL: status 429: slow down after 3 attempts; try again later (finished work is kept)",
         ),
         row(
             "429 with a wait that is too long",
             &[Answer::with_headers(429, "retry-after: 3600\r\n", &json!({"error": {"message": "daily limit"}}))],
             1,
-            "URL: status 429: daily limit (the server asks to wait 3600 s) after 1 attempt; try again later, finished work is kept",
+            "URL: status 429: daily limit (the server asks to wait 3600 s) after 1 attempt; try again later (finished work is kept)",
         ),
         row(
             "insufficient quota",
@@ -307,7 +307,7 @@ fn rows() -> Vec<Row> {
             "503",
             &[Answer::error(503, "The model is loading", "")],
             3,
-            "URL: status 503: The model is loading after 3 attempts; try again later, finished work is kept",
+            "URL: status 503: The model is loading after 3 attempts; try again later (finished work is kept)",
         ),
         row("504", &[Answer::text(504, ""), Answer::good()], 2, GOOD),
         row("529", &[Answer::error(529, "Overloaded", "overloaded_error"), Answer::good()], 2, GOOD),
@@ -328,19 +328,19 @@ fn rows() -> Vec<Row> {
             "HTML",
             &[Answer::text(200, "\n<!doctype html><p>Sign in</p>")],
             3,
-            "URL: the answer is a web page (does the base URL end in /v1?) after 3 attempts; try again later, finished work is kept",
+            "URL: the answer is a web page (does the base URL end in /v1?) after 3 attempts; try again later (finished work is kept)",
         ),
         row(
             "empty body",
             &[Answer::text(200, "")],
             3,
-            "URL: the answer is not complete JSON after 3 attempts; try again later, finished work is kept",
+            "URL: the answer is not complete JSON after 3 attempts; try again later (finished work is kept)",
         ),
         row(
             "no choices",
             &[Answer::json(200, &json!({"choices": []}))],
             3,
-            "URL: the answer contains no message after 3 attempts; try again later, finished work is kept",
+            "URL: the answer contains no message after 3 attempts; try again later (finished work is kept)",
         ),
         row(
             "empty content, then an answer",
@@ -402,8 +402,8 @@ async fn a_server_that_is_not_there_is_named() {
     drop(listener);
     let (client, waits) = client(settings(&base_url));
     let outcome = summary(&ask(&client).await, &base_url);
-    let start = "URL: no connection (Connection refused";
-    let end = "), is the server running at URL? after 3 attempts; try again later, finished work is kept";
+    let start = "URL: is the server running? no connection (Connection refused";
+    let end = ") after 3 attempts; try again later (finished work is kept)";
     assert!(outcome.starts_with(start) && outcome.ends_with(end), "{outcome}");
     assert_eq!(waits.lock().unwrap().len(), 2);
 
@@ -434,7 +434,7 @@ async fn an_answer_that_drips_is_given_up_at_the_timeout() {
     let timeout = Duration::from_millis(100);
     let (client, _) = client(ModelSettings { timeout, max_retries: 1, ..settings(&server.base_url) });
     let outcome = summary(&ask(&client).await, &server.base_url);
-    assert_eq!(outcome, "URL: no answer within 100ms after 2 attempts; try again later, finished work is kept");
+    assert_eq!(outcome, "URL: no answer within 100ms after 2 attempts; try again later (finished work is kept)");
 }
 
 #[tokio::test]

@@ -60,7 +60,7 @@ fn what_a_run_has_finished_is_not_run_again_until_it_is_asked_for() {
     copied(&desk, &smoke());
     let args = ["eval", "suite", "--extractor", "rules", "--out", "out.json"];
     let told = desk.run(&args);
-    assert_eq!((told.code, told.err.as_str()), (0, "3 rows are in out.json\n"));
+    assert_eq!((told.code, told.err.as_str()), (0, "wrote 3 rows to out.json\n"));
     let first = read(&desk, "out.json")["rows"].clone();
 
     // As if it had been killed while it wrote the third.
@@ -69,7 +69,7 @@ fn what_a_run_has_finished_is_not_run_again_until_it_is_asked_for() {
     desk.write("out.json.kept.jsonl", &kept.as_bytes()[..kept.len() - 20]);
     fs::remove_file(desk.path("out.json")).unwrap();
     let told = desk.run(&args);
-    assert_eq!((told.code, told.err.as_str()), (0, "3 rows, 2 of them from an earlier run are in out.json\n"));
+    assert_eq!((told.code, told.err.as_str()), (0, "wrote 3 rows, 2 of them from an earlier run, to out.json\n"));
     let without_time = |rows: &Value| {
         let mut rows = rows.clone();
         rows.as_array_mut().unwrap().iter_mut().for_each(|row| row["cost"]["ms"] = 0.into());
@@ -79,9 +79,9 @@ fn what_a_run_has_finished_is_not_run_again_until_it_is_asked_for() {
 
     let case = desk.path("suite/en-deploys/case.json");
     fs::write(&case, fs::read_to_string(&case).unwrap().replace("fly\\\\.io", "heroku")).unwrap();
-    assert_eq!(desk.run(&args).err.lines().last(), Some("3 rows, 2 of them from an earlier run are in out.json"));
+    assert_eq!(desk.run(&args).err.lines().last(), Some("wrote 3 rows, 2 of them from an earlier run, to out.json"));
     let fresh = [&args[..], &["--fresh"]].concat();
-    assert_eq!(desk.run(&fresh).err.lines().last(), Some("3 rows are in out.json"));
+    assert_eq!(desk.run(&fresh).err.lines().last(), Some("wrote 3 rows to out.json"));
 }
 
 #[test]
@@ -181,7 +181,11 @@ fn prompts_are_checked_before_anything_is_asked() {
     desk.write("mine/extract/user.md", "Tell me something.");
     let told = desk.run(&["eval", &smoke(), "--extractor", "rules", "--prompt", "mine"]);
     assert_eq!(told.code, 2);
-    assert!(told.err.contains("mine/extract/user.md: it does not show \"sessions\""), "{}", told.err);
+    assert!(
+        told.err.contains("mine/extract/user.md: it does not use the required variable \"sessions\""),
+        "{}",
+        told.err
+    );
     desk.write("mine/extract/user.md", fs::read(root("prompts/extract/user.md")).unwrap());
     let args = ["eval", &smoke(), "--extractor", "rules", "--prompt", "mine", "--out", "out.json", "-q"];
     assert_eq!(desk.run(&args).code, 0);

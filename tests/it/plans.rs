@@ -159,13 +159,13 @@ fn what_is_no_plan_for_these_memories_is_refused_with_a_remedy() {
         let told = desk.run(&[&["runs", "apply", "broken.json"], args].concat());
         assert!(told.code == 2 && told.err.contains(why) && told.err.lines().count() == 1, "{why}: {told:?}");
     };
-    refused(&text, &["--db", "other.db"], "it was made for another database; name that database with --db");
+    refused(&text, &["--db", "other.db"], "it was made for another database; select that database with --db");
     refused(&text[..text.len() / 2], &[], "it is not a complete plan (line");
     refused("{}", &[], "it is not a complete plan");
     refused(&text.replacen("\"afterthought_plan\": 1", "\"afterthought_plan\": 9", 1), &[], "update afterthought");
     refused(&text.replacen("\"decision\":\"contradict\"", "\"decision\":\"destroy\"", 1), &[], "(line ");
     let told = desk.run(&["runs", "apply", "nowhere.json"]);
-    assert!(told.code == 2 && told.err.contains("give a file that `runs plan --out` has saved"), "{told:?}");
+    assert!(told.code == 2 && told.err.contains("give a file saved by `runs plan --out`"), "{told:?}");
     assert_eq!(desk.run(&["export", "--all"]), before);
     assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "no/such/plan.json"]).code, 2);
 }

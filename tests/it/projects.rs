@@ -267,12 +267,12 @@ fn what_earlier_versions_learnt_stays_with_its_project() {
     desk.session("c", "~/shop", "We use Redis 7.");
     desk.session("d", "~/fix", "We use Kafka 4.");
     let told = desk.read(&[]);
-    assert!(told.err.contains("are one project"), "{told:?}");
+    assert!(told.err.contains("are the same project"), "{told:?}");
     for words in ["Heroku", "PostgreSQL", "Redis", "Kafka"] {
         assert_eq!(desk.place_of(words), old, "{words}");
     }
     let again = desk.read(&[]);
-    assert!(!again.err.contains("are one project"), "{again:?}");
+    assert!(!again.err.contains("are the same project"), "{again:?}");
     let runs = desk.run(&["runs", "list", "--db", "m.db"]).out;
     let merged = runs.lines().find(|line| line.contains("merged into")).unwrap();
     let id = merged.split_whitespace().next().unwrap();
@@ -305,7 +305,7 @@ fn a_merge_moves_everything_settles_what_both_know_and_can_be_undone() {
     assert!(places.iter().all(|(_, place)| *place == into), "{places:?}");
     assert_eq!(places.iter().filter(|(content, _)| content.contains("Redis")).count(), 1, "{places:?}");
     let same = desk.run(&["project", "merge", &from, &into, "--db", "m.db"]);
-    assert!(same.code == 2 && same.err.contains("are one project already"), "{same:?}");
+    assert!(same.code == 2 && same.err.contains("are already the same project"), "{same:?}");
 
     desk.session("d", "~/two/shop", "We use Kafka 4.");
     desk.read(&[]);
@@ -327,16 +327,16 @@ fn a_person_names_projects_and_gives_folders_to_them() {
     desk.read(&[]);
     let (mono, gone) = (desk.place_of("Heroku"), desk.place_of("PostgreSQL"));
     let alias = |what: &str, name: &str| desk.run(&["project", "alias", what, name, "--db", "m.db"]);
-    assert_eq!(alias("mono", "platform").out, format!("mono is platform from now on: {mono}\n"));
+    assert_eq!(alias("mono", "platform").out, format!("mono is now project platform ({mono})\n"));
     assert_eq!(alias(&gone, "legacy").code, 0);
     let taken = alias("platform", "legacy");
     assert!(taken.code == 2 && taken.err.contains("afterthought project merge"), "{taken:?}");
     assert!(alias("nobody", "x").err.contains("no project is called \"nobody\"; see `afterthought project list`"));
-    assert!(alias("mono", "a/b").err.contains("is not a name for a project"));
-    assert!(alias("/", "x").err.contains("is not a project's folder"));
+    assert!(alias("mono", "a/b").err.contains("is not a valid project name"));
+    assert!(alias("/", "x").err.contains("is not a project folder"));
 
     let folder = desk.path("mono/api").to_string_lossy().into_owned();
-    assert_eq!(alias(&folder, "api").out, "DESK/mono/api is api from now on: project/api\n");
+    assert_eq!(alias(&folder, "api").out, "DESK/mono/api is now project api (project/api)\n");
     assert_eq!(alias(&desk.path("old").to_string_lossy(), "platform").code, 0);
     desk.session("c", "~/mono/api/src", "We use Redis 7.");
     desk.session("d", "~/old/web", "We use Kafka 4.");
@@ -378,8 +378,8 @@ fn a_strangers_file_has_no_effect_until_it_is_trusted_and_once_it_changes() {
         command.current_dir(desk.path("foreign"));
         desk.finish(command)
     };
-    let ignored = "ignored DESK/foreign/afterthought.toml: you have not trusted it, or it has changed since; \
-                   `afterthought project trust` in its folder shows it and asks";
+    let ignored = "ignored DESK/foreign/afterthought.toml: you have not trusted it, or it has changed since; to review \
+                   and trust it, run `afterthought project trust` in its folder";
     desk.write("foreign/afterthought.toml", "[memory]\nenabled = false\n");
     for args in [&["brief"][..], &["search", "deploy"], &["config", "show"], &["memory", "list"]] {
         let told = inside(args);

@@ -280,7 +280,7 @@ fn a_key_of_anthropic_is_enough() {
 
     let batches = command(&["run", "logs", "--batch-api", "--model", "command/cat"]).output().unwrap();
     let reported = String::from_utf8_lossy(&batches.stderr);
-    assert!(reported.contains("only servers with the batch API of OpenAI or Anthropic take batches"), "{reported}");
+    assert!(reported.contains("batches require a server with the batch API of OpenAI or Anthropic"), "{reported}");
     assert_eq!(server.heard().len(), 2, "{:#?}", server.heard());
 }
 

@@ -100,11 +100,11 @@ fn a_line_that_is_no_case_is_named_with_its_field_and_counts_for_nothing() {
         ("pairs", &pair, "/expect", json!("contradict"), "why: required for a contradiction"),
         ("pairs", &pair, "/known", json!({"content": "A."}), "missing field `said`"),
         ("pairs", &pair, "/known/said", json!("yesterday"), "\"yesterday\" is not a time; write a day"),
-        ("pairs", &pair, "/known/content", json!(" "), "known.content: empty; write what is remembered"),
+        ("pairs", &pair, "/known/content", json!(" "), "known.content: empty; write the text of the memory"),
         ("streams", &stream, "/active", json!([]), "active, waiting, gone: \"a\" is listed 0 times"),
-        ("streams", &stream, "/active", json!([["a"], ["b"]]), "no event is called \"b\""),
+        ("streams", &stream, "/active", json!([["a"], ["b"]]), "no event has the id \"b\""),
         ("streams", &stream, "/events/0/contents", json!("x"), "a: unknown field `contents`"),
-        ("streams", &stream, "/events/0/arrival", json!(0), "a.arrival: arrivals begin with 1"),
+        ("streams", &stream, "/events/0/arrival", json!(0), "a.arrival: arrivals must begin with 1"),
     ];
     for (kind, whole, place, value, told) in cases {
         let desk = Desk::new();

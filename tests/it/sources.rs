@@ -43,11 +43,11 @@ fn an_empty_machine_is_told_what_to_do() {
     let desk = Desk::new();
     let told = desk.run(&["log", "list"]);
     assert_eq!((told.code, told.out.as_str()), (1, ""));
-    assert!(told.err.contains("no conversations found of Claude Code, "), "{}", told.err);
+    assert!(told.err.contains("found no conversations from Claude Code, "), "{}", told.err);
     assert!(told.err.contains("`afterthought run`"), "{}", told.err);
     let told = desk.run(&["run", "--from", "all"]);
     assert_eq!(told.code, 2);
-    assert!(told.err.contains("no conversations of all on this machine (no known folder)"), "{}", told.err);
+    assert!(told.err.contains("no conversations from all on this machine (no known folder)"), "{}", told.err);
     assert!(!desk.path("afterthought/memories.db").exists(), "a mistake makes no database");
 }
 
@@ -108,7 +108,7 @@ fn a_name_that_is_not_known_or_has_nothing_is_an_error() {
         "{told}"
     );
     let told = error(&["run", "--from", "codex"]);
-    assert!(told.contains("no conversations of codex on this machine (DESK"), "{told}");
+    assert!(told.contains("no conversations from codex on this machine (DESK"), "{told}");
     assert!(error(&["run", "--from", "aider"]).contains("--below FOLDER"));
     assert!(error(&["run"]).contains("--from"));
 }

@@ -115,7 +115,11 @@ fn a_run_after_an_undo_names_the_undone_run_and_redo_brings_its_memories_back() 
     assert_eq!(desk.run(&["undo", &third]).code, 0);
     for extra in [&[][..], &["--reread"]] {
         let again = desk.run(&[&["run", "c.json"], extra].concat());
-        assert!(again.err.contains("was undone; `afterthought undo ") && again.err.contains(" --redo`"), "{again:?}");
+        assert!(
+            again.err.contains("was undone; to restore them, run `afterthought undo ")
+                && again.err.contains(" --redo`"),
+            "{again:?}"
+        );
     }
     assert_eq!(desk.run(&["undo", &third, "--redo"]).code, 0);
     let back = desk.run(&["run", "c.json"]);

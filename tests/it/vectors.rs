@@ -277,7 +277,7 @@ fn vectors_of_another_length_are_refused_until_a_person_asks_for_them() {
     world.good(&["remember", "The user plays chess."]);
     let (status, _, stderr) = out(&mut with(&world, &server, &["db", "embed"]));
     assert_eq!(status, 2);
-    assert!(stderr.contains("m answers with 6 numbers where 12 are expected; set dimensions = 6"), "{stderr}");
+    assert!(stderr.contains("m returns vectors of 6 numbers instead of 12; set dimensions = 6"), "{stderr}");
     let (hits, stderr) = found(&world, &server, "green tea");
     assert_eq!(hits[0], TEXTS[0]);
     assert!(stderr.contains("the search used only words: "), "{stderr}");

@@ -181,7 +181,7 @@ pub fn compare(a: &Results, b: &Results) -> Result<Comparison, EvalError> {
     }
     if suites.is_empty() {
         return Err(EvalError::Failed(
-            "the two runs have no case in common; compare runs of the same suite, see `suites` in both files"
+            "the two runs have no cases in common; compare runs of the same suite (see `suites` in both files)"
                 .to_owned(),
         ));
     }
@@ -201,7 +201,7 @@ impl Comparison {
         let mut blocks: Vec<Block> =
             runs.iter().map(|(name, run)| Block::Line(format!("{name}  {}", run.summary()))).collect();
         blocks.extend(self.suites.iter().flat_map(|suite| suite.blocks(detail)));
-        let alone = self.alone.iter().map(|alone| format!("{alone} is in only one of the runs and is not compared"));
+        let alone = self.alone.iter().map(|alone| format!("{alone} is in only one of the runs, so it is not compared"));
         blocks.extend(alone.map(Block::Note));
         blocks
     }
@@ -216,7 +216,7 @@ impl SuiteComparison {
         let cases = counted(self.cases, "case");
         let mut blocks = vec![Block::Heading(format!("{} ({}): {cases}{left_out}", self.suite, self.kind))];
         if self.changed {
-            blocks.push(Block::Note(format!("the cases of {} were changed between the two runs", self.suite)));
+            blocks.push(Block::Note(format!("the cases of {} changed between the two runs", self.suite)));
         }
         let header = ["measure", "A", "B", "B − A", "95 % interval", "p", "p of all", "shows from", ""];
         blocks.push(table(&header, self.measures.iter().map(Difference::cells)));
@@ -409,7 +409,7 @@ pub fn arms(rows: Vec<Row>) -> Vec<Arm> {
 pub fn arm_table(arms: &[Arm]) -> Block {
     let measures = Kind::LocomoSearch.measures();
     let names = measures.iter().map(|measure| measure.name.as_str());
-    let header: Vec<&str> = std::iter::once("").chain(names).chain(["r@10 above the first, 95 %"]).collect();
+    let header: Vec<&str> = std::iter::once("").chain(names).chain(["r@10 minus first row, 95 %"]).collect();
     let row = |arm: &Arm| {
         let value = |measure: &Measure| arm.measures.get(&measure.name).copied().flatten();
         let values = measures.iter().map(|measure| Cell::plain(measure.unit.format(value(measure))));
@@ -509,7 +509,7 @@ fn chance(contributions: &[f64]) -> f64 {
 }
 
 fn deviation(values: &[f64]) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "draws are few")]
+    #[expect(clippy::cast_precision_loss, reason = "there are few draws")]
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

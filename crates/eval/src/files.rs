@@ -273,7 +273,7 @@ impl CaseMemory {
     /// Checks the fields that every case needs; `field` names the memory in the case.
     pub(crate) fn check(&self, field: &str) -> Result<(), String> {
         if self.content.trim().is_empty() {
-            return Err(format!("{field}.content: empty; write what is remembered"));
+            return Err(format!("{field}.content: empty; write the text of the memory"));
         }
         for (name, share) in [("importance", self.importance), ("confidence", self.confidence)] {
             if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {

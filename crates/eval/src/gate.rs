@@ -129,7 +129,9 @@ impl Baseline {
         })?;
         match (read.form.as_str(), read.version) {
             (FORM, ..=VERSION) => Ok(read),
-            (FORM, later) => Err(wrong(format!("it has version {later}, but this program reads up to {VERSION}"))),
+            (FORM, later) => {
+                Err(wrong(format!("it has version {later}, but this program supports only versions up to {VERSION}")))
+            }
             _ => Err(wrong("it is not a baseline".to_owned())),
         }
     }
@@ -139,7 +141,7 @@ impl Baseline {
     /// # Errors
     /// [`EvalError::Write`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), EvalError> {
-        let text = serde_json::to_string_pretty(self).expect("maps have text as keys and numbers are finite");
+        let text = serde_json::to_string_pretty(self).expect("all map keys are text and all numbers are finite");
         write_atomically(path, &(text + "\n"))
     }
 
@@ -294,9 +296,7 @@ fn wrong(line: &BaselineSuite, other: &BaselineSuite) -> Vec<String> {
     let mut found = Vec::new();
     // Edited cases produce different figures; comparing them would blame the program for the edit.
     if line.content != other.content {
-        found.push(
-            "its cases are not those of the baseline; renew the baseline if they were meant to change".to_owned(),
-        );
+        found.push("its cases differ from those of the baseline; if this is intended, renew the baseline".to_owned());
     }
     let names = |ones: &[Measure], others: &[Measure]| -> Vec<String> {
         ones.iter()
@@ -306,10 +306,13 @@ fn wrong(line: &BaselineSuite, other: &BaselineSuite) -> Vec<String> {
     };
     let (missing, unknown) = (names(&line.measures, &other.measures), names(&other.measures, &line.measures));
     if !missing.is_empty() {
-        found.push(format!("the results lack {} as the baseline defines it", missing.join(", ")));
+        found.push(format!("missing from the results, or defined differently in the baseline: {}", missing.join(", ")));
     }
     if !unknown.is_empty() {
-        found.push(format!("the baseline lacks {} as the results define it; renew the baseline", unknown.join(", ")));
+        found.push(format!(
+            "missing from the baseline, or defined differently in the results: {}; renew the baseline",
+            unknown.join(", ")
+        ));
     }
     found
 }

@@ -162,7 +162,7 @@ impl Results {
         if head.version > VERSION {
             let version = head.version;
             return Err(wrong(format!(
-                "it has version {version}, but this program reads up to {VERSION}; update afterthought"
+                "it has version {version}, but this program supports only versions up to {VERSION}; update afterthought"
             )));
         }
         let read: Self = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
@@ -180,7 +180,7 @@ impl Results {
     }
 
     pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("maps have text as keys and numbers are finite") + "\n"
+        serde_json::to_string_pretty(self).expect("all map keys are text and all numbers are finite") + "\n"
     }
 
     /// Returns an error if rows contain measures that the file does not define.
@@ -611,7 +611,10 @@ mod tests {
         assert!(reason("not json").starts_with("it is not a result file"));
         assert!(reason("{}").starts_with("it is not a result file; `afterthought eval SUITE --out FILE`"));
         let later = results().to_json().replace("\"version\": 1", "\"version\": 99");
-        assert_eq!(reason(&later), "it has version 99, but this program reads up to 1; update afterthought");
+        assert_eq!(
+            reason(&later),
+            "it has version 99, but this program supports only versions up to 1; update afterthought"
+        );
         let mut undefined = results();
         undefined.rows[0].measures.insert("luck".into(), Ratio::of(1, 1));
         let expected = "smoke/a has the measure \"luck\", which the file does not define";

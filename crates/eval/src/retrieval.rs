@@ -229,7 +229,7 @@ impl LineCase for QaCase {
 
     fn check(&self) -> Result<(), String> {
         if self.transcript.is_empty() == self.memories.is_empty() {
-            return Err("give either a transcript or memories, and not both".to_owned());
+            return Err("give either a transcript or memories, not both".to_owned());
         }
         check_memories(&self.memories)?;
         check_unique("question", self.questions.iter().map(|question| question.id.as_str()))?;
@@ -248,7 +248,7 @@ impl LineCase for QaCase {
             }
             if question.must.is_empty() != question.evidence.is_empty() {
                 return Err(format!(
-                    "{}: must and evidence belong together; leave out both if there is no answer",
+                    "{}: must and evidence are required together; omit both if there is no answer",
                     question.id
                 ));
             }
@@ -261,7 +261,7 @@ fn check_memories(memories: &[CaseMemory]) -> Result<BTreeSet<&str>, String> {
     check_unique("memory", memories.iter().map(|memory| memory.id.as_str()))?;
     for memory in memories {
         if memory.id.is_empty() {
-            return Err("missing field `id`; name the memory".to_owned());
+            return Err("missing field `id`; give the memory an id".to_owned());
         }
         memory.check(&memory.id)?;
     }
@@ -272,14 +272,14 @@ fn check_memories(memories: &[CaseMemory]) -> Result<BTreeSet<&str>, String> {
 fn check_unique<'a>(what: &str, ids: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     match ids.into_iter().find(|id| !seen.insert(*id)) {
-        Some(id) => Err(format!("{id}: used twice; rename one {what}")),
+        Some(id) => Err(format!("{id}: this id is used twice; rename one {what}")),
         None => Ok(()),
     }
 }
 
 fn check_known<'a>(id: &str, known: &BTreeSet<&str>, named: impl Iterator<Item = &'a String>) -> Result<(), String> {
     match named.into_iter().find(|name| !known.contains(name.as_str())) {
-        Some(name) => Err(format!("{id}: no memory is called {name:?}; name an existing one")),
+        Some(name) => Err(format!("{id}: no memory has the id {name:?}; use the id of an existing memory")),
         None => Ok(()),
     }
 }
@@ -294,7 +294,7 @@ fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), Str
 fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
     // A case with both could never pass, and a case with neither could never fail.
     if empty == asks {
-        return Err(format!("{id}: give either must and must_not, or empty if nothing may be found"));
+        return Err(format!("{id}: give must, must_not or both; or set only empty, if nothing may be found"));
     }
     Ok(())
 }
@@ -449,7 +449,7 @@ pub fn score_brief(placed: &Placed<BriefCase>, situation: &Situation, brief: &Co
         let all = situation.must.len();
         row.mean("held", float(all - missing.len()) / float(all));
         row.yes("all held", missing.is_empty());
-        missing.into_iter().for_each(|id| row.fault("missed", id, text_of(id), "the brief lacks it"));
+        missing.into_iter().for_each(|id| row.fault("missed", id, text_of(id), "the brief does not contain it"));
     }
     // The whole text is searched: a title or a heading can leak what none of the listed memories contains.
     let text = normalize(&brief.text);
@@ -631,13 +631,13 @@ mod tests {
         };
         let qa = |question: &Value| json!({"id": "c", "now": "2026-01-01", "transcript": [{"text": "I live in Graz."}], "questions": [question]});
         let table = [
-            (recall(|case| case["queries"][0]["must"] = json!(["m9"])), "q1: no memory is called \"m9\""),
+            (recall(|case| case["queries"][0]["must"] = json!(["m9"])), "q1: no memory has the id \"m9\""),
             (recall(|case| case["queries"][0]["must_not"] = json!(["m1"])), "q1: \"m1\" is in both must and must_not"),
             (
                 recall(|case| case["queries"][1]["empty"] = json!(false)),
-                "q2: give either must and must_not, or empty if nothing may be found",
+                "q2: give must, must_not or both; or set only empty, if nothing may be found",
             ),
-            (recall(|case| case["memories"][1]["id"] = json!("m1")), "m1: used twice; rename one memory"),
+            (recall(|case| case["memories"][1]["id"] = json!("m1")), "m1: this id is used twice; rename one memory"),
             (recall(|case| case["memories"][0]["contents"] = json!("x")), "unknown field `contents`"),
         ];
         for (case, expected) in table {
@@ -647,7 +647,7 @@ mod tests {
         let table = [
             (
                 json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["("], "evidence": ["Graz"]}),
-                "q.must[0]: \"(\" is not a pattern",
+                "q.must[0]: \"(\" is not a valid pattern",
             ),
             (
                 json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["graz"], "evidence": ["Linz"]}),
@@ -655,7 +655,7 @@ mod tests {
             ),
             (
                 json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["graz"]}),
-                "q: must and evidence belong together",
+                "q: must and evidence are required together",
             ),
         ];
         for (question, expected) in table {

@@ -340,7 +340,7 @@ impl Ingestor for Oasst {
             } else {
                 ended.extend(read_group(&std::mem::take(&mut group), std::mem::take(&mut origin), object.number, sink));
                 if tree.as_str().is_some_and(|tree| ended.contains(tree)) {
-                    sink.skip(object.number, "a message of a tree whose other rows are further up");
+                    sink.skip(object.number, "a message of a tree whose other rows came earlier");
                 } else {
                     group.push(object.value);
                     origin = object.origin;

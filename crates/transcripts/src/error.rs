@@ -14,7 +14,7 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// No row of [`INGESTORS`](crate::INGESTORS) recognises the content.
-    #[error("{} is in no known format; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
+    #[error("the format of {} is unknown; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
     UnknownFormat {
         /// The path as given.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum IngestError {
         name: String,
     },
     /// A database cannot be read, or does not have the expected tables.
-    #[error("cannot read the database {}: {reason}; close the program that writes it, or copy the file and read the copy", .path.display())]
+    #[error("cannot read the database {}: {reason}; close the program that writes to it, or copy the file and read the copy", .path.display())]
     Database {
         /// The path as given.
         path: PathBuf,
@@ -54,7 +54,9 @@ pub enum IngestError {
         known: String,
     },
     /// A program has no conversations in any of the places where it would store them.
-    #[error("no conversations of {name} on this machine ({expected}); `afterthought log list` lists the existing ones")]
+    #[error(
+        "no conversations from {name} on this machine ({expected}); `afterthought log list` lists the existing ones"
+    )]
     NothingOf {
         /// The name as given.
         name: String,
@@ -62,7 +64,7 @@ pub enum IngestError {
         expected: String,
     },
     /// A program stores its logs in project folders, so a folder has to be named.
-    #[error("{name} stores its histories in project folders; name a folder that contains them with --below FOLDER")]
+    #[error("{name} stores its histories in project folders; pass a folder that contains them with --below FOLDER")]
     NeedsBelow {
         /// The name as given.
         name: String,

@@ -24,7 +24,7 @@ use crate::cli::model::price;
     after_help = "Examples:\n  afterthought eval evals/smoke\n  afterthought eval evals/extraction/dev --model gpt-5-mini --out a.json\n  afterthought eval evals/extraction/dev --model gpt-5-mini --prompt my-prompts --out b.json\n  afterthought eval compare a.json b.json\n  afterthought eval report a.json b.json --out report.md\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
 )]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate flag")]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(super) command: Option<EvalCommand>,

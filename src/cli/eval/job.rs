@@ -220,8 +220,8 @@ impl Gather {
         results.write(path)?;
         // The cache is removed only once the results are written, so that a failure in between loses no finished case.
         self.cache.as_ref().map_or(Ok(()), Cache::prune)?;
-        let kept = if hits > 0 { format!(", {hits} of them from an earlier run") } else { String::new() };
-        out.note(format_args!("{}{kept} are in {}", counted(results.rows.len() as u64, "row"), path.display()));
+        let kept = if hits > 0 { format!(", {hits} of them from an earlier run,") } else { String::new() };
+        out.note(format_args!("wrote {}{kept} to {}", counted(results.rows.len() as u64, "row"), path.display()));
         Ok(())
     }
 }

@@ -113,7 +113,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<Judgement>> {
     let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut by_memory = BTreeMap::new();
     for (number, line) in BufReader::new(file).lines().enumerate() {
-        let wrong = || format!("{}:{}: this line is no judgement; remove it", path.display(), number + 1);
+        let wrong = || format!("{}:{}: this line is not a judgement; remove it", path.display(), number + 1);
         let judgement: Judgement = serde_json::from_str(&line?).with_context(wrong)?;
         by_memory.insert(judgement.memory.clone(), judgement);
     }
@@ -290,7 +290,7 @@ fn report(judgements: &[Judgement], out: &Printer) -> anyhow::Result<()> {
     }
     if !poor.is_empty() {
         out.note(format_args!(
-            "most memories of {} do not help; the setting `categories` without it turns a category off",
+            "most memories of {} do not help; to turn a category off, omit it from the setting `categories`",
             poor.join(", ")
         ));
     }

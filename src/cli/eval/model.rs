@@ -27,7 +27,7 @@ pub(super) fn exchange(
     if let Some(folder) = tape.replay {
         // A recording needs neither key nor server, so the settings may be missing here.
         let named = config.model.value.clone().or(settings.map(|settings| settings.model));
-        let model = named.context("a recording is made with one model; specify it with --model")?;
+        let model = named.context("a recording requires a specific model; choose one with --model")?;
         return Ok(Source::Replayed(Replay::new(folder, model)?));
     }
     let client = Client::new(settings.context("no model is configured")?)?;

@@ -101,9 +101,9 @@ pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
             failed |= run_public_set(job, &path, corrections.as_deref(), &retriever).await?;
         } else {
             let (name, variable, home) = (&set.name, &set.variable, &set.home);
-            job.context
-                .out
-                .note(format_args!("{name} is skipped: {variable} names no file; the data set is at {home}"));
+            job.context.out.note(format_args!(
+                "{name} is skipped: set {variable} to the path of the data set, which is available at {home}"
+            ));
         }
     }
     Ok(failed)
@@ -216,7 +216,7 @@ async fn run_public_set(
         Some(PublicSet::HaluMem) => run_halumem(job, file, retriever).await,
         Some(PublicSet::LongMemEval) => run_longmemeval(job, file, retriever).await,
         Some(PublicSet::Locomo) => run_locomo(job, file, corrections).await,
-        None => bail!("{} belongs to no known data set; see evals/README.md", file.display()),
+        None => bail!("{} is not from a known data set; see evals/README.md", file.display()),
     }
 }
 

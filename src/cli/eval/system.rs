@@ -80,7 +80,7 @@ impl CaseFolder {
         let folder = keep.join(label);
         ensure!(
             !folder.exists(),
-            "{} already exists, with the memories of an earlier run; name another folder with --keep",
+            "{} already exists and contains memories of an earlier run; choose another folder with --keep",
             folder.display()
         );
         create_folder(&folder)?;

@@ -242,7 +242,7 @@ fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'stati
 /// Whether the speaker of `incoming` moved away from the residence that `known` states.
 fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let is_home = known.key.as_deref() == Some("user.residence") && moves_home(&incoming.claim.content);
-    is_home.then_some((Certainty::Certain, "says that they moved home"))
+    is_home.then_some((Certainty::Certain, "says that the person has moved"))
 }
 
 /// Returns the share of the content words of the shorter claim that both claims contain, from 0 to 1.

@@ -185,7 +185,7 @@ fn is_measure(text: &str) -> bool {
 
 /// The cues found in a text, and the remaining words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each cue is heard or not, independently")]
+#[expect(clippy::struct_excessive_bools, reason = "each cue is present or absent independently")]
 struct Heard {
     /// Number of cues that negate the claim.
     negations: usize,

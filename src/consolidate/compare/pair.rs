@@ -133,7 +133,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
     match arity {
         // Words in two languages do not show whether they mean different things.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
-            (ClaimRelation::Unsure, "another value, perhaps of another thing")
+            (ClaimRelation::Unsure, "another value, perhaps of something else")
         }
         Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
         Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
@@ -141,11 +141,11 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         // "Switched to" says that the earlier value is over, even of an attribute that may have several.
         Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
-            (ClaimRelation::Opposed, "says that it moved on to another value")
+            (ClaimRelation::Opposed, "says that the value has changed to another one")
         }
-        Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
+        Arity::Open if hinted => (ClaimRelation::Opposed, "another value, and the known value is named as replaced"),
         // A hint is not enough here: another value usually exists alongside the known one.
-        Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),
+        Arity::Many if hinted => (ClaimRelation::Unsure, "the known memory is named as replaced"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
         Arity::Open => (ClaimRelation::Unsure, "another value, which may exist alongside the known one"),
     }
@@ -155,7 +155,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
 fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
-        (ClaimRelation::Unsure, "another number, perhaps of another thing")
+        (ClaimRelation::Unsure, "another number, perhaps of something else")
     } else if is_episode(a) || is_episode(b) {
         (ClaimRelation::Unsure, "another number on another occasion")
     } else {
@@ -214,7 +214,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     }
     if !close {
         return if hinted {
-            (ClaimRelation::Unsure, "named as the one it replaces")
+            (ClaimRelation::Unsure, "the known memory is named as replaced")
         } else {
             (ClaimRelation::Apart, "other words")
         };
@@ -237,7 +237,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
-            (ClaimRelation::Unsure, "other names or numbers, and words of change")
+            (ClaimRelation::Unsure, "other names or numbers, and words that indicate a change")
         } else {
             (ClaimRelation::Apart, "other names or numbers")
         };
@@ -256,7 +256,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     match (news, left_out) {
         (false, _) => (ClaimRelation::Same, "nothing new"),
         (true, false) if is_turned_about(a, b) => (ClaimRelation::Unsure, "the same words in another order"),
-        (true, false) if moved_on => (ClaimRelation::Unsure, "the known words and words of change"),
+        (true, false) if moved_on => (ClaimRelation::Unsure, "the known words, and words that indicate a change"),
         (true, false) => (ClaimRelation::More, "the known words and more"),
         (true, true) => (ClaimRelation::Unsure, "nearly the same words"),
     }
@@ -349,7 +349,7 @@ const UNITS_BEFORE: usize = 3;
 /// decide.
 fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(ClaimRelation, &'static str)> {
     if leaves(a, b, words, frame) {
-        return Some((ClaimRelation::Opposed, "says that the known value was left behind"));
+        return Some((ClaimRelation::Opposed, "says that the known value no longer applies"));
     }
     let dated = words.shared + 1 >= CORE_WORDS && !a.features.figures.is_disjoint(&b.features.figures);
     let core = words.shared >= CORE_WORDS || dated;

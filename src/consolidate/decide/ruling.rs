@@ -206,7 +206,7 @@ pub(in crate::consolidate) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
     }
     // A merged memory grows with each detail; beyond this length, two memories are easier to read and compare.
     if old.chars().count() + new.chars().count() > MAX_MERGED_CHARS {
-        return Ruling::beside(known, "the same value, too long to join");
+        return Ruling::beside(known, "the same value, but too long to merge");
     }
     let merged = Claim { content: join(old, new), ..enrich(&known.memory.claim, case.view.claim) };
     Ruling { merged: Some(merged), ..Ruling::about(Decision::Merge, known, "the same value, each with its own detail") }

@@ -76,7 +76,7 @@ pub enum SavedPlanError {
         found: u32,
     },
     /// The plan belongs to another database.
-    #[error("it was made for another database; name that database with --db, or plan again")]
+    #[error("it was made for another database; select that database with --db, or plan again")]
     OtherDatabase,
     /// The plan has already been applied.
     #[error("it has already been applied, by run {run}")]
@@ -85,7 +85,7 @@ pub enum SavedPlanError {
         run: RunId,
     },
     /// A project in the plan has been moved to another namespace in the meantime.
-    #[error("{namespace} belongs to another project than when the plan was made; plan again")]
+    #[error("{namespace} belonged to a different project when the plan was made; plan again")]
     Moved {
         /// The namespace.
         namespace: Namespace,

@@ -49,7 +49,7 @@ pub async fn extract<C: Complete>(model: &C, guard: &Guard, tasks: &[Task<'_>]) 
     let mut open: Vec<(View, u8)> = views(tasks).into_iter().rev().map(|view| (view, 0)).collect();
     while let Some((view, halvings)) = open.pop() {
         if reading.fruitless >= MAX_FRUITLESS {
-            reading.fail(&view, "too many requests in a row could not be used; the next run tries again");
+            reading.fail(&view, "too many replies in a row were unusable; the next run tries again");
             continue;
         }
         // Sessions are separated before any session is halved, so only the halving of a single session counts.
@@ -304,13 +304,15 @@ impl WindowReading {
         let (proposed, broken) = (checked.proposed(), checked.broken());
         match legible {
             Legible::Not if is_cut => {
-                return self
-                    .fail("the answer was cut at the token limit before it began; use a model that thinks less");
+                return self.fail(
+                    "the answer was cut off at the token limit before its list of memories began; use a model \
+                     that reasons less",
+                );
             }
             Legible::Not => self.flaw("the answer contains no list of memories".to_owned()),
             Legible::Cut => {
                 self.is_cut = true;
-                self.flaw("the answer was cut; its complete entries were kept, and the rest is missing".to_owned());
+                self.flaw("the answer was cut off; its complete entries were kept, and the rest is missing".to_owned());
             }
             Legible::Whole if broken > 0 => {
                 self.flaw(format!("{broken} of {proposed} entries do not have the requested shape"));

@@ -244,7 +244,7 @@ fn what_cannot_be_halved_is_salvaged_or_failed() {
     assert_eq!((extraction.outcome, extraction.candidates.len(), extraction.dropped.len()), (Outcome::Partial, 1, 1));
     let (extraction, _) = run(&["I like tea"], [answer("<think>well", Finish::Length)]);
     assert_eq!(extraction.outcome, Outcome::Failed);
-    assert!(extraction.error.unwrap().starts_with("the answer was cut at the token limit"));
+    assert!(extraction.error.unwrap().starts_with("the answer was cut off at the token limit"));
     let (extraction, _) = run(&["I like tea"], [too_long()]);
     assert_eq!((extraction.outcome, extraction.spent.calls), (Outcome::Failed, 1));
 }
@@ -463,7 +463,7 @@ fn a_model_that_declines_everything_is_given_up() {
     let (extractions, _) = run_pack(&texts, (0..31).map(|_| answer("", Finish::Refusal)));
     assert!(extractions.iter().all(|one| one.outcome == Outcome::Failed));
     assert_eq!(extractions.iter().map(|one| one.spent.calls).sum::<u64>(), 31);
-    assert!(extractions[39].error.as_deref().is_some_and(|error| error.starts_with("too many requests in a row")));
+    assert!(extractions[39].error.as_deref().is_some_and(|error| error.starts_with("too many replies in a row")));
 }
 
 #[test]

@@ -137,7 +137,7 @@ pub(crate) fn compose_with(
 
 /// Records that the memories of `brief` were shown to a model, and returns whether this succeeded, because a file that
 /// is locked or read-only must not prevent showing the brief. No use is counted, since nobody requested these memories.
-#[must_use = "a caller that ignores the result uses `let _`"]
+#[must_use = "to ignore the result, use `let _`"]
 pub(crate) fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
     let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();
     store.log_shown(&ids, now)

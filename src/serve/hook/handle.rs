@@ -160,7 +160,7 @@ fn tool_used(session: &Session<'_>, call: &HookCall) -> Result<Option<HookOutput
     match (outcome(tool, call.event == Event::PostToolUseFailure), &tool.command) {
         (CallOutcome::Failed(printed), Some(command)) => {
             let remedies = session.command_failed(command, &printed, &tool.id)?;
-            Ok(context("Known from earlier sessions about such a failure", remedies))
+            Ok(context("Known from earlier sessions about this kind of failure", remedies))
         }
         (CallOutcome::Succeeded, Some(command)) => Ok(session.command_succeeded(command).map(|()| None)?),
         (CallOutcome::Succeeded, None) => {

@@ -100,7 +100,7 @@ impl ServerHandler for MemoryServer {
         // Only the tools of the profile are searched: a tool that is not listed must not be callable either.
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
             let names: Vec<&str> = self.tools().map(|tool| tool.name).collect();
-            let message = format!("there is no tool {:?}; there are {}", request.name, names.join(", "));
+            let message = format!("there is no tool {:?}; available tools: {}", request.name, names.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());

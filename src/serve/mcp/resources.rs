@@ -123,7 +123,7 @@ pub(super) fn prompt(
             format!("{question}\n\n{}", or_nothing(memories.build_memory_prompt(&found, Format::Detailed)))
         }
         "wrap_up" => WRAP_UP.to_owned(),
-        other => return Ok(Err(format!("there is no prompt {other:?}; there are brief, recall and wrap_up"))),
+        other => return Ok(Err(format!("there is no prompt {other:?}; available prompts: brief, recall, wrap_up"))),
     };
     Ok(Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])))
 }

@@ -115,7 +115,7 @@ impl fmt::Debug for ToolRow {
 
 fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, String> {
     let arguments = serde_json::from_value(arguments)
-        .map_err(|error| format!("{error}; it takes {}", takes(&input_schema::<T::Arguments>())))?;
+        .map_err(|error| format!("{error}; expected arguments: {}", takes(&input_schema::<T::Arguments>())))?;
     let answer = T::call(memories, arguments).map_err(|error| error_chain(&error))?;
     let mut answer = serde_json::to_value(answer).expect("an answer contains only values that JSON can represent");
     T::clean(&mut answer);

@@ -299,7 +299,7 @@ impl MemoryTool for Forget {
                 Ok(ForgetAnswer::of(if arguments.dry_run { PREVIEW } else { "forgotten" }, &found))
             }
             (Action::Restore, _, Some(_)) | (Action::Restore, None, None) => {
-                Err(ApiError::NothingNamed { remedy: "restore takes the id of one memory" })
+                Err(ApiError::NothingNamed { remedy: "restore requires the id of one memory" })
             }
             (Action::Delete, Some(_), Some(_)) => {
                 Err(ApiError::NothingNamed { remedy: "give either an id or filters, not both" })

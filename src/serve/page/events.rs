@@ -46,7 +46,9 @@ pub(super) fn response(page: Arc<Page>) -> Response {
 /// Returns the state of the memories; a database that cannot be read now may be readable at the next look.
 async fn look(page: &Arc<Page>) -> State {
     let pool = page.pool();
-    let read =
-        move || pool.with(Memories::state).map_err(|error: ApiError| tracing::debug!("no look at memories: {error}"));
+    let read = move || {
+        pool.with(Memories::state)
+            .map_err(|error: ApiError| tracing::debug!("cannot read the state of the memories: {error}"))
+    };
     tokio::task::spawn_blocking(read).await.ok()?.ok()
 }

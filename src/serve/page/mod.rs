@@ -68,7 +68,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// Other machines could reach the page.
-    #[error("{address} can be reached from other machines; the page is only for this machine, use --addr 127.0.0.1:{}", .address.port())]
+    #[error("{address} can be reached from other machines, but the page is only for this one; use --addr 127.0.0.1:{}", .address.port())]
     NotLoopback {
         /// The address.
         address: SocketAddr,

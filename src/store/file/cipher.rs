@@ -415,7 +415,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 fn differs(path: &Path, why: &str) -> StoreError {
-    unwritable(path, std::io::Error::other(format!("what was written differs from the file: {why}")))
+    unwritable(path, std::io::Error::other(format!("the converted copy differs from the file: {why}")))
 }
 
 #[cfg(feature = "encryption")]

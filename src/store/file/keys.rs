@@ -284,7 +284,7 @@ mod keyring {
 
     use super::{Key, StoreError};
 
-    #[expect(clippy::unnecessary_wraps, reason = "the other build can fail")]
+    #[expect(clippy::unnecessary_wraps, reason = "the build with encryption can fail")]
     pub(super) const fn key() -> Result<Option<Key>, StoreError> {
         Ok(None)
     }

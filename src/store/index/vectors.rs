@@ -117,7 +117,7 @@ impl Writer<'_> {
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
                 // A stored vector does not include its dimension, so a wrong one would give wrong cosines.
-                assert_eq!(vector.len(), model.dimension, "a vector of {} has another dimension", model.name);
+                assert_eq!(vector.len(), model.dimension, "a vector of {} has the wrong dimension", model.name);
                 // A vector without a direction has no cosine with any other; its memory continues to wait.
                 let Some(unit) = unit(vector) else { continue };
                 let (code, bytes) = (code(&unit), to_bytes(&unit));

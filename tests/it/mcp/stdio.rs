@@ -41,7 +41,7 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
         answer["error"]["message"]
             .as_str()
             .unwrap()
-            .starts_with("there is no tool \"memory_erase\"; there are memory_store")
+            .starts_with("there is no tool \"memory_erase\"; available tools: memory_store")
     );
     let answer = client.ask("resources/teleport", &json!({}));
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
@@ -49,7 +49,8 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
         (
             "memory_store",
             json!({}),
-            "memory_store: missing field `category`; it takes category, subject, content, and optionally source",
+            "memory_store: missing field `category`; expected arguments: category, subject, content, and optionally \
+             source",
         ),
         (
             "memory_store",
@@ -83,7 +84,7 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
         (
             "memory_forget",
             json!({"action": "restore"}),
-            "memory_forget: it is not clear which memories are meant; restore takes the id",
+            "memory_forget: it is not clear which memories are meant; restore requires the id",
         ),
         (
             "memory_forget",

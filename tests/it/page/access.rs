@@ -97,7 +97,7 @@ fn every_answer_forbids_scripts_of_others_frames_and_caching() {
 fn only_this_machine_can_be_served() {
     let told = Desk::new().run(&["serve", "ui", "--no-open", "--addr", "0.0.0.0:0"]);
     assert_eq!((told.code, told.out.as_str()), (2, ""));
-    assert!(told.err.contains("the page is only for this machine, use --addr 127.0.0.1:0"), "{}", told.err);
+    assert!(told.err.contains("but the page is only for this one; use --addr 127.0.0.1:0"), "{}", told.err);
 }
 
 #[test]

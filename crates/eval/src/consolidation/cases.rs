@@ -179,10 +179,12 @@ impl LineCase for Pair {
         }
         let may_contradict = contradicts || self.accepted.contains(&Decision::Contradict);
         if !may_contradict && (self.why.is_some() || self.late || self.part) {
-            return Err("why, late, part: only for contradictions; remove them, or expect contradict".to_owned());
+            return Err(
+                "why, late, part: allowed only for contradictions; remove them, or set expect to contradict".to_owned()
+            );
         }
         if self.hard.is_some() && joins(self.expect) {
-            return Err("hard: a hard pair is never joined; expect add or contradict, or remove hard".to_owned());
+            return Err("hard: a hard pair is never joined; set expect to add or contradict, or remove hard".to_owned());
         }
         Ok(())
     }
@@ -217,7 +219,9 @@ impl LineCase for Stream {
         for (index, event) in self.events.iter().enumerate() {
             let field = event.id().map_or_else(|| format!("events[{index}]"), str::to_owned);
             if event.arrival() < arrival || event.arrival() == 0 {
-                return Err(format!("{field}.arrival: arrivals begin with 1 and never decrease; correct the order"));
+                return Err(format!(
+                    "{field}.arrival: arrivals must begin with 1 and never decrease; correct the order"
+                ));
             }
             arrival = event.arrival();
             let earlier = match event {
@@ -229,10 +233,12 @@ impl LineCase for Stream {
                 }
             };
             if let Some((id, name)) = earlier.filter(|(id, _)| !ids.contains(id.as_str())) {
-                return Err(format!("{field}.{name}: no earlier event is called {id:?}; name one"));
+                return Err(format!(
+                    "{field}.{name}: no earlier event has the id {id:?}; use the id of an earlier event"
+                ));
             }
             if let Some(id) = event.id().filter(|id| !ids.insert(*id)) {
-                return Err(format!("{id}.id: two events have it; rename one of them"));
+                return Err(format!("{id}.id: two events have this id; rename one of them"));
             }
         }
         self.check_acts()?;
@@ -246,7 +252,9 @@ impl LineCase for Stream {
         }
         let linked = self.links.iter().flat_map(|(from, _, to)| [from.as_str(), to.as_str()]);
         match places.iter().copied().chain(linked).find(|id| !ids.contains(id)) {
-            Some(id) => Err(format!("active, waiting, gone, links: no event is called {id:?}; name one")),
+            Some(id) => {
+                Err(format!("active, waiting, gone, links: no event has the id {id:?}; use the id of an event"))
+            }
             None => Ok(()),
         }
     }
@@ -260,7 +268,8 @@ impl Stream {
             match event {
                 Event::Act(act) if act.arrival == started => {
                     return Err(format!(
-                        "events[{index}].arrival: an action must precede the memories of its arrival; move it"
+                        "events[{index}].arrival: an action must precede the memories with the same arrival; move the \
+                         action"
                     ));
                 }
                 Event::Act(_) => {}

@@ -264,7 +264,7 @@ impl Patterns {
             }
         }
         if case.logs.is_empty() {
-            return Err(("logs: ".to_owned(), "no log is named".to_owned()));
+            return Err(("logs: ".to_owned(), "no log is given".to_owned()));
         }
         let gold = |gold: &Gold| -> Result<_, PatternFault> {
             Ok(GoldPatterns {
@@ -340,8 +340,8 @@ pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<
         let place = format!("{id}.{field}[{at}]: ");
         // Multi-line, because each text of a memory is on its own line and `^` should match at the start of each.
         let regex = RegexBuilder::new(&normalize_pattern(pattern)).case_insensitive(true).multi_line(true).build();
-        let regex =
-            regex.map_err(|error| (place.clone(), format!("{pattern:?} is not a pattern: {}", last_line(&error))))?;
+        let regex = regex
+            .map_err(|error| (place.clone(), format!("{pattern:?} is not a valid pattern: {}", last_line(&error))))?;
         // A stray `|` at the end is easily overlooked and would make every memory correct.
         if regex.is_match("") {
             return Err((place, format!("{pattern:?} matches everything")));
@@ -382,7 +382,7 @@ impl LoadedCase {
         let case: Case = read_json(&file)?;
         let form = |place: &str, reason: String| format_error(&file, place, reason);
         if let Some(gold) = case.memories.iter().find(|gold| gold.types.is_empty()) {
-            return Err(form(&format!("{}.type: ", gold.id), "no type is named".to_owned()));
+            return Err(form(&format!("{}.type: ", gold.id), "no type is given".to_owned()));
         }
         let patterns = Patterns::compile(&case).map_err(|(place, reason)| form(&place, reason))?;
         if let Some(log) = case.logs.iter().find(|log| !folder.join(log).exists()) {
@@ -506,7 +506,7 @@ mod tests {
             ),
             (
                 case(json!([{"text": "x", "all": ["("], "evidence": ["We"]}])),
-                "line 1: a: m1.all[0]: \"(\" is not a pattern",
+                "line 1: a: m1.all[0]: \"(\" is not a valid pattern",
             ),
             (case(json!([{"text": "x", "any": ["x"], "evidence": []}])), "unknown field `any`"),
         ] {

@@ -570,11 +570,11 @@ fn complaint(case: &LoadedCase, prediction: &Prediction, assessment: &Assessment
             let why = if assessment.quotes_found < prediction.evidence.len() {
                 "the quote does not occur in the message".to_owned()
             } else if assessment.evidence_right == Some(false) {
-                format!("{of}: other evidence")
+                format!("{of}: cites other evidence")
             } else if assessment.type_right == Some(false) {
                 format!("{of}: not {}", prediction.memory_type)
             } else if !assessment.in_language {
-                format!("{of}: another language")
+                format!("{of}: in another language")
             } else {
                 return None;
             };
@@ -620,13 +620,13 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
                 ));
             }
             // A gold text that fails its own patterns would count every correct memory as wrong.
-            Match::Distorted => found.push(format!("{}: its text matches its own `none`", gold.id)),
+            Match::Distorted => found.push(format!("{}: its text matches a pattern in its own `none`", gold.id)),
         }
         for forbidden in patterns.forbidden.iter().filter(|forbidden| forbidden.matches(&text)) {
             found.push(format!("{}: its text is forbidden by {}", gold.id, forbidden.entry.id));
         }
         if !pattern.has_evidence() {
-            found.push(format!("{}: the memory names no evidence", gold.id));
+            found.push(format!("{}: the memory has no evidence", gold.id));
         }
         for piece in pattern.missing_evidence(&messages) {
             found.push(format!("{}: no message contains its evidence {piece:?}", gold.id));
@@ -916,7 +916,7 @@ mod tests {
             {"id": "m1", "text": "t", "type": ["semantic"], "importance": "high", "all": ["a"], "none": ["b"], "evidence": ["c"]}],
             "forbidden": [{"id": "f1", "kind": "secret", "all": ["x"]}]});
         let table = [
-            ("/memories/0/all", json!(["(a"]), "case.json: m1.all[0]: \"(a\" is not a pattern: unclosed group"),
+            ("/memories/0/all", json!(["(a"]), "case.json: m1.all[0]: \"(a\" is not a valid pattern: unclosed group"),
             ("/memories/0/all", json!([]), "case.json: m1.all: no pattern is given, so everything would match"),
             ("/memories/0/all", json!(["a|"]), "case.json: m1.all[0]: \"a|\" matches everything"),
             (
@@ -924,14 +924,14 @@ mod tests {
                 json!(["b", "(?!c)"]),
                 "look-around, including look-ahead and look-behind, is not supported",
             ),
-            ("/memories/0/type", json!([]), "case.json: m1.type: no type is named"),
+            ("/memories/0/type", json!([]), "case.json: m1.type: no type is given"),
             ("/forbidden/0/id", json!("m1"), "case.json: m1: two entries have this id"),
             (
                 "/forbidden/0/all",
                 json!(["[z"]),
-                "case.json: f1.all[0]: \"[z\" is not a pattern: unclosed character class",
+                "case.json: f1.all[0]: \"[z\" is not a valid pattern: unclosed character class",
             ),
-            ("/logs", json!([]), "case.json: logs: no log is named"),
+            ("/logs", json!([]), "case.json: logs: no log is given"),
         ];
         for (place, value, expected) in table {
             let mut case = whole.clone();

@@ -228,10 +228,10 @@ impl Corrections {
         for file in files(path) {
             let value: Value = read_json(&file)?;
             let fail = |reason: &str| format_error(&file, "", reason);
-            let entries = value.as_array().ok_or_else(|| fail("no array of corrections"))?;
+            let entries = value.as_array().ok_or_else(|| fail("expected an array of corrections"))?;
             for entry in entries {
                 let Some(question) = entry["question"].as_str() else {
-                    return Err(fail("a correction names no question"));
+                    return Err(fail("a correction does not name its question"));
                 };
                 let corrected = Correction {
                     kind: entry["error_type"].as_str().unwrap_or_default().to_owned(),

@@ -131,7 +131,7 @@ fn read_one(
         (None, None) => {}
     }
     if missing > 0 {
-        sink.skip(number, format!("{missing} messages that the conversation lists do not exist"));
+        sink.skip(number, format!("{missing} messages listed in the conversation do not exist"));
     }
     conversation.draft.finish(sink);
     Ok(())
@@ -520,7 +520,7 @@ mod tests {
             (
                 1,
                 vec![
-                    "1 messages that the conversation lists do not exist",
+                    "1 messages listed in the conversation do not exist",
                     "1 messages whose conversation does not exist",
                     "conversation: a row without a value",
                     "message: a row without a value"

@@ -249,7 +249,7 @@ impl Session {
         let id = record["id"].string().to_owned();
         // A record that was passed on cannot be changed any more.
         if self.gone.contains(&id) {
-            sink.skip(number, "a change to a message in a part that was already read");
+            sink.skip(number, "a change to a message that was already read");
             return;
         }
         let mut messages = messages(record, self.is_agents);

@@ -151,7 +151,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
         let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
         // In earlier versions, the sessions of an editor have the hidden type as well.
         if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
-            sink.skip(number, "a session that was not meant to be kept, so it is not read");
+            sink.skip(number, "a hidden session, so it is not read");
             return Ok(());
         }
         read_messages(database, session_of(row, id, origin), sink)
@@ -399,7 +399,7 @@ mod tests {
         let (outcome, seen, _) =
             read_database("CREATE TABLE sessions (id, working_dir); CREATE TABLE messages (id, session_id, body);");
         let reason = outcome.unwrap_err().to_string();
-        assert!(seen.is_empty() && reason.contains("no column role") && reason.contains("not supported"), "{reason}");
+        assert!(seen.is_empty() && reason.contains("no column role") && reason.contains("unsupported"), "{reason}");
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
                 (1, "a session without an id"),
                 (1, "row of messages: a row without a value"),
                 (2, "row of messages: invalid JSON at column 2"),
-                (3, "a session that was not meant to be kept, so it is not read"),
+                (3, "a hidden session, so it is not read"),
                 (4, "1 messages of sessions that are not listed"),
             ]
         );

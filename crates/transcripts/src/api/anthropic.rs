@@ -120,7 +120,7 @@ fn batch_line(value: &Value) -> Option<(&str, Line<'_>)> {
     let pieces = match value["result"]["type"].as_str() {
         Some("succeeded") => Line::Reply(&value["result"]["message"]),
         Some(outcome @ ("errored" | "canceled" | "expired")) => {
-            Line::Failed(format!("the request of the batch is marked {outcome}, so there is no answer"))
+            Line::Failed(format!("the batch request is marked {outcome}, so there is no answer"))
         }
         _ if value["params"]["messages"].is_array() => Line::Request(&value["params"]),
         _ => return None,
@@ -216,7 +216,7 @@ mod tests {
         let (seen, skipped) = read(&Anthropic, "results.jsonl", &text);
         assert_eq!((seen.len(), lines(&seen[0])), (1, vec!["Assistant Prose Two.".to_owned()]));
         assert_eq!(skipped.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 3, 4]);
-        assert_eq!(skipped[0].1, "the request of the batch is marked errored, so there is no answer");
+        assert_eq!(skipped[0].1, "the batch request is marked errored, so there is no answer");
     }
 
     #[test]

@@ -72,7 +72,10 @@ fn join(
 ) {
     let half = other.halves.get(custom_id);
     if matches!(half, Some(None)) {
-        sink.skip(object.number, "several files in the same folder have this `custom_id`; it is read without them");
+        sink.skip(
+            object.number,
+            "several files in the same folder have this `custom_id`, so the record is not joined with any of them",
+        );
     }
     let half = half.and_then(Option::as_ref);
     let (mut question, mut answer, body) = match pieces {

@@ -57,8 +57,7 @@ impl Ingestor for OtelGenAi {
             reader.read_spans(sink);
             reader.read_logs(sink);
             if reader.empty > 0 {
-                let reason =
-                    "calls to a model without content; enable the recording of content in the program that made them";
+                let reason = "model calls without content; enable content recording in the program that made the calls";
                 sink.skip(object.number, format!("{} {reason}", reader.empty));
             }
         }
@@ -506,8 +505,7 @@ mod tests {
             skipped,
             [(
                 1,
-                "2 calls to a model without content; enable the recording of content in the program that made them"
-                    .to_owned()
+                "2 model calls without content; enable content recording in the program that made the calls".to_owned()
             )]
         );
     }

@@ -304,7 +304,7 @@ fn without<'a>(messages: Vec<&'a Value>, number: usize, sink: &mut Sink<'_>) -> 
     }
     if kept.len() < before {
         let edited = before - kept.len();
-        sink.skip(number, format!("turns of the user that were edited: {edited}; the last version of each is kept"));
+        sink.skip(number, format!("edited user turns: {edited}; only the last version of each is kept"));
     }
     kept
 }
@@ -466,7 +466,7 @@ mod tests {
             message("a2", "human", Some(NO_PARENT)),
         ]);
         let (_, skipped) = read_by(&ClaudeAi, &conversation(&messages));
-        assert_eq!(skipped, ["turns of the user on branches that are not shown any more: 1"]);
+        assert_eq!(skipped, ["user turns on branches that are no longer shown: 1"]);
     }
 
     #[test]
@@ -484,7 +484,7 @@ mod tests {
         let expected =
             ["Book a table for two", "Booked.", "My sister is allergic to nuts.", "Any dessert without them?"];
         assert_eq!(words, expected);
-        assert_eq!(skipped, ["turns of the user that were edited: 1; the last version of each is kept"]);
+        assert_eq!(skipped, ["edited user turns: 1; only the last version of each is kept"]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Ve
 /// an array, the lines of a JSONL file, or the single object that is the file.
 ///
 /// # Errors
-/// [`IngestError::Read`] if the file cannot be read to its end.
+/// [`IngestError::Read`] if the file cannot be read completely.
 pub(crate) fn each(
     input: Input,
     sink: &mut Sink<'_>,
@@ -111,7 +111,7 @@ pub(crate) fn choose(
         let is_left = |place: &usize| !kept.contains(place) && !named.contains(nodes[*place].id);
         let left = (0..nodes.len()).filter(is_left).filter(|place| is_users(*place)).count();
         if left > 0 {
-            sink.skip(number, format!("turns of the user on branches that are not shown any more: {left}"));
+            sink.skip(number, format!("user turns on branches that are no longer shown: {left}"));
         }
     }
     path
@@ -240,7 +240,7 @@ mod branch_tests {
         let mut sink = Sink::new(&mut accept);
         assert_eq!(choose(&nodes, Some("c"), |_| true, 7, &mut sink), [0, 4]);
         let pieces: Vec<_> = sink.skipped.iter().map(|skipped| (skipped.record, skipped.reason.as_str())).collect();
-        assert_eq!(pieces, [(7, "turns of the user on branches that are not shown any more: 2")]);
+        assert_eq!(pieces, [(7, "user turns on branches that are no longer shown: 2")]);
         sink.skipped.clear();
         choose(&nodes, Some("c"), |_| false, 7, &mut sink);
         assert!(sink.skipped.is_empty());

@@ -62,7 +62,7 @@ impl Ingestor for GeminiTakeout {
         }
         conversations.finish(sink);
         if others > 0 {
-            sink.skip(last, format!("entries of other products than Gemini: {others}"));
+            sink.skip(last, format!("entries of products other than Gemini: {others}"));
         }
         Ok(())
     }
@@ -289,7 +289,7 @@ fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
         match cell_activity(entry, index) {
             Some(activity) if is_entry(entry) => entries.push(activity),
             Some(_) => others += 1,
-            None => sink.skip(index, "an entry without words or date"),
+            None => sink.skip(index, "an entry without text or date"),
         }
     }
     let mut conversations = Conversations::new(origin, Verb::of(entries.iter().map(|entry| entry.title.as_str())));
@@ -298,7 +298,7 @@ fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
     }
     conversations.finish(sink);
     if others > 0 {
-        sink.skip(1, format!("entries of other products than Gemini: {others}"));
+        sink.skip(1, format!("entries of products other than Gemini: {others}"));
     }
 }
 
@@ -469,7 +469,7 @@ mod tests {
     fn entries_of_other_products_are_counted_and_no_activity_of_theirs_is_claimed() {
         let search = json!({"header": "Search", "title": "Searched for kale", "time": "2026-01-02T10:00:00Z", "products": ["Search"]});
         let (seen, skipped) = read(&json!([search, entry("Prompted a", 0, None), search]).to_string());
-        assert_eq!((seen.len(), skipped), (1, vec!["entries of other products than Gemini: 2".to_owned()]));
+        assert_eq!((seen.len(), skipped), (1, vec!["entries of products other than Gemini: 2".to_owned()]));
         assert!(!GeminiTakeout.sniff(&Head::new(json!([search]).to_string().into(), true)));
     }
 
@@ -512,7 +512,7 @@ mod tests {
             (Kind::Prose, "Then ferns.\n- hardy"),
         ];
         assert_eq!(pieces, expected);
-        assert_eq!(skipped, ["an entry without words or date", "entries of other products than Gemini: 1"]);
+        assert_eq!(skipped, ["an entry without text or date", "entries of products other than Gemini: 1"]);
         assert!(!GeminiTakeout.sniff(&Head::new(cell("Search", "Searched for Gemini<br>").into(), true)));
     }
 

@@ -244,7 +244,7 @@ const HEADER_LINES: usize = 20;
 /// Reports why nothing is learnt from captions whose speakers are not named.
 fn hint(spoken: &[Speech], sink: &mut Sink<'_>) {
     if !spoken.is_empty() && spoken.iter().all(|speech| speech.speaker.is_none()) {
-        sink.skip(1, "no caption names a speaker, so its words are not attributed to anybody");
+        sink.skip(1, "no caption names a speaker, so the text is not attributed to anybody");
     }
 }
 

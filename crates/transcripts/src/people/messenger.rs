@@ -47,7 +47,7 @@ impl Ingestor for Messenger {
         let part = |number: usize| input.sibling(&format!("message_{number}.json"));
         let first = input.path.file_name().and_then(|name| name.to_str()).and_then(part_number);
         if first.is_some_and(|first| first > 1 && part(first - 1).is_some()) {
-            sink.skip(1, "a further part of a conversation, which is read with the previous part");
+            sink.skip(1, "a continuation of a conversation, which is read together with the previous part");
             return Ok(());
         }
         let further =

@@ -66,7 +66,7 @@ impl Ingestor for Slack {
                 match folder.open(&day).and_then(|input| room.read_day(Records::elements(input), sink)) {
                     Ok(()) | Err(IngestError::Empty { .. }) => {}
                     // A damaged day does not prevent the others from being read.
-                    Err(_) => sink.skip(1, "cannot be read to its end"),
+                    Err(_) => sink.skip(1, "cannot be read completely"),
                 }
                 for skipped in &mut sink.skipped[before..] {
                     skipped.reason = format!("{day}: {}", skipped.reason);
@@ -139,7 +139,7 @@ impl Room {
     /// Reads the messages of one day, which follow those of the previous days.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the file cannot be read to its end.
+    /// [`IngestError::Read`] if the file cannot be read completely.
     fn read_day(&mut self, mut records: Records, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (mut day, mut bytes, mut seen): (Vec<Post>, usize, HashSet<Stamp>) = (Vec::new(), 0, HashSet::new());
         loop {
@@ -595,7 +595,7 @@ impl Names {
     /// Reads the lists in `folder`; if a list is missing or unusable, its ids are left as they are.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if a list cannot be read to its end.
+    /// [`IngestError::Read`] if a list cannot be read completely.
     fn of(folder: &Folder, sink: &mut Sink<'_>) -> Result<Self, IngestError> {
         let mut names = Self::default();
         for file in PEOPLE {

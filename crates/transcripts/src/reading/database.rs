@@ -74,7 +74,7 @@ fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(T
             return Ok(Some((folder, target)));
         }
     }
-    Err(io::Error::other("its owner keeps writing to it"))
+    Err(io::Error::other("another program keeps writing to it"))
 }
 
 /// Returns the first bytes of a write-ahead log, which change each time it is restarted; `None` if it is empty or does
@@ -107,7 +107,7 @@ pub(crate) fn of(input: &Input) -> Result<Option<Database>, IngestError> {
         return Ok(None);
     }
     if input.is_in_archive() || input.path == Path::new("-") {
-        let reason = "it can only be read from a separate file".to_owned();
+        let reason = "a database must be a separate file, not part of an archive or standard input".to_owned();
         return Err(IngestError::Database { path: input.path.clone(), reason });
     }
     open(&input.path).map(Some)
@@ -171,7 +171,7 @@ impl Database {
         } else {
             format!("the table {table} has no column {missing}")
         };
-        Err(self.error(format_args!("{lack}; the version of the program that wrote it is not supported")))
+        Err(self.error(format_args!("{lack}; it was written by an unsupported version of the program")))
     }
 
     /// Returns `columns` for use in a statement, with `NULL` in place of each column that `table` does not have.

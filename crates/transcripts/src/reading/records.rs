@@ -109,7 +109,7 @@ impl Records {
     /// current one; returns whether there is such an object.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the file cannot be read to its end.
+    /// [`IngestError::Read`] if the file cannot be read completely.
     pub(crate) fn next_object(&mut self) -> Result<bool, IngestError> {
         let failed = |source| IngestError::Read { path: self.path.clone(), source };
         let Shape::Nested(nested, place) = &mut self.shape else { return Ok(false) };
@@ -128,7 +128,7 @@ impl Records {
     /// Returns the next record, or `None` at the end; a record over [`MAX_RECORD_BYTES`] is reported and skipped.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the file cannot be read to its end.
+    /// [`IngestError::Read`] if the file cannot be read completely.
     pub fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Record>, IngestError> {
         loop {
             let read = match &self.shape {

@@ -137,7 +137,8 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<PassChange> {
     let is_broken = group.members(field).any(|known| is_forgotten(&known)) || episodes.len() < MIN_EPISODES;
     let content = &derived.memory.claim.content;
     if is_broken {
-        let mut change = PassChange::new(Action::Recounted, "an episode that it is based on is gone", content, now);
+        let mut change =
+            PassChange::new(Action::Recounted, "an episode on which it is based no longer exists", content, now);
         change.change(derived, Memory { status: Status::Expired, ..derived.memory.clone() });
         return Some(change);
     }
