@@ -184,8 +184,8 @@ fn model(config: &Config) -> Check {
         Ok(None) => {
             let logins: Vec<_> = logins().iter().map(|name| format!(" or AFTERTHOUGHT_MODEL={name}")).collect();
             let finding = format!(
-                "none: a local Ollama server is used if one is running, otherwise the offline rules; set {key}, another \
-                 provider's key or OPENAI_BASE_URL{}",
+                "none: a local Ollama server is used if one is running, otherwise the offline rules; set {key}, \
+                 another provider's key or OPENAI_BASE_URL{}",
                 logins.concat()
             );
             return Check::new("model", State::Note, finding);
@@ -636,8 +636,8 @@ mod tests {
         };
         assert_eq!(
             backlog(&health),
-            "2 jobs waiting, 1 job running, 1 window started, 3 windows waiting to be written; `afterthought runs work` \
-             processes the jobs now; the next `run` on the same logs finishes the windows"
+            "2 jobs waiting, 1 job running, 1 window started, 3 windows waiting to be written; `afterthought runs \
+             work` processes the jobs now; the next `run` on the same logs finishes the windows"
         );
         assert_eq!(
             failures(&health),

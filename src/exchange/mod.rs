@@ -107,7 +107,7 @@ pub fn markdown(memories: &[Exported]) -> String {
 
 const fn heading(memory_type: MemoryType) -> &'static str {
     match memory_type {
-        MemoryType::Semantic => "What is so",
+        MemoryType::Semantic => "What is known",
         MemoryType::Episodic => "What happened",
         MemoryType::Procedural => "How to act",
     }

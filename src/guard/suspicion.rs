@@ -29,7 +29,7 @@ impl Suspicion {
     pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::Override => "reads like an order to ignore rules",
-            Self::Authority => "reads like permission to act unasked",
+            Self::Authority => "reads like permission to act without asking",
             Self::Rights => "claims rights for somebody",
             Self::RemoteCode => "would run downloaded code repeatedly",
             Self::ScriptedAnswer => "prescribes an answer",

@@ -460,7 +460,7 @@ impl BatchQueue<'_> {
         let status = remote.status.as_str().to_owned();
         let batch = Batch { stage: Stage::Submitted, remote_id: Some(remote.id), remote_status: Some(status), ..batch };
         if !self.store.batch_is(&batch, Timestamp::now())? {
-            tracing::warn!("another process took over batch {} while it was submitted", batch.id);
+            tracing::warn!("another process took over batch {} while it was being submitted", batch.id);
         }
         Ok(())
     }

@@ -310,7 +310,7 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     // `does not smoke in the car` says nothing about other places, nor `guide dogs are allowed` about other dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
-        return (ClaimRelation::Unsure, "may be denied only in a special case");
+        return (ClaimRelation::Unsure, "may be negated only in a special case");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
     // A negation with many more words, or in an instruction compared with a fact, may be about something else.

@@ -77,7 +77,7 @@ impl<'a> Met<'a> {
 /// Skips a candidate with exactly the same words as an earlier one, even if the resulting memory has changed since.
 #[must_use]
 pub(crate) fn decided_before(known: &Known) -> Verdict {
-    Verdict::certain(Ruling::about(Decision::Skip, known, "known from the same words"))
+    Verdict::certain(Ruling::about(Decision::Skip, known, "already known in the same words"))
 }
 
 /// Decides what happens to `incoming`, given the `known` memories that are relevant to it.
@@ -111,7 +111,7 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
 /// Evidence that a memory already has comes first: the candidate was decided before, and later memories do not reopen
 /// the decision.
 fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
-    let skip = |known| Some(Ruling::about(Decision::Skip, known, "known from the same words"));
+    let skip = |known| Some(Ruling::about(Decision::Skip, known, "already known in the same words"));
     if let Some(met) = pairs.iter().find(|met| met.is_covered(case, ClaimRelation::Same)) {
         return skip(met.known);
     }
@@ -185,7 +185,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
 
 /// Lets a person decide whether the candidate ends a known memory.
 fn contested(met: &Met<'_>) -> Ruling {
-    let reason = format!("{}; whether of this one is open", met.paired.why);
+    let reason = format!("{}; it is undecided whether this refers to the known memory", met.paired.why);
     let ruling = Ruling::about(Decision::Contradict, met.known, &reason);
     Ruling { conflict: Some(Conflict::Conflict), pending: true, ..ruling }
 }
@@ -239,7 +239,7 @@ fn is_undecided(case: &Case<'_>, opposed: &[&Met<'_>]) -> bool {
 
 fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
     if brings_nothing(case, known) {
-        Ruling::about(Decision::Skip, known, "known from the same words, and replaced since")
+        Ruling::about(Decision::Skip, known, "already known in the same words, and replaced since")
     } else {
         Ruling::about(Decision::Support, known, "known, and replaced since")
     }
@@ -254,7 +254,7 @@ fn unsettled(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
         return Verdict { open: true, ..Verdict::certain(Ruling::beside(met.known, met.paired.why)) };
     }
     Verdict::certain(match pairs.iter().find(|met| met.is_exact(case)) {
-        Some(earlier) => Ruling::beside(earlier.known, "holds again"),
+        Some(earlier) => Ruling::beside(earlier.known, "is true again"),
         None => Ruling::new(Decision::Add, "new"),
     })
 }

@@ -212,7 +212,7 @@ fn known_already(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let covered =
         |met: &&Met<'_>| met.is_one_fact() && !met.known.fresh && is_covered(case.evidence(), &met.known.evidence);
     if let Some(found) = current().find(covered) {
-        return Some(Ruling::about(Decision::Skip, found.known, "known from the same words"));
+        return Some(Ruling::about(Decision::Skip, found.known, "already known in the same words"));
     }
     let found = current().find(|met| *met.named == Named::Duplicate && veto(&case.view, &met.view).is_none())?;
     Some(same(case, found.known))
@@ -278,13 +278,13 @@ fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
 fn apart(met: &[Met<'_>]) -> Ruling {
     let of = |wanted: fn(&Named) -> bool| met.iter().find(|met| met.is_current() && wanted(met.named));
     if let Some(met) = of(|named| matches!(named, Named::Contradicts { .. })) {
-        return Ruling::beside(met.known, "named as a contradiction, but about another topic");
+        return Ruling::beside(met.known, "judged to be a contradiction, but about another topic");
     }
     if let Some(met) = of(|named| matches!(named, Named::Duplicate | Named::MoreDetail | Named::Overlapping)) {
-        return Ruling::beside(met.known, "named as the same, but names, numbers or persons differ");
+        return Ruling::beside(met.known, "judged to be the same, but names, numbers or persons differ");
     }
     match of(|named| *named == Named::Complementary) {
-        Some(met) => Ruling::beside(met.known, "both hold"),
+        Some(met) => Ruling::beside(met.known, "both are true"),
         None => Ruling::new(Decision::Add, "new"),
     }
 }

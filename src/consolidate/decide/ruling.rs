@@ -185,7 +185,7 @@ impl Ruling {
 
 pub(in crate::consolidate) fn same(case: &Case<'_>, known: &Known) -> Ruling {
     if brings_nothing(case, known) {
-        Ruling::about(Decision::Skip, known, "known from the same words")
+        Ruling::about(Decision::Skip, known, "already known in the same words")
     } else {
         Ruling::about(Decision::Support, known, "known, and stated again")
     }
@@ -241,7 +241,7 @@ pub(in crate::consolidate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
 
 fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
     let conflict = if known.features.cue == Some(Turn::Corrected) { Conflict::Corrected } else { Conflict::Changed };
-    let reason = format!("{why}; the known one is true later");
+    let reason = format!("{why}; the known memory is the more recent one");
     Ruling { conflict: Some(conflict), born_superseded: true, reason, ..ruling }
 }
 
@@ -284,7 +284,7 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     let pinned = known.iter().any(|(known, _)| known.memory.pinned);
     if open || pinned {
         let reason = if pinned {
-            format!("{why}; the known one is pinned")
+            format!("{why}; the known memory is pinned")
         } else {
             format!("{why}; it is undecided which one is true")
         };

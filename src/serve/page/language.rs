@@ -205,7 +205,7 @@ mod tests {
             said("contradicts a part of it; the rest could not be separated"),
             "与其中一部分矛盾；其余部分无法分开"
         );
-        assert_eq!(said("says the opposite; the known one is pinned"), "说法相反；已知的那条已置顶");
+        assert_eq!(said("says the opposite; the known memory is pinned"), "说法相反；已知的那条已置顶");
         assert_eq!(said("project/a was merged into project/b"), "project/a 已并入 project/b");
         assert_eq!(said("3 values of one attribute"), "同一属性的 3 个值");
         assert_eq!(said("Ana said so"), "Ana said so");

@@ -135,7 +135,7 @@ impl Database {
         match self.page_report(pragma) {
             Ok(said) => {
                 let flaws: Vec<String> = said.into_iter().filter(|line| line != "ok").collect();
-                checked.add_each(FlawKind::Damaged, "pages contradict each other", &flaws);
+                checked.add_each(FlawKind::Damaged, "inconsistent pages", &flaws);
             }
             Err(error @ StoreError::Corrupt { .. }) => checked.add(FlawKind::Damaged, error.to_string(), 1),
             Err(error) => return Err(error),
