@@ -140,7 +140,7 @@ impl Memories {
         })
     }
 
-    /// Returns the files that an interrupted encryption or decryption has left beside the database.
+    /// Returns the files that an interrupted encryption or decryption left beside the database.
     #[must_use]
     pub(crate) fn half_converted(config: &Config) -> Vec<PathBuf> {
         Store::half_converted(&config.db.value)

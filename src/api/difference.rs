@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::store::HistoryEntry;
 
-/// A field with its former and its new value.
+/// A field with its former and new values.
 type Difference = (String, Option<Value>, Option<Value>);
 
 /// Fields that are irrelevant to a person who reads the history.

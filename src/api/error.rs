@@ -15,18 +15,18 @@ use transcripts::IngestError;
 /// Reasons why an operation failed; every message names the object and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// No adapter opens such an address.
+    /// No adapter is registered for the scheme of the address.
     #[error("there is no storage adapter for {scheme}: addresses; use {known}, or a path")]
     UnknownScheme {
-        /// The part before the colon.
+        /// The scheme: the part of the address before the colon.
         scheme: String,
         /// The known schemes.
         known: String,
     },
-    /// The address does not name a file, but a file is needed.
+    /// The operation needs a file, but the address does not name one.
     #[error("a {scheme}: address does not keep memories between commands; specify a file")]
     NoFile {
-        /// The part before the colon.
+        /// The scheme: the part of the address before the colon.
         scheme: &'static str,
     },
     /// The folder or archive contains no file of memories.
@@ -73,7 +73,7 @@ pub enum ApiError {
     /// The text contains a secret.
     #[error("the text contains a secret ({name}), which is never kept; leave it out")]
     Secret {
-        /// Name of its row in the table of secrets.
+        /// Name of the rule that found the secret.
         name: &'static str,
     },
     /// The text would act as an instruction to a model that recalls it.
@@ -102,9 +102,9 @@ pub enum ApiError {
     /// The text is too long for a memory.
     #[error("the text has {chars} characters; a memory is a sentence or a short paragraph of at most {most}")]
     TooLong {
-        /// Its length.
+        /// Length of the text, in characters.
         chars: usize,
-        /// The greatest length.
+        /// Maximum length, in characters.
         most: usize,
     },
     /// An agent tried to change a pinned memory, which only a person may change.
@@ -118,7 +118,7 @@ pub enum ApiError {
     NotNow {
         /// The memory.
         id: String,
-        /// Its status.
+        /// Status of the memory.
         status: Status,
         /// The possible remedy.
         remedy: &'static str,
@@ -134,7 +134,7 @@ pub enum ApiError {
     /// The arguments do not identify any memories.
     #[error("it is not clear which memories are meant; {remedy}")]
     NothingNamed {
-        /// The arguments to give.
+        /// Arguments that the command needs.
         remedy: &'static str,
     },
     /// Other processes kept changing the same memories, or the plan could not be written.

@@ -24,9 +24,9 @@ const PAGE: usize = 500;
 /// Options for importing files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// The format of every file, instead of recognising each file's format.
+    /// Format of every file; by default, each file's format is recognised by its content.
     pub format: Option<String>,
-    /// The namespace for all memories, regardless of the files.
+    /// Namespace for all memories, whichever file they come from.
     pub namespace: Option<Namespace>,
     /// Whether sections of instruction files become memories as well.
     pub instructions_as_memories: bool,
@@ -82,9 +82,9 @@ pub struct ImportReport {
 pub enum ImportOutcome {
     /// The memory is no longer active according to the file.
     Inactive {
-        /// Its content.
+        /// Content of the memory.
         content: String,
-        /// Its status in the file.
+        /// Status of the memory in the file.
         status: Status,
     },
     /// The memory was compared with the known memories.
@@ -107,8 +107,8 @@ pub struct ConsolidatedImport {
 }
 
 impl Memories {
-    /// Returns the changesets after the line of history with the number `since`, in the order in which they were
-    /// written. Applying these changesets to another file gives that file the same memories.
+    /// Returns the changesets after entry number `since` of the history, in the order in which they were written.
+    /// Applying these changesets to another file gives that file the same memories.
     ///
     /// # Errors
     /// [`ApiError`] for storage without history, if access is limited to some namespaces, and if the file cannot be

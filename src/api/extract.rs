@@ -33,7 +33,8 @@ pub struct ExtractionContext {
     /// Identity of the conversation. In a later call with the same identity, only new messages are read. By default,
     /// the text of the messages is the identity.
     pub conversation_id: Option<String>,
-    /// Instructions on what to remember and what never to remember, in prose, which replace those of the settings.
+    /// Instructions in prose on what to remember and what never to remember; they replace the instructions in the
+    /// settings.
     pub instructions: Option<String>,
 }
 
@@ -58,7 +59,8 @@ impl Memories {
         messages: Vec<Message>,
         context: &ExtractionContext,
     ) -> Result<Extracted, ApiError> {
-        // Messages are numbered before empty ones are dropped, so that ids stay the same if those receive text.
+        // Messages are numbered before empty ones are dropped, so that ids stay the same if an empty message later gets
+        // text.
         let numbered = messages.into_iter().enumerate().map(|(place, message)| {
             let id = if message.id.is_empty() { (place + 1).to_string() } else { message.id };
             Message { id, ..message }
@@ -148,7 +150,7 @@ impl Memories {
     }
 }
 
-/// Maximum number of times that a plan is made again because another process wrote in between.
+/// Maximum number of attempts to apply a plan; after a write by another process, the plan is computed again.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Options of a full pass.
@@ -158,7 +160,7 @@ pub struct ConsolidationOptions {
     pub namespace: Option<Namespace>,
     /// Whether the pass is a dry run, which writes nothing.
     pub dry_run: bool,
-    /// Whether changes that an undo reversed are made again.
+    /// Whether to repeat changes that an undo has reversed.
     pub again: bool,
     /// A token that, when cancelled, ends the pass after the namespaces in progress.
     pub cancel: CancellationToken,

@@ -1,4 +1,4 @@
-//! Compares results with the repository of a folder: whether what they name still exists, and where.
+//! Checks whether the code that results mention still exists in the repository of a folder, and where.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -32,10 +32,12 @@ pub(super) struct ProjectFolder {
 }
 
 impl Memories {
-    /// Labels the results with how what they name stands now, and ranks those a little lower that no longer hold.
+    /// Returns the repository of a folder; `None` if the folder is not in the repository of a known project.
     ///
     /// # Errors
-    /// [`ApiError`] if the project of the folder cannot be looked up.
+    /// [`ApiError`] if the project cannot be looked up.
+    /// Labels results with the current state of their references, and ranks results with stale references slightly
+    /// lower.
     pub(crate) fn judge_results(&self, found: &mut [Found], tasks: &mut [FoundTask]) -> Result<(), ApiError> {
         let Some(here) = self.project_folder(SEARCH_LIMIT)? else { return Ok(()) };
         for hit in found.iter_mut() {
@@ -46,7 +48,7 @@ impl Memories {
             task.freshness = here.check(&task.namespace, &task.cited);
             task.score.total *= remaining(&task.freshness);
         }
-        // Stable, so that results without references keep their order.
+        // The sort is stable, so that results without references keep their order.
         found.sort_by(|a, b| b.score.total.total_cmp(&a.score.total));
         tasks.sort_by(|a, b| b.score.total.total_cmp(&a.score.total));
         Ok(())
@@ -71,10 +73,7 @@ impl Memories {
         Ok(spelled)
     }
 
-    /// Labels the uses of a file with how the file stands now.
-    ///
-    /// # Errors
-    /// [`ApiError`] if the project of the folder cannot be looked up.
+    /// Labels the uses of a file with the current state of the file.
     pub(crate) fn judge_file(&self, touches: &mut [FileUsage]) -> Result<(), ApiError> {
         let Some(here) = self.project_folder(FILE_LIMIT)? else { return Ok(()) };
         for touch in touches {
@@ -133,7 +132,7 @@ impl ProjectFolder {
     }
 }
 
-/// Returns the share of its score that a result keeps. What cannot be verified does not count.
+/// Returns how stale the references are, from 0 to 1; references that cannot be verified do not count.
 fn remaining(named: &[Freshness]) -> f64 {
     let losses = named.iter().filter_map(|one| match one.state {
         FreshnessState::Fresh => Some(0.0),

@@ -1,4 +1,4 @@
-//! Two memories made one by a person, who sees the result first.
+//! Merges two memories for a person, who sees the result first.
 
 use jiff::Timestamp;
 
@@ -11,7 +11,7 @@ impl Memories {
     /// Returns `keep` as it would be after [`Memories::merge`], and the memory that it would replace.
     ///
     /// # Errors
-    /// [`ApiError`] if one of them does not exist or is not active, or if they are the same.
+    /// [`ApiError`] if either memory does not exist or is not active, or if both are the same memory.
     pub(crate) fn would_merge(&self, keep: &str, other: &str) -> Result<(Memory, Memory), ApiError> {
         let (kept, gone) = (self.resolve(keep)?, self.resolve(other)?);
         for memory in [&kept, &gone] {
@@ -25,8 +25,8 @@ impl Memories {
         Ok((Memory { claim, ..kept }, gone))
     }
 
-    /// Makes two memories one: `keep` gets `content`, the quotes and the tags of the other and what only the other states,
-    /// and supersedes it. It is one change, which [`Memories::undo_by_hand`] reverses.
+    /// Merges two memories: `keep` gets `content`, the quotes and tags of `other`, and the fields that only `other`
+    /// has, and then supersedes `other`. The merge is one change, which [`Memories::undo_by_hand`] reverses.
     ///
     /// # Errors
     /// As for [`Memories::would_merge`] and [`Memories::update_memory`].
@@ -59,7 +59,7 @@ impl Memories {
     }
 }
 
-/// Returns the first claim, extended by what only the other states.
+/// Returns the first claim, extended with what only the other states.
 fn joined(kept: &Claim, gone: &Claim) -> Claim {
     let mut tags = kept.tags.clone();
     tags.extend(gone.tags.iter().filter(|tag| !kept.tags.contains(tag)).cloned());

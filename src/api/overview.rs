@@ -1,4 +1,4 @@
-//! Many memories at once, as a person looks at them: by day, as counts, and as a graph.
+//! Views of many memories at once: by day, as counts, and as a graph.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -22,7 +22,7 @@ pub(crate) struct GraphView {
 }
 
 impl Memories {
-    /// Returns a page of the memories that pass a filter, the last said first, each with the time at which it was said.
+    /// Returns a page of the memories that pass a filter, each with the time at which it was said, most recent first.
     ///
     /// # Errors
     /// As [`Memories::list_memories`].
@@ -36,10 +36,10 @@ impl Memories {
         Ok(self.ledger("list memories by day")?.list_by_time_said(&filter, limit, offset)?)
     }
 
-    /// Returns the quotes of these memories; memories without any are left out.
+    /// Returns the quotes of these memories; memories without quotes are left out.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the quotes cannot be read.
     pub(crate) fn evidence_of(&self, memories: &[Memory]) -> Result<HashMap<MemoryId, Vec<Evidence>>, ApiError> {
         Ok(self.ledger("look up quotes")?.evidence_of(memories)?)
     }
@@ -47,16 +47,16 @@ impl Memories {
     /// Returns the active and pending memories about one attribute.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or the namespace cannot be accessed.
+    /// [`ApiError`] if the memories cannot be read, or the namespace cannot be accessed.
     pub(crate) fn current_values(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, ApiError> {
         self.admitted(namespace)?;
         Ok(self.ledger("look up an attribute")?.by_key(namespace, key)?)
     }
 
-    /// Returns the rows of each kind, and what waits and has failed.
+    /// Returns the number of rows of each kind, and the backlog and failures.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn counts(&self) -> Result<(Stats, Health), ApiError> {
         let store = self.ledger("count what is stored")?;
         Ok((store.stats()?, store.health()?))
@@ -80,16 +80,16 @@ impl Memories {
         Ok(self.ledger("list unused memories")?.never_used(&filter, limit)?)
     }
 
-    /// Returns numbers that differ after every change of memories and with every run that begins or ends.
+    /// Returns numbers that change whenever memories change, and whenever a run begins or ends.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn state(&self) -> Result<(i64, i64, i64), ApiError> {
         Ok(self.ledger("look for changes")?.state()?)
     }
 
-    /// Returns the messages around the first one of a quote, at most `reach` before and after it, and the place of that
-    /// message among them; `None` if its log is gone or was changed.
+    /// Returns the first message of a quote with at most `reach` messages before and after it, and the index of that
+    /// message in the list; `None` if the log is gone or was changed.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -110,10 +110,11 @@ impl Memories {
         }))
     }
 
-    /// Returns memories and what is linked with them, directly or through others, at most `limit` in all.
+    /// Returns the memories in `start` and the memories linked to them, directly or indirectly; at most `limit` in
+    /// total.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     pub(crate) fn neighbourhood(&self, start: Vec<Memory>, limit: usize) -> Result<GraphView, ApiError> {
         let store = self.ledger("follow links")?;
         let mut found = GraphView { is_cut: start.len() > limit, ..GraphView::default() };
@@ -134,7 +135,7 @@ impl Memories {
                     waiting.push_back(other.clone());
                     found.memories.push(memory);
                 }
-                // Each link is met from both of its ends.
+                // Each link is found twice, once from each end.
                 if relation.from == id {
                     found.relations.push(relation);
                 }

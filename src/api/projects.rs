@@ -97,8 +97,8 @@ impl NamespaceSet {
 }
 
 impl Memories {
-    /// Returns the namespace of the project in `folder` of this machine, as a run over its logs would; `global` if
-    /// there is none. The result is stored if the file can be written.
+    /// Returns the namespace of the project in `folder` of this machine, as a run on the logs of that folder would
+    /// determine it; `global` if the folder belongs to no project. The result is stored if the file can be written.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.

@@ -53,7 +53,7 @@ pub struct MemoryDraft {
     pub value: Option<String>,
     /// The intended lifetime.
     pub scope: Scope,
-    /// 0–1.
+    /// Importance, from 0 to 1.
     pub importance: f64,
     /// Free tags.
     pub tags: Vec<String>,
@@ -61,7 +61,7 @@ pub struct MemoryDraft {
     pub expires_at: Option<Timestamp>,
     /// The people or projects to which the memory applies.
     pub audience: Audience,
-    /// Its source.
+    /// Source of the memory.
     pub source: String,
     /// The author of a memory.
     pub author: Author,
@@ -129,9 +129,9 @@ pub struct MemoryChange {
     pub title: Option<String>,
     /// Value of the attribute that the memory sets.
     pub value: Option<String>,
-    /// Its category.
+    /// Category of the memory.
     pub category: Option<String>,
-    /// Its topic.
+    /// Topic of the memory.
     pub subject: Option<String>,
     /// The importance, from 0 to 1; numbers from 2 to 10 count as tenths.
     pub importance: Option<f64>,
@@ -151,7 +151,8 @@ impl MemoryChange {
         let title = if claim.title == first_words(&claim.content) {
             first_words(&content)
         } else {
-            // A title that the person wrote is kept, except for its value. A very short value may be part of a word.
+            // A title that the person wrote is kept, except that the new value replaces the former one. A very short
+            // value may be part of a word, so it is not replaced.
             match (&claim.value, &value) {
                 (Some(old), Some(new)) if old.chars().count() > 2 => claim.title.replace(old.as_str(), new),
                 (Some(_) | None, Some(_) | None) => claim.title.clone(),
@@ -252,7 +253,7 @@ impl Memories {
     }
 
     /// Stores a memory under its key. The active memory in the namespace with this key is reworded and keeps its id. If
-    /// there is none, the memory is stored as by [`Memories::remember`] and receives the key.
+    /// there is none, the memory is stored as [`Memories::remember`] does, and receives the key.
     ///
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
@@ -349,7 +350,7 @@ impl Memories {
         Err(ApiError::Category { category: category.to_owned(), allowed: allowed.join(", ") })
     }
 
-    /// Changes fields of a memory, and returns the memory and whether any field was different. New content confirms the
+    /// Changes fields of a memory, and returns the memory and whether any field changed. New content confirms the
     /// memory, so its confidence rises; the former content stays in the history.
     ///
     /// # Errors

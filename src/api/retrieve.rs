@@ -243,8 +243,8 @@ impl Memories {
         self.storage.count(&self.confined(filter)?)
     }
 
-    /// Counts a use of memories that a person or an agent took, if the adapter supports it. If a use cannot be counted,
-    /// the read still succeeds. Searches and briefs do not count uses.
+    /// Counts a use of memories that a person or an agent opened, if the adapter supports counting. If a use cannot be
+    /// counted, the read still succeeds. Searches and briefs do not count uses.
     pub fn note_use(&self, ids: &[MemoryId]) {
         if let Some(store) = self.storage.as_store() {
             let _ = store.record_use(ids, Timestamp::now());
@@ -252,7 +252,7 @@ impl Memories {
     }
 }
 
-/// Returns a memory with its score if all memories are equally relevant.
+/// Returns a memory with its score for a blank query, to which all memories are equally relevant.
 fn unasked(memory: Memory, half_lives: &HalfLives, now: Timestamp) -> SearchResult {
     let parts = Parts {
         relevance: 1.0,

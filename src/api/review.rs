@@ -23,7 +23,7 @@ pub struct MemoryDetails {
     pub relations: Vec<Relation>,
     /// Every change, oldest first.
     pub history: Vec<HistoryEntry>,
-    /// How it fared where it was shown after a command had failed.
+    /// How often the memory helped when it was shown after a failed command.
     pub advice: AdviceOutcome,
 }
 
@@ -37,7 +37,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns its verb.
+    /// Returns the verb for the verdict.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

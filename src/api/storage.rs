@@ -132,15 +132,15 @@ pub struct Capabilities {
 /// A memory to be stored; the adapter assigns its identity and times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMemory {
-    /// What it says.
+    /// Content and attributes of the memory.
     pub claim: Claim,
     /// The namespace that the memory belongs to.
     pub namespace: Namespace,
-    /// Its source.
+    /// Source of the memory.
     pub source: String,
     /// The way in which the memory was created.
     pub method: ExtractionMethod,
-    /// Its evidence.
+    /// Evidence for the memory.
     pub evidence: Vec<Evidence>,
 }
 
@@ -151,7 +151,7 @@ pub struct Query {
     pub filter: Filter,
     /// The order.
     pub order: Order,
-    /// The maximum number.
+    /// Maximum number of memories.
     pub limit: usize,
     /// The number of memories to skip at the beginning.
     pub offset: usize,
@@ -170,7 +170,7 @@ impl Default for Query {
 pub struct SearchOptions {
     /// Restricts the memories that are searched.
     pub filter: Filter,
-    /// The maximum number.
+    /// Maximum number of results.
     pub limit: usize,
     /// Minimum score, 0–1.
     pub min_score: f64,

@@ -100,7 +100,7 @@ impl Worker<'_> {
         let (arguments, options) = memories.run_options(RunRequest {
             sources: sources(job),
             selection: Selection { zone: Some(Zoned::now().time_zone().clone()), exclude, ..Selection::default() },
-            // A log that was queued twice and has not changed in between costs nothing.
+            // A log that was queued again but has not changed costs nothing.
             reread: RereadPolicy::Nothing,
             arguments: json!({"paths": [job.path], "by": "jobs"}),
         });
@@ -169,7 +169,7 @@ impl Memories {
         Ok(pipeline::work_off(self.ledger(QUEUE)?, shift, work).await?)
     }
 
-    /// Queues those of `logs`, each given with its agent, that are finished and not yet read. Returns their number.
+    /// Queues the logs that are finished and not yet read, and returns their number. Each log is given with its agent.
     ///
     /// # Errors
     /// [`ApiError`] if the queue cannot be written.

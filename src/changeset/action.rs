@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! actions {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
-        /// The effect of a change, as the history names it.
+        /// The effect of a change, under its name in the history.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Action {

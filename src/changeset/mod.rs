@@ -69,32 +69,32 @@ pub struct RowChange {
 pub enum Row {
     /// A memory.
     Memory {
-        /// Before.
+        /// State before the change.
         before: Option<Box<Memory>>,
-        /// After.
+        /// State after the change.
         after: Option<Box<Memory>>,
     },
     /// A piece of evidence.
     Evidence {
-        /// The memory that is based on it.
+        /// The memory that is based on the evidence.
         memory: MemoryId,
-        /// Before.
+        /// State before the change.
         before: Option<Evidence>,
-        /// After.
+        /// State after the change.
         after: Option<Evidence>,
     },
     /// A relation between two memories.
     Relation {
-        /// Before.
+        /// State before the change.
         before: Option<Relation>,
-        /// After.
+        /// State after the change.
         after: Option<Relation>,
     },
     /// A rejected value.
     Tombstone {
-        /// Before.
+        /// State before the change.
         before: Option<Tombstone>,
-        /// After.
+        /// State after the change.
         after: Option<Tombstone>,
     },
 }
@@ -108,13 +108,13 @@ pub struct Tombstone {
     pub namespace: Namespace,
     /// Hash of the rejected content; see [`crate::text::normalise::normalised_hash`].
     pub content_hash: String,
-    /// Its attribute.
+    /// Attribute of the memory.
     pub key: Option<String>,
     /// Hash of the attribute's value, because the text of a rejected value is not kept.
     pub value_hash: Option<String>,
     /// The reason for the rejection, in a few words.
     pub reason: Option<String>,
-    /// When.
+    /// Time of the rejection.
     pub at: Timestamp,
 }
 
@@ -185,7 +185,7 @@ impl Row {
         Self::Relation { before: None, after: Some(Relation { created_at, ..relation }) }
     }
 
-    /// Returns the memory that the row belongs to and, for a relation, the memory at its other end.
+    /// Returns the kind of the row.
     #[must_use]
     pub(crate) const fn entity(&self) -> Entity {
         match self {
@@ -196,7 +196,7 @@ impl Row {
         }
     }
 
-    /// Returns `None` if both states are `None`, because nothing is known about a purged row.
+    /// Returns the memory that the row belongs to and, for a relation, the memory at its other end.
     ///
     /// Returns `None` if both sides are `None`: nothing is known about a purged row.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Changes one setting in a settings file; everything else in it keeps its text, comments included.
+//! Changes one setting in a settings file, and preserves everything else in the file, including comments.
 
 use std::path::Path;
 
@@ -7,12 +7,13 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use super::{Config, ConfigError, Layer, SettingInfo, parse};
 use crate::private;
 
-/// Writes a setting into the user's file, or with `None` removes it from there, so that the default applies again.
+/// Writes a setting to the user's file or, with `None`, removes it from that file, so that the default applies again.
 ///
-/// `written` is what a person types: a text without quotes, a list with commas, or TOML.
+/// `written` is the value as a person types it: a text without quotes, a list with commas, or TOML.
 ///
 /// # Errors
-/// [`ConfigError`] if there is no such setting, or the file would not be valid with it; then nothing is written.
+/// [`ConfigError`] if there is no such setting, or if the value would make the file invalid; in that case nothing is
+/// written.
 pub(crate) fn save(path: &Path, key: &str, written: Option<&str>) -> Result<(), ConfigError> {
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -30,7 +31,7 @@ pub(crate) fn save(path: &Path, key: &str, written: Option<&str>) -> Result<(), 
 /// Returns the text of a file with a setting changed or removed.
 fn changed(text: &str, key: &str, written: Option<&str>) -> Result<String, String> {
     let settings = Config::documentation();
-    // In the user's file, `project` would make one project of everything.
+    // In the user's file, `project` would assign everything to one project.
     let info = settings.iter().find(|one| one.key == key && key != "project");
     let info = info.ok_or_else(|| format!("there is no setting {key}"))?;
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
@@ -49,7 +50,7 @@ fn changed(text: &str, key: &str, written: Option<&str>) -> Result<String, Strin
         None => drop(table.remove(name)),
         Some(mut value) => match table.get_mut(name).and_then(Item::as_value_mut) {
             Some(old) => {
-                // With the blanks and the comment around the old value.
+                // The new value keeps the whitespace and the comment around the old value.
                 *value.decor_mut() = old.decor().clone();
                 *old = value;
             }
@@ -59,7 +60,7 @@ fn changed(text: &str, key: &str, written: Option<&str>) -> Result<String, Strin
     Ok(document.to_string())
 }
 
-/// Returns what was written as a value of the type that the setting has.
+/// Converts the written text to a value of the setting's type.
 fn typed(info: &SettingInfo, written: &str) -> Result<Value, String> {
     let example: Result<Value, _> = info.value.parse();
     match example {

@@ -101,7 +101,8 @@ impl GuardTable {
 
     /// Changes the treatment of one kind for this run, from a text such as `emails=redact`.
     ///
-    /// # Errors A description of the expected form of the text.
+    /// # Errors
+    /// A description of the expected form of the text.
     pub(crate) fn change(&mut self, text: &str) -> Result<(), String> {
         let form = || {
             "write KIND=redact, KIND=keep or KIND=drop, where KIND is cards, ibans, ids, emails, phones or addresses"

@@ -140,8 +140,8 @@ settings!(
 });
 
 impl Config {
-    /// Returns the settings from the files, from `environment`, which returns the value of a variable, and from
-    /// `flags`.
+    /// Returns the settings from the files, from `environment` (a function that returns the value of a variable), and
+    /// from `flags`.
     ///
     /// `explicit` is a file given by `--config`, which must exist and is read instead of the user's own file. The
     /// project's file is the nearest `PROJECT_FILE` in `directory` or above it that the user has trusted.
@@ -161,7 +161,7 @@ impl Config {
         if explicit.is_some() || user.exists() {
             let (partial, _) = read(user)?;
             if partial.project.is_some() {
-                // All conversations would then belong to this project.
+                // With `project` in the user's file, all conversations would belong to one project.
                 let reason = format!(
                     "`project` applies to a single project; set it in the {PROJECT_FILE} of that project's folder"
                 );
@@ -209,7 +209,7 @@ impl Config {
         self.namespace.value.as_deref().and_then(|text| text.parse().ok())
     }
 
-    /// Whether an embedding model is configured, so that memories are recalled by their meaning, too.
+    /// Whether an embedding model is configured, so that memories are also recalled by their meaning.
     #[must_use]
     pub(crate) fn recalls_by_meaning(&self) -> bool {
         self.embedding.provider() != EmbeddingProvider::None
@@ -274,7 +274,7 @@ fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static st
     set.collect()
 }
 
-/// The platform's locations for our files.
+/// Locations of this program's files on the platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// The user's settings file.

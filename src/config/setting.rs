@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The layer that sets a value, from weakest to strongest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// Built in.
+    /// The built-in default.
     Default,
     /// The user's own file.
     User(PathBuf),
@@ -36,7 +36,7 @@ impl fmt::Display for Layer {
 pub struct Setting<T> {
     /// The value in force.
     pub value: T,
-    /// Where it was set.
+    /// The layer that sets the value.
     pub layer: Layer,
 }
 
@@ -95,7 +95,7 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// A settings file cannot be written.
@@ -103,7 +103,7 @@ pub enum ConfigError {
     Write {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// A settings file is not TOML, or contains an unknown setting.
@@ -111,7 +111,7 @@ pub enum ConfigError {
     Parse {
         /// The file.
         path: PathBuf,
-        /// The line and the error.
+        /// The line, and the error in it.
         reason: String,
     },
     /// A project's file contains a setting that is only allowed in the user's own file.
@@ -131,7 +131,7 @@ pub enum ConfigError {
         key: &'static str,
         /// The value.
         value: String,
-        /// Where it was set.
+        /// The layer that sets the value.
         layer: Layer,
         /// The values that are allowed.
         allowed: &'static str,
@@ -141,7 +141,8 @@ pub enum ConfigError {
     NoHome,
 }
 
-/// Declares one table of settings: the struct in force, the partial struct that one layer sets, and its documentation.
+/// Declares one table of settings: the struct of effective values, the struct of values from one layer, and the
+/// documentation.
 ///
 /// The doc comment of a field is also its line in the generated reference. A setting without a default has an example.
 macro_rules! settings {
@@ -165,7 +166,7 @@ macro_rules! settings {
         }
 
         impl $name {
-            /// Applies one layer over the layers before it.
+            /// Applies one layer on top of the previous layers.
             pub(super) fn apply(&mut self, partial: $partial, layer: &$crate::config::Layer) {
                 $(self.$field.set(partial.$field, layer);)+
                 $($(self.$table.apply(partial.$table, layer);)+)?

@@ -1,6 +1,6 @@
 //! Checks whether a project's file may be used.
 //!
-//! The file is part of a repository that somebody else may have written. It is used only if nobody but its user can
+//! The file is part of a repository that somebody else may have written. It is used only if nobody except its user can
 //! write it, and only with the text that the user has trusted.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::private;
 /// Maximum size of a project's file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A project's file that nobody but its user can write.
+/// A project's file that only its user can write.
 #[derive(Debug)]
 pub(crate) struct ProjectFile {
     /// The path of the file as it was requested.
@@ -101,7 +101,7 @@ fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
     place.ancestors().skip(1).take(root.unwrap_or(0) + 1)
 }
 
-/// The project files that the user has trusted, each with the text that it had then.
+/// The project files that the user has trusted, each with its text at that time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrustedFiles {
     /// The folder with one record per trusted file, or `None` on a machine without such a folder, on which no file is
@@ -115,10 +115,10 @@ impl TrustedFiles {
         Self { folder: Some(state.join("trusted")) }
     }
 
-    /// Trusts a file with its current text. It is no longer trusted once the text changes.
+    /// Trusts a file with its current text. Once the text changes, the file is no longer trusted.
     ///
     /// # Errors
-    /// An error of the system if the record cannot be written.
+    /// An I/O error if the record cannot be written.
     pub(crate) fn add(&self, file: &ProjectFile) -> io::Result<()> {
         let record = self.record(file).ok_or(io::ErrorKind::NotFound)?;
         // The record has the format of `sha256sum`, so that people can check it.
@@ -131,9 +131,10 @@ impl TrustedFiles {
         recorded.is_some_and(|text| text.split_once(' ').is_some_and(|(hash, _)| hash == file.hash()))
     }
 
-    /// Returns the nearest file that may be used, and the reason why a nearer file may not.
+    /// Returns the nearest file that may be used, and the reason why a nearer file may not be used.
     ///
-    /// A file above a file that may not be used can still be used, so that a stranger cannot hide it.
+    /// If a file may not be used, a file in a folder above it can still be used, so that a stranger cannot hide that
+    /// file.
     pub(crate) fn nearest<'a>(&self, folders: impl Iterator<Item = &'a Path>) -> (Option<ProjectFile>, Option<String>) {
         let mut ignored = None;
         for folder in folders {
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!(jobs(root.path(), &shop), 2);
         fs::write(shop.join(PROJECT_FILE), "jobs = 3").unwrap();
         assert_eq!(jobs(root.path(), &shop), 4);
-        // The same text in another folder is another file.
+        // The same text in another folder counts as a different file.
         let copy = trusted(root.path(), "copy", "jobs = 1");
         fs::write(shop.join(PROJECT_FILE), "jobs = 1").unwrap();
         assert_eq!((jobs(root.path(), &copy), jobs(root.path(), &shop)), (1, 4));
@@ -222,7 +223,7 @@ mod tests {
         let jobs = || jobs(root.path(), &below);
         let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         assert_eq!(jobs(), 3);
-        // What stands above it counts still, so that a stranger cannot hide it.
+        // The file in the folder above is still used, so that a stranger cannot hide it.
         allow(&shared, 0o777);
         assert_eq!(jobs(), 2);
         allow(&shared, 0o755);

@@ -17,7 +17,7 @@ use crate::guard::{Guard, Redacted};
 use crate::llm::Budget;
 use crate::store::{MissingVector, NewVector, Store, StoreError, VectorModel};
 
-/// Texts in one call.
+/// Number of texts in one call.
 const BATCH: usize = 64;
 /// Interval between renewals of the lease during a call to the server.
 // The lease lasts three intervals, so that it is not lost by a slow renewal.
@@ -31,11 +31,11 @@ pub(crate) struct Filling<'a> {
     pub embedder: &'a Embedder,
     /// Redacts texts before they are sent.
     pub guard: &'a Guard,
-    /// Limits of spending.
+    /// Spending limits.
     pub budget: &'a Budget,
     /// Maximum number of memories that are embedded.
     pub most: usize,
-    /// Once this is cancelled, no further call is made.
+    /// Token that, when cancelled, prevents further calls.
     pub cancel: CancellationToken,
     /// The clock.
     pub clock: fn() -> Timestamp,
@@ -69,7 +69,8 @@ pub struct Progress {
 ///
 /// Only one process at a time fills in the vectors of a file. Texts that the model refuses are recorded and skipped.
 ///
-/// # Errors [`EmbedError`] if the store or the server fails. Vectors stored before the error are kept.
+/// # Errors
+/// [`EmbedError`] if the store or the server fails. Vectors stored before the error are kept.
 pub(crate) async fn fill(filling: &Filling<'_>, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
     let owner = uuid::Uuid::now_v7().to_string();
     if !filling.lease(&owner)? {

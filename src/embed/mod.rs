@@ -24,7 +24,7 @@ pub use fill::{Filled, Progress};
 pub(crate) use fill::{Filling, fill};
 pub use query::QueryVectors;
 
-/// Longest wait for the vector of a query, since a person or an agent waits for the answer.
+/// Maximum wait for the vector of a query, since a person or an agent waits for the answer.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The model used at `OpenAI`'s address if the settings name none.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
@@ -45,9 +45,9 @@ pub enum EmbedError {
     /// A setting is missing.
     #[error("no {what} is set under [embedding]; set {remedy}")]
     Unset {
-        /// What is missing.
+        /// Description of what is missing.
         what: &'static str,
-        /// The setting.
+        /// The setting to change.
         remedy: &'static str,
     },
     /// The server returns vectors whose length differs from that of the stored vectors, or from the requested one.
@@ -72,7 +72,7 @@ pub enum EmbedError {
     /// No thread can be started.
     #[error("cannot start a thread for the sentence model")]
     Thread {
-        /// What the system reports.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// The server does not answer.

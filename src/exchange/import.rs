@@ -18,9 +18,9 @@ pub enum ImportError {
     /// The line is not JSON, or not an object with the fields of a memory.
     #[error("line {line} is not a memory: {reason}; each line must be an object with at least \"content\"")]
     Line {
-        /// 1-based.
+        /// 1-based line number.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
 }

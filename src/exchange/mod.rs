@@ -28,9 +28,9 @@ pub struct Exported {
     pub memory: Memory,
     /// The sources of the memory, in short form.
     pub sources: Vec<ExportedSource>,
-    /// Its relations to other memories.
+    /// Relations of the memory to other memories.
     pub relations: Vec<ExportedRelation>,
-    /// Its evidence in full, so that an import loses nothing.
+    /// The memory's evidence in full, so that an import loses nothing.
     #[serde(default)]
     pub evidence: Vec<Evidence>,
 }
@@ -150,7 +150,7 @@ pub struct MemoryFormat {
 pub struct Terms {
     /// The namespace of memories that specify none.
     pub namespace: Namespace,
-    /// Whether all memories belong to `namespace`, regardless of the file.
+    /// Whether to put all memories into `namespace`, whichever namespace the file specifies.
     pub is_forced: bool,
     /// The time of the import.
     pub now: Timestamp,
@@ -229,10 +229,10 @@ pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<St
 pub struct Imported {
     /// The memory; it gets a new id if the line contains none.
     pub memory: Memory,
-    /// Whether its id comes from the line, so that it is distinct from other memories with the same words.
+    /// Whether the memory's id comes from the line, so that it is distinct from other memories with the same words.
     pub has_id: bool,
-    /// Its evidence.
+    /// Evidence for the memory.
     pub evidence: Vec<Evidence>,
-    /// Its links, identified by the ids in the file.
+    /// Links of the memory, identified by the ids in the file.
     pub relations: Vec<(RelationType, MemoryId)>,
 }
