@@ -86,7 +86,8 @@ fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// Installs the hooks, with those for sub-agents if `install` is `Some(true)`, or removes them if it is `None`.
+/// Installs the hooks, including those for sub-agents if `install` is `Some(true)`, or removes the hooks if it is
+/// `None`.
 fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (out, agent) = (context.out, target.agent);
     let settings = settings_of(agent, target.project)?;
@@ -195,7 +196,7 @@ fn program(context: &Context<'_>) -> anyhow::Result<String> {
 
 /// Returns the path of this program and the options that agents need.
 pub(super) fn program_words(context: &Context<'_>) -> anyhow::Result<Vec<String>> {
-    // The full path, since agents may run hooks with another `PATH`.
+    // The full path is used, since agents may run hooks with a different `PATH`.
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let absolute = |path: &Path| std::path::absolute(path).with_context(|| format!("cannot use {}", path.display()));
     let mut words = vec![program.to_string_lossy().into_owned()];
@@ -234,7 +235,8 @@ const COMMANDS: [(&str, &str, &str); 3] = [
     ("forget", "Forget a memory", "id, or what it is about"),
 ];
 
-/// Returns the files to write to or remove from `folder`; a file with the same name that is not ours is not changed.
+/// Returns the files to write to or remove from `folder`; a file with the same name that this program did not write is
+/// not changed.
 pub(super) fn command_changes(folder: &Path, undo: bool) -> anyhow::Result<Vec<Change>> {
     let mut changes = Vec::new();
     for (name, does, follows) in COMMANDS {

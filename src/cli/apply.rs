@@ -45,7 +45,7 @@ impl ApplyArgs {
 pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let plan = read(&args.file)?;
-    // A plan names its database, which gives a better error if this one does not exist.
+    // A missing database is created here, because the plan names its own database, which gives a better error.
     let memories = context.memories_with(Partial::default())?;
     // Repeating the command is not an error, so scripts may apply a plan without checking first.
     if let Some(run) = memories.applied_by(&plan)? {
@@ -159,11 +159,11 @@ fn hint(PlanOutcome { run, done, .. }: &PlanOutcome, out: &Printer) {
     out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
 }
 
-/// Saves a plan readable by this user only, completely or not at all.
+/// Saves a plan atomically, in a file that only this user can read.
 pub(crate) fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> {
     let unwritable = || format!("cannot save the plan as {}; check the folder and its permissions", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // A temporary file is private from its first byte.
+    // A temporary file is readable only by this user from the start.
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(unwritable)?;
     file.write_all(plan.to_text().as_bytes()).with_context(unwritable)?;
     // Renaming ensures that an interrupted save never leaves an incomplete plan that could be applied.

@@ -1,4 +1,4 @@
-//! Parts that all subcommands share: the global options, the settings that follow from them, and the store.
+//! Parts that all subcommands share: the global options, the settings that result from these options, and the store.
 
 use std::path::{Path, PathBuf};
 
@@ -98,9 +98,9 @@ impl Global {
         self.settings_at(&directory, flags)
     }
 
-    /// Returns the places where the platform keeps our files.
+    /// Returns the folders for this program's files on this platform.
     pub(crate) fn folders(&self) -> anyhow::Result<Folders> {
-        // Containers and services may have no home folder; with --db none is needed.
+        // Containers and services may have no home folder; with --db, no home folder is needed.
         Ok(Folders::of_platform().or_else(|error| match &self.db {
             Some(db) => Ok(Folders {
                 user_file: db.with_extension("toml"),

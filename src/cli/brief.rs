@@ -48,7 +48,8 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
         return print_last(&memories, context.out);
     }
     let request = args.request(&memories, context)?;
-    // Loading the token encoding takes longer than everything else, and is not needed if all fits by an estimate.
+    // Loading the token encoding takes longer than everything else, and is not needed if an estimate shows that
+    // everything fits.
     let is_measured = args.why || args.max_tokens.is_some();
     let counting = if is_measured { Counting::Exact } else { Counting::Estimated };
     let (mut brief, mut fallback) = memories.brief_with_fallback(&BriefRequest { counting, ..request.clone() })?;

@@ -1,5 +1,5 @@
-//! Changes of other programs' files: shown as differences, written with a copy of what was there, and recorded, so that
-//! all of them can be reverted.
+//! Changes to other programs' files, shown as diffs. Each change is recorded, and the previous content is copied first,
+//! so that every change can be reverted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use transcripts::hex;
 
 use super::printer::{ADDED, DIM, Printer, REMOVED};
 
-/// A planned change of a file.
+/// A planned change to a file.
 #[derive(Debug)]
 pub(crate) struct Change {
     /// The file.
     pub(crate) path: PathBuf,
-    /// Its content; `None` if it does not exist.
+    /// Current content of the file; `None` if the file does not exist.
     pub(crate) before: Option<String>,
-    /// Its new content; `None` if it is to be removed.
+    /// New content of the file; `None` if the file is to be removed.
     pub(crate) after: Option<String>,
 }
 
-/// Writes a change, and returns the copy of what was there.
+/// Writes a change, after copying the previous content of the file to a backup.
 pub(crate) fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
     let path = &change.path;
     let Some(after) = &change.after else {
@@ -42,7 +42,7 @@ pub(crate) fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
     report(out, path, "is written", true)
 }
 
-/// Shows a change as differences.
+/// Shows a change as a diff.
 pub(crate) fn show(out: &Printer, change: &Change) -> anyhow::Result<()> {
     let [before, after] = [&change.before, &change.after].map(|text| text.as_deref().unwrap_or_default());
     out.line(format_args!("{DIM}{}{DIM:#}", change.path.display()))?;
@@ -88,9 +88,9 @@ pub(crate) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
 struct Record {
     path: PathBuf,
     before: Option<String>,
-    /// SHA-256 of what was written.
+    /// SHA-256 of the content that was written.
     after: String,
-    /// Folders that were made for it, the outermost first.
+    /// Folders that were created for the file, outermost first.
     folders: Vec<PathBuf>,
 }
 
@@ -117,7 +117,8 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
             change.path.ancestors().skip(1).take_while(missing).map(Path::to_owned).collect();
         folders.reverse();
         match records.iter_mut().find(|one| one.path == change.path) {
-            // An earlier setup wrote the file, and it was not changed since, so the content before that setup counts.
+            // An earlier setup wrote the file, and the file has not changed since, so the content before that setup is
+            // the one to restore.
             Some(earlier) if Some(&earlier.after) == change.before.as_deref().map(hash).as_ref() => {
                 earlier.after = hash(after);
             }
@@ -136,8 +137,8 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
     Ok(())
 }
 
-/// Reverts the changes that the file `record` lists, the last first. `changed` removes our parts from a file that was
-/// changed later.
+/// Reverts the changes that the file `record` lists, most recent first. `changed` removes this program's parts from a
+/// file that was changed later.
 pub(crate) fn take_back(
     record: &Path,
     mut changed: impl FnMut(&Path) -> anyhow::Result<()>,
@@ -160,7 +161,7 @@ pub(crate) fn take_back(
             }
             None => FileOutcome::Gone,
         };
-        // Only empty folders can be removed this way; a folder that is in use by now stays.
+        // Only empty folders can be removed this way; a folder that now contains other files is kept.
         one.folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
         done.push((one.path.clone(), outcome));
     }
@@ -175,7 +176,7 @@ fn recorded(record: &Path) -> anyhow::Result<Vec<Record>> {
     serde_json::from_str(&text).with_context(|| format!("{} is damaged; move it away", record.display()))
 }
 
-/// Returns the text of a file; `None` if there is none.
+/// Returns the text of a file; `None` if the file does not exist.
 pub(crate) fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

@@ -61,7 +61,7 @@ pub(crate) fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Res
     }
 }
 
-/// Longest value in the table, in characters.
+/// Maximum length of a value in the table, in characters.
 const MAX_VALUE_CHARS: usize = 60;
 
 fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -96,7 +96,8 @@ fn init(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.project
         && let (Some(Ok(file)), Ok(folders)) = (ProjectFile::of(Path::new("")), context.global.folders())
     {
-        // It sets nothing yet. Where this cannot be recorded, the next command says that the file is not trusted.
+        // The new file sets nothing yet, so it is trusted. If this cannot be recorded, the next command reports that
+        // the file is not trusted.
         TrustedFiles::in_state(&folders.state).add(&file).ok();
     }
     if context.out.is_json() {

@@ -122,7 +122,7 @@ pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<Exit
 pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     if !config.db.value.exists() {
-        // This call only prints its message about the missing file.
+        // This call only prints the message about the missing file.
         return Ok(context.existing_memories()?.map_or(ExitStatus::NoMatch, |_| ExitStatus::Success));
     }
     // A repair needs no open connection, since opening a file with damaged pages may fail.
@@ -220,8 +220,8 @@ fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, o
     let mut last_full = Instant::now();
     loop {
         std::thread::sleep(every);
-        // With a short pause, full passes are more frequent than hourly: a pause of 60 s means every hour, 5 s every 5
-        // min.
+        // With a short pause, full passes are more frequent than hourly: every hour for a pause of 60 s, and every 5
+        // min for 5 s.
         let is_full = last_full.elapsed() >= FULL_EVERY.min(every * 60);
         match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, days) {
             Ok(report) if report.done.is_empty() => {}

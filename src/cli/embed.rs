@@ -108,7 +108,7 @@ fn embed_aside(context: &Context<'_>, config: &Config) -> anyhow::Result<Option<
     if !config.recalls_by_meaning() || !config.db.value.exists() {
         return Ok(None);
     }
-    // Limited, so that a small change does not wait for the vectors of a whole store.
+    // The number is limited, so that a small change does not wait for the vectors of a whole store.
     Ok(runtime()?.block_on(context.memories()?.embed_waiting(EMBEDDED_ASIDE, CancellationToken::new()))?)
 }
 

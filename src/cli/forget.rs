@@ -1,4 +1,5 @@
-//! `forget`: forgets single memories, which can be restored, or erases conversations and everything that rests on them.
+//! `forget`: forgets single memories, which can be restored, or erases conversations and everything that is based on
+//! them.
 
 use crate::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, RewriteOutcome};
 use crate::memory::Memory;
@@ -139,7 +140,7 @@ fn erase(
     Ok(ExitStatus::Success)
 }
 
-/// Prints what was erased, or what would be if `sealed` is `None`.
+/// Prints what was erased or, if `sealed` is `None`, what would be erased.
 fn print_erased(
     erased: &Erased,
     sealed: Option<RewriteOutcome>,

@@ -24,7 +24,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("datasets", "datasets"),
     ("text", "text"),
 ];
-/// The longest name, so that the columns of all families are aligned.
+/// Width of the longest name, so that the columns of all families are aligned.
 const NAME_WIDTH: usize = 18;
 
 pub(crate) fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {

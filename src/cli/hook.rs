@@ -176,7 +176,7 @@ impl Work {
             // Agents expect one JSON object at most; a second one would make the output invalid.
             if !std::mem::replace(&mut is_answered, true) {
                 let _speaking = speaking.lock();
-                // An agent that has closed its end is not an error.
+                // It is not an error if the agent has closed its end of the pipe.
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "{}", escaped(&output.json(event).to_string(), EscapeMode::Json))
                     .and_then(|()| out.flush())
@@ -199,7 +199,8 @@ impl Work {
 /// Whether the session takes place in a folder that the settings exclude.
 fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
     let denied = Selection { exclude: denied_paths(settings)?, ..Selection::default() };
-    // The transcript is checked as well, because a session may be elsewhere than the folder it works in.
+    // The transcript is checked as well, because it may be in a different folder from the one that the session works
+    // in.
     let places = [&input.cwd, &input.transcript].into_iter().flatten();
     Ok(places.into_iter().any(|place| denied.leaves_file(place, None).is_some()))
 }

@@ -1,5 +1,5 @@
-//! The agents whose settings can name our MCP server, and the change of such settings. These functions perform no I/O;
-//! everything else in a file keeps its text, comments included.
+//! Agents whose settings can contain this program's MCP server, and functions that change such settings. These
+//! functions perform no I/O, and they preserve everything else in a settings file, including comments.
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +7,19 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-/// The name under which our server is registered.
+/// The name under which this program's server is registered.
 const SERVER: &str = "afterthought";
 
 /// An agent that can use MCP servers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Host {
-    /// Its name.
+    /// Name of the agent.
     pub(crate) name: &'static str,
     /// The folder in the home folder whose existence shows that the agent is used.
     folder: &'static str,
-    /// Its settings, below the home folder.
+    /// Path of the settings, relative to the home folder.
     file: &'static str,
-    /// A variable that names another folder, and the path of the settings below that.
+    /// An environment variable that specifies a different folder, and the path of the settings in that folder.
     moved: Option<(&'static str, &'static str)>,
     /// The part of the settings that lists servers.
     list: &'static str,
@@ -31,11 +31,11 @@ pub(crate) struct Host {
 enum Entry {
     /// `command` and `args`.
     Plain,
-    /// The same with `"type": "stdio"`.
+    /// `command` and `args`, with `"type": "stdio"`.
     Stdio,
-    /// The same with `"type": "local"` and the tools that may be used.
+    /// `command` and `args`, with `"type": "local"` and the tools that may be used.
     Local,
-    /// One list of words with `"type": "local"`.
+    /// The command and its arguments in one list, with `"type": "local"`.
     Words,
     /// `command` and `args` in TOML.
     Toml,
@@ -57,7 +57,7 @@ const CLINE: &str = ".config/Code/User/globalStorage/saoudrizwan.claude-dev/sett
 #[cfg(not(any(target_os = "macos", windows)))]
 const CLINE_FOLDER: &str = ".config/Code/User/globalStorage/saoudrizwan.claude-dev";
 
-/// The agents, as each one's documentation describes its settings.
+/// The agents, with their settings as the documentation of each agent describes them.
 pub(crate) const HOSTS: [Host; 9] = [
     Host {
         name: "claude-code",
@@ -91,19 +91,19 @@ pub(crate) const HOSTS: [Host; 9] = [
     Host { name: "cline", folder: CLINE_FOLDER, file: CLINE, ..PLAIN },
 ];
 
-/// Why settings are not changed.
+/// Reasons why settings cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HostError {
     /// The agent could not read the file either.
     #[error("it is not valid {0}; fix it first")]
     Syntax(&'static str),
-    /// A part has the wrong type.
+    /// A part of the settings has the wrong type.
     #[error("{0} is not a table of servers; fix it, or move the file away")]
     Shape(&'static str),
 }
 
 impl Host {
-    /// Returns the path of its settings.
+    /// Returns the path of the agent's settings.
     pub(crate) fn settings(&self, home: &Path, environment: &dyn Fn(&str) -> Option<PathBuf>) -> PathBuf {
         let moved = self.moved.and_then(|(variable, file)| environment(variable).map(|folder| folder.join(file)));
         moved.unwrap_or_else(|| home.join(self.file))
@@ -115,7 +115,7 @@ impl Host {
         moved.unwrap_or_else(|| home.join(self.folder)).is_dir()
     }
 
-    /// Returns the settings with our server, started by these words.
+    /// Returns the settings with this program's server, which `words` start.
     ///
     /// # Errors
     /// [`HostError`] if the settings cannot be understood.
@@ -144,7 +144,7 @@ impl Host {
         Ok(if after.ends_with('\n') { after } else { after + "\n" })
     }
 
-    /// Returns the settings without our server.
+    /// Returns the settings without this program's server.
     ///
     /// # Errors
     /// [`HostError`] if the settings cannot be understood.

@@ -56,7 +56,7 @@ pub(crate) struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Whether it writes.
+    /// Whether the command writes memories.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }

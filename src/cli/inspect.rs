@@ -63,7 +63,8 @@ pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<Exi
     Ok(ExitStatus::Success)
 }
 
-/// Counts that a person opened a memory. That is no reason to fail if the file cannot be written.
+/// Counts that a person opened a memory. If the file cannot be written, the use is not counted, but the command
+/// succeeds.
 fn note_use(memories: Memories, memory: &Memory) {
     if let Ok(memories) = memories.into_writable() {
         memories.note_use(std::slice::from_ref(&memory.id));
@@ -169,7 +170,7 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
         );
         out.line(format_args!("  shown after a failure: {after}"))?;
     }
-    // An entry without a reason explains nothing, and the links are listed above; `memory history` has them all.
+    // An entry without a reason explains nothing, and the links are listed above; `memory history` prints everything.
     let explains = |entry: &&HistoryEntry| entry.reason.is_some() && entry.entity != Entity::Relation;
     for entry in details.history.iter().filter(explains) {
         let reason = entry.reason.as_deref().unwrap_or_default();

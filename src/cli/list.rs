@@ -169,7 +169,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
     Ok(Filter { namespaces, ..filter })
 }
 
-/// Returns the project of the working directory, if a log of it was read.
+/// Returns the project of the working directory, if a log of that project was read.
 pub(crate) fn project_of_folder(memories: &Memories) -> anyhow::Result<Option<Namespace>> {
     let folder = std::env::current_dir().context("cannot read the working directory")?;
     let project = folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten();

@@ -69,8 +69,8 @@ pub(crate) fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     Ok(ExitStatus::Success)
 }
 
-/// Cancels `stop` on the first interrupt or termination signal. Once this returns, neither of them ends the
-/// process by itself.
+/// Cancels `stop` on the first interrupt or termination signal. Once this function has returned, neither signal ends
+/// the process by itself.
 ///
 /// # Errors
 /// If no signal handler can be installed.

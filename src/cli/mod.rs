@@ -176,13 +176,13 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Data and settings", &["import", "export", "db", "config", "eval"]),
 ];
 
-/// Headings of help, which Clap writes past the printer.
+/// Style of headings in help texts, which Clap writes without using the printer.
 const HEADING: anstyle::Style = anstyle::Style::new().bold();
 
-/// Returns the whole command line: the commands in groups, and a help that fits one screen.
+/// Returns the whole command line: with the commands in groups, and help that fits on one screen.
 ///
-/// Clap has two forms of help, and its long one gives each option three lines. Here `-h` and `--help` print the same:
-/// what the command does, in full, then its examples, then one line an option, the global ones last.
+/// Clap has two forms of help; in the long form, each option takes up three lines. Here, `-h` and `--help` print the
+/// same text: the full description of the command, its examples, and one line per option, with global options last.
 fn command() -> clap::Command {
     // Clap cannot group subcommands under headings, so the list is written by hand into the template.
     let command = <Cli as clap::CommandFactory>::command();
@@ -221,7 +221,7 @@ pub fn main() -> ExitCode {
                 Some(line) => Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&line),
                 None => drop(error.print()),
             }
-            // To an agent, the exit code of a usage error would mean that the person's prompt is refused.
+            // An agent would interpret the exit code of a usage error as a refusal of the person's prompt.
             let is_failure = error.use_stderr() && !hook::is_called();
             return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
@@ -339,7 +339,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
 
 /// Returns the message for an invalid value on one line; other usage errors need the usage, too.
 fn one_line(error: &clap::Error) -> Option<String> {
-    // Clap wraps a wrong value in usage and a hint over several lines; scripts and agents read one line more easily.
+    // Clap reports an invalid value on several lines, with usage and a hint; one line is easier for scripts and agents.
     let is_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
     let text = is_value.then(|| error.to_string())?;
     let said = text.lines().take_while(|line| !line.starts_with("For more information")).map(str::trim);
@@ -364,7 +364,7 @@ mod tests {
         command().debug_assert();
     }
 
-    /// Returns the help of `command` and of all below it, as a person reads it in 80 columns.
+    /// Appends the help of `command` and of all its subcommands, formatted for 80 columns.
     fn reference(command: &mut clap::Command, path: &str, text: &mut String) {
         let help = command.clone().term_width(80).render_help().to_string();
         // The global options are the same everywhere, and appear in the first help.

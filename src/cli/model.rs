@@ -1,4 +1,4 @@
-//! Options about the model, shared by every command that uses one, and the runtime of such commands.
+//! Model options, shared by every command that uses a model, and the runtime of such commands.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -113,7 +113,7 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// Lets paid work finish after the first interrupt or termination signal. Exits the process after `grace` seconds or at
-/// the second signal, which loses nothing: the next run asks again.
+/// the second signal, which loses nothing: the next run sends the requests again.
 pub(crate) fn stop_on_interrupt(cancel: CancellationToken, grace: u64) {
     tokio::spawn(async move {
         // If no handler can be installed, the signal keeps its default action and ends the process.

@@ -26,11 +26,11 @@ pub(crate) const PLAIN: StyleMark = StyleMark("");
 pub(crate) const DIM: StyleMark = StyleMark("2");
 /// Text that stands out.
 pub(crate) const BOLD: StyleMark = StyleMark("1");
-/// What was added.
+/// Something that was added.
 pub(crate) const ADDED: StyleMark = StyleMark("32");
-/// What was changed.
+/// Something that was changed.
 pub(crate) const CHANGED: StyleMark = StyleMark("33");
-/// What was removed or went wrong.
+/// Something that was removed, or an error.
 pub(crate) const REMOVED: StyleMark = StyleMark("31");
 
 /// The prefix of a style's code.
@@ -69,7 +69,7 @@ pub(crate) fn set_message(bar: &ProgressBar, text: &str) {
     bar.set_message(painted(text));
 }
 
-/// A writer to standard error for diagnostics, which may quote a log as well.
+/// A writer to standard error for diagnostics, which may also contain text from a log.
 pub(crate) struct DiagnosticsWriter {
     escape: EscapeMode,
 }
@@ -103,7 +103,7 @@ pub(crate) enum Verbosity {
     Quiet,
     /// Progress, notes and warnings.
     Normal,
-    /// Reasons and every skipped record, too.
+    /// Also reasons, and every skipped record.
     Verbose,
 }
 
@@ -116,7 +116,7 @@ pub(crate) enum Output {
     Json,
 }
 
-/// Writes to the terminal; no other code does.
+/// Writes to the terminal; no other code writes to it.
 #[derive(Debug)]
 pub(crate) struct Printer {
     output: Output,
@@ -275,11 +275,11 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns an error and its causes on one line, without causes that are already quoted in the text before.
+/// Returns an error and its causes on one line, leaving out causes that the preceding text already contains.
 pub(crate) fn spelled(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        // SQLite repeats its message behind a number.
+        // SQLite repeats its message after an error code.
         let said = match cause.strip_prefix("Error code ").and_then(|rest| rest.split_once(": ")) {
             Some((number, said)) if number.bytes().all(|byte| byte.is_ascii_digit()) => said,
             _ => &cause,
@@ -289,7 +289,8 @@ pub(crate) fn spelled(error: &anyhow::Error) -> String {
             text.push_str(said);
         }
     }
-    // Parsers such as TOML's report over several lines; an error is one line, so that it can be searched for.
+    // Some parsers, such as TOML's, report errors on several lines. The lines are joined, so that the error can be
+    // searched for.
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Re
 fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (out, here) = (context.out, std::env::current_dir().context("cannot read the working directory")?);
     let start = here.join(path.unwrap_or(Path::new("")));
-    // The file itself may be named, too.
+    // The argument may also be the path of the file itself.
     let folder = if start.ends_with(PROJECT_FILE) { start.parent().unwrap_or(&start) } else { &start };
     let Some(found) = folder.ancestors().find_map(ProjectFile::of) else {
         anyhow::bail!(

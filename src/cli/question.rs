@@ -9,7 +9,7 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks, and returns the answer in lower case; empty if there is none.
+/// Asks a question, and returns the answer in lower case, or an empty string if there is no answer.
 pub(crate) fn ask(question: &str) -> io::Result<String> {
     // The question is printed on standard error, since standard output may be redirected to a file.
     let mut out = anstream::stderr().lock();

@@ -65,7 +65,7 @@ impl<'a> RunReporter<'a> {
         Ok(())
     }
 
-    /// Prints a failure. Of several failures with the same reason, only the first is printed at once.
+    /// Prints a failure. Of several failures with the same reason, only the first is printed immediately.
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
         if let Some(count) = self.repeated.get_mut(&failure.why) {
             *count += 1;
@@ -80,9 +80,9 @@ impl<'a> RunReporter<'a> {
         }
     }
 
-    /// Prints the words behind the text that a change replaces, so that both sides can be compared.
+    /// Prints the quote for the text that a change replaces, so that the old and new quotes can be compared.
     fn print_old_quote(&self, change: &Change) -> io::Result<()> {
-        // The quote is an extra, and within a plan its memory may not be stored yet.
+        // The quote is optional, and in a plan the memory may not be stored yet.
         let details = change.target.as_ref().and_then(|id| self.memories.details(&id.to_string()).ok());
         match details.as_ref().and_then(|details| details.evidence.first()) {
             Some(evidence) => self.out.line(quoted(evidence)),
@@ -128,12 +128,12 @@ impl<'a> RunReporter<'a> {
     }
 }
 
-/// Reports that memories are absent because their run was undone, if that may be why nothing was added.
+/// Reports that memories are missing because their run was undone, if that may be why nothing was added.
 fn print_undone(out: &Printer, memories: &Memories, summary: &Summary) {
     if summary.windows.known == 0 || summary.changes() > 0 {
         return;
     }
-    // The hint is an extra: a file that cannot be read has been reported by the run itself.
+    // The hint is optional; if the database cannot be read, the run has already reported this.
     for (run, windows) in memories.undone_windows().unwrap_or_default().into_iter().take(NAMED_UNDONE) {
         let id = run.short();
         out.note(format_args!(
@@ -195,7 +195,7 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
     lines
 }
 
-/// Returns the line that shows the words of a piece of evidence, and their day if it is known.
+/// Returns the line that shows the quote of a piece of evidence, and its day if known.
 fn quoted(evidence: &Evidence) -> String {
     let day = evidence.said_at.map(|at| format!(" {}", at.civil().date())).unwrap_or_default();
     format!("  {DIM}“{}”{day}{DIM:#}", one_line(&evidence.quote, 160))

@@ -1,4 +1,4 @@
-//! Runs over logs: `run`, `run --estimate` and `runs plan`.
+//! Runs that read logs: `run`, `run --estimate` and `runs plan`.
 
 use std::path::{Path, PathBuf};
 
@@ -189,7 +189,7 @@ impl LogArgs {
         Ok(RunRequest {
             sources: self.sources()?,
             selection: self.selection(config, &now().to_zoned(TimeZone::system()))?,
-            // The records that -v names because they could not be used are found by reading them again.
+            // With -v, the run prints the records that could not be used, which requires reading the logs again.
             reread: match (self.reread, is_verbose) {
                 _ if self.reread_erased => RereadPolicy::Erased,
                 (true, _) => RereadPolicy::All,
@@ -282,8 +282,8 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     bar.finish_and_clear();
     let run = summary.run.clone().map(RunId::from_stored);
     reporter.print_summary(&summary, run.as_ref().map(RunId::short))?;
-    // A mistyped pattern would otherwise let through exactly what somebody wanted to keep out. Files that have not changed
-    // are not opened, so nothing is known of the conversations that an earlier run left out of them.
+    // A mistyped pattern would otherwise let through exactly what somebody wanted to keep out. Files that have not
+    // changed are not opened, so nothing is known about conversations in these files that an earlier run left out.
     let left_out = summary.filtered.files_excluded + summary.filtered.conversations_excluded;
     if !args.exclude.is_empty() && left_out == 0 && summary.files.unchanged == 0 {
         out.warn("--exclude matched no file and no conversation; check the pattern");

@@ -112,7 +112,7 @@ impl SearchArgs {
     }
 }
 
-/// Returns the best of both, as many as requested.
+/// Returns the best memories and tasks, at most `limit` in total.
 fn foremost(mut found: Vec<Found>, mut tasks: Vec<FoundTask>, limit: usize) -> (Vec<Found>, Vec<FoundTask>) {
     while found.len() + tasks.len() > limit {
         let weakest = tasks.last().map_or(f64::INFINITY, |task| task.score.total);
@@ -140,7 +140,7 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     let memory = &hit.memory;
     let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
-    // When it was said is what a person wants to know; when it was read only stands in for that.
+    // A person wants to know when the memory was said; the time of reading is shown only if that is unknown.
     let when =
         hit.said_at.map_or_else(|| format!("stored {}", day(memory.created_at)), |at| format!("said {}", day(at)));
     let status = match memory.status {

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
     Ok(ExitStatus::Success)
 }
 
-/// Opens the default browser, if there is one, and returns the file that leads it to `address`.
+/// Opens the default browser, if there is one, and returns the file that redirects the browser to `address`.
 fn open(address: &str) -> Option<NamedTempFile> {
     let opened = write_redirect(address).and_then(|file| {
         let program = match std::env::consts::OS {

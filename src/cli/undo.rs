@@ -59,7 +59,7 @@ impl UndoArgs {
 pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
     let run = if args.run.trim().eq_ignore_ascii_case("last") {
-        // A run that changed nothing has nothing to undo, so the person means what was changed before it.
+        // A run that changed nothing has nothing to undo, so the person means the change before that run.
         match memories.last_undoable()? {
             LastChange::Run(run) => *run,
             LastChange::ByHand { changeset, at, .. } => {
@@ -109,7 +109,7 @@ fn undo_by_hand(
     let planned = memories.undo_by_hand(changeset, true)?;
     if !out.is_json() {
         out.note(format_args!("the last change was made by hand at {}, not by a run", at.strftime("%Y-%m-%d %H:%M")));
-        // Before the change: afterwards, the text of a removed memory is gone.
+        // This is printed before the change, because the text of a removed memory is gone afterwards.
         print_affected("remove", &planned.removed, memories, out)?;
         print_affected("restore", &planned.restored, memories, out)?;
     }

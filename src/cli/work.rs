@@ -21,6 +21,7 @@ use super::printer::{BOLD, DIM, Printer, counted, day, one_line};
 
 /// Maximum size of a command's output that is read from standard input, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
+/// Maximum number of references of a result whose state is printed.
 
 /// The scope of a query.
 #[derive(Debug, clap::Args)]
@@ -96,7 +97,7 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
     })
 }
 
-/// Returns the path relative to its repository, or unchanged if it is in none.
+/// Returns the path relative to its repository, or unchanged if it is not in a repository.
 fn in_project(path: &str) -> String {
     let Ok(whole) = std::path::absolute(path) else { return path.to_owned() };
     let root = whole.ancestors().skip(1).find(|folder| folder.join(".git").exists());
@@ -270,7 +271,7 @@ pub(crate) fn print_task(task: &FoundTask, explain: bool, out: &Printer) -> anyh
     Ok(())
 }
 
-/// Prints how what a result names stands now.
+/// Prints the current state of a result's references: changed references first, and none that cannot be verified.
 pub(crate) fn print_freshness(named: &[Freshness], out: &Printer) -> anyhow::Result<()> {
     if let Some(states) = spelled_states(named) {
         out.line(format_args!("     {DIM}now: {}{DIM:#}", one_line(&states, 200)))?;

@@ -28,11 +28,11 @@ use super::printer::{counted, one_line, spelled};
 // Several renewals fit into each lease, so that a late renewal does not lose it.
 const TICK: Duration = Duration::from_secs(15);
 /// Interval between scans of the folders, and between rounds of maintenance.
-// Comparing names, sizes and times of ten thousand files takes only some hundredths of a second.
+// Comparing names, sizes and times of ten thousand files takes only a few hundredths of a second.
 const ROUND: SignedDuration = SignedDuration::from_mins(1);
 /// Interval between rounds of full maintenance.
 const FULL: SignedDuration = SignedDuration::from_hours(1);
-/// Interval between checks whether another process has finished.
+/// Interval between checks of whether another process has finished.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Process the queue of logs that are due
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     if let Err(error) = &worked
         && args.detached
     {
-        // Nobody reads its standard error.
+        // Nobody reads the standard error of a detached worker.
         HookLog::beside(&memories.config().db.value).note("worker", &spelled(error), now());
     }
     // The error is returned after the log entry above, which is the only record of a failure when detached.

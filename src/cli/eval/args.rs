@@ -171,7 +171,7 @@ impl EvalArgs {
         named || self.record.is_some() || self.replay.is_some()
     }
 
-    /// Returns the control extractor that is measured, if one is.
+    /// Returns the control extractor that is measured, if any.
     pub(super) fn control(&self) -> Option<Control> {
         match self.extractor? {
             ExtractorArg::None => Some(Control::Nothing),
@@ -182,7 +182,7 @@ impl EvalArgs {
         }
     }
 
-    /// Returns the name of the control that is measured, if one is.
+    /// Returns the name of the control that is measured, if any.
     pub(super) fn control_name(&self) -> Option<String> {
         let is_control = self.choice() == Some(ExtractorChoice::Rules) && self.extractor != Some(ExtractorArg::Rules);
         self.extractor.filter(|_| is_control).and_then(|extractor| name_of(&extractor))

@@ -93,7 +93,7 @@ pub(super) fn run(args: &MineArgs, context: &Context<'_>) -> anyhow::Result<Exit
         };
         let extractor = extractor(&memories, &details);
         let judgement = Judgement { memory: id.clone(), kind, extractor, label, at: Timestamp::now() };
-        // Written at once, so that an interrupt loses no answer.
+        // Each answer is written immediately, so that an interrupt loses none.
         writeln!(file, "{}", serde_json::to_string(&judgement)?)?;
         judgements.push(judgement);
     }
@@ -105,7 +105,7 @@ fn file_beside(database: &Path) -> PathBuf {
     database.with_added_extension("judgements.jsonl")
 }
 
-/// Reads the judgements so far; the last of several about one memory counts.
+/// Reads the judgements so far. If a memory was judged several times, the last judgement counts.
 fn read(path: &Path) -> anyhow::Result<Vec<Judgement>> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -128,7 +128,7 @@ fn draw(
     judged: &BTreeSet<MemoryId>,
 ) -> anyhow::Result<Vec<MemoryId>> {
     let filter = args.selection.filter(context)?;
-    // The memories with the smallest hashes are a random sample, and only as many are held as are drawn.
+    // The memories with the smallest hashes are a random sample, and only those are kept in memory.
     let mut smallest: BinaryHeap<([u8; 32], MemoryId)> = BinaryHeap::new();
     for page in 0.. {
         let found = memories.list_memories(filter.clone(), Order::Created, PAGE, page * PAGE)?;

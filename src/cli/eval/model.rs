@@ -11,9 +11,9 @@ use anyhow::Context as _;
 /// Folders of recorded exchanges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tape<'a> {
-    /// The folder to write into.
+    /// Folder into which exchanges are recorded.
     pub record: Option<&'a Path>,
-    /// The folder to answer from.
+    /// Folder of recorded exchanges that provide the replies.
     pub replay: Option<&'a Path>,
 }
 

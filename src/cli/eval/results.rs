@@ -75,7 +75,7 @@ const fn style(tone: Rating) -> StyleMark {
     }
 }
 
-/// Returns the extent to which a report is printed.
+/// Returns the level of detail of printed reports.
 pub(super) fn detail(out: &Printer) -> Detail {
     if out.is_verbose() { Detail::Full } else { Detail::Short }
 }

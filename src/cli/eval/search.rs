@@ -1,4 +1,4 @@
-//! Stores with the memories of a case, and the searches and briefs over them.
+//! Stores with the memories of a case, and searches and briefs in these stores.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -27,7 +27,7 @@ use transcripts::{Message, MessageTime};
 use super::args::{RetrieverArg, name_of};
 use super::system::texts_of;
 
-/// Number of characters of the content that serve as the title, if there is none.
+/// Number of characters of the content that serve as the title of a memory without a title.
 const TITLE: usize = 40;
 /// Seed of the random retriever.
 const SEED: u64 = 0x0bad_5ea4_c4ed_0001;
@@ -58,13 +58,13 @@ pub(super) fn claim_of(given: &CaseMemory) -> anyhow::Result<Claim> {
     })
 }
 
-/// A store with the memories of a case, and their names in the case.
+/// A store with the memories of a case, and the names of these memories in the case.
 pub(super) struct CaseStore {
     pub(super) store: Store,
     pub(super) now: Timestamp,
     // Ids differ in every run, so results are compared by the names in the case.
     names: HashMap<MemoryId, String>,
-    /// The model of the vectors, once they are made.
+    /// The embedding model, once the vectors are made.
     model: Option<VectorModel>,
 }
 
@@ -133,7 +133,8 @@ impl CaseStore {
 
     fn insert(&mut self, memories: Vec<(String, Memory, Vec<Evidence>)>) -> anyhow::Result<()> {
         let guard = Guard::default();
-        // One transaction for all: a commit for each memory would dominate the time of a case.
+        // All memories are written in one transaction, since one commit per memory would dominate the running time of a
+        // case.
         self.store.write(None, self.now, |writer| {
             for (name, memory, evidence) in memories {
                 self.names.insert(memory.id.clone(), name);
@@ -235,7 +236,7 @@ fn list_all(store: &Store) -> anyhow::Result<Vec<Memory>> {
     Ok(store.list(&all, Order::Id, usize::MAX >> 1, 0)?)
 }
 
-/// The search, or a control that must fail.
+/// The search, or a control that is expected to fail.
 pub(super) struct Retriever<'a> {
     pub(super) kind: RetrieverArg,
     pub(super) embedder: Option<&'a Embedder>,
@@ -245,7 +246,7 @@ impl Retriever<'_> {
     /// The search by words only.
     pub(super) const WORDS: Self = Self { kind: RetrieverArg::Search, embedder: None };
 
-    /// Returns its name in reports.
+    /// Returns the name of the retriever in reports.
     pub(super) fn name(&self) -> String {
         match (self.kind, self.embedder) {
             (RetrieverArg::Search, Some(embedder)) => format!("search with {}", embedder.name()),
@@ -253,10 +254,10 @@ impl Retriever<'_> {
         }
     }
 
-    /// Makes the missing vectors of a store without a limit, if the search uses any.
+    /// Makes the missing vectors of a store without a limit, if the search uses vectors.
     pub(super) async fn prepare(&self, store: &mut CaseStore) -> anyhow::Result<()> {
         let (RetrieverArg::Search, Some(embedder)) = (self.kind, self.embedder) else { return Ok(()) };
-        // No limit here: a store with some of its vectors would measure a search that nobody uses.
+        // There is no limit here: a store with some of its vectors would measure a search that nobody uses.
         let (guard, budget) = (Guard::default(), Budget::new(Limits::default(), None, embedder.name())?);
         let filling = Filling {
             store: &store.store,
@@ -281,7 +282,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Stores the turns of `samples`, all learnt a day after the last of them, as when old logs are read.
+    /// Stores the turns of `samples`, all learnt a day after the last turn, as when old logs are read.
     pub(super) fn of(samples: &[Sample]) -> anyhow::Result<Self> {
         Self::learnt(samples, false)
     }
@@ -291,7 +292,7 @@ impl Turns {
         Self::learnt(samples, true)
     }
 
-    /// Counts a use of the turns that answer a question: a person opens them where the search lists them.
+    /// Counts a use of each turn that was found and answers the question, as if a person had opened it.
     pub(super) fn open(&self, found: &[(String, String)], answers: &BTreeSet<String>) {
         let opened = |name: &String| answers.contains(name) && found.iter().any(|(id, _)| id == name);
         let ids: Vec<MemoryId> =
@@ -359,7 +360,7 @@ impl Turns {
         Ok(found.map(|memory| (self.store.name(&memory.id).to_owned(), memory.claim.content)).collect())
     }
 
-    /// Returns the vector of a question with its model, if the search uses any.
+    /// Returns the vector of a question with its model, if the search uses vectors.
     pub(super) async fn vector(
         &self,
         embedder: Option<&Embedder>,
@@ -394,7 +395,7 @@ impl Turns {
 pub(super) struct Ablation {
     pub(super) name: &'static str,
     weights: Weights,
-    /// Whether turns of which only a neighbour was found are counted.
+    /// Whether a turn also counts as found if only a neighbouring turn was found.
     with_beside: bool,
 }
 
@@ -419,7 +420,7 @@ pub(super) fn ablations() -> Vec<Ablation> {
     ]
 }
 
-/// Plain FTS5 over the turns of a conversation: the words of the question without stop words, joined by `OR`.
+/// Plain FTS5 search in the turns of a conversation: the words of the question without stop words, joined by `OR`.
 pub(super) struct BareFts5(Connection);
 
 impl BareFts5 {
@@ -437,7 +438,7 @@ impl BareFts5 {
     pub(super) fn search(&self, question: &str) -> anyhow::Result<Vec<(String, String)>> {
         let question = question.to_lowercase();
         let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        // Quoted, since FTS5 would read bare words such as `AND`, `OR` and `NEAR` as operators.
+        // The words are quoted, since FTS5 would read bare words such as `AND`, `OR` and `NEAR` as operators.
         let words: Vec<String> =
             words.filter(|word| !STOP_WORDS.contains(word)).map(|word| format!("\"{word}\"")).collect();
         if words.is_empty() {

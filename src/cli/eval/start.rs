@@ -76,7 +76,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         stop_on_interrupt(cancel, GRACE);
         let mut failed = false;
         for repeat in 1..=args.repeat {
-            // Each repetition has its own replies; shared ones would hide the noise that repetitions measure.
+            // Each repetition has its own replies; shared replies would hide the variation that repetitions measure.
             let kept = gather.calls(repeat).filter(|_| args.record.is_none());
             let source = if asks { Some(answering(args, &config, replay, kept.as_deref(), &guard)?) } else { None };
             let subject = match (args.control(), &source) {

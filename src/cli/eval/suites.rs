@@ -244,7 +244,7 @@ async fn run_longmemeval(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) 
     take_of(job, file, &retriever.name(), rows)
 }
 
-/// Runs the pipeline over the users of a `HaluMem` file, and also searches a store of all points.
+/// Runs the pipeline for the users of a `HaluMem` file, and also searches a store that contains all memory points.
 async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> anyhow::Result<bool> {
     let (mut users, mut questions, mut retrieval) = (Vec::new(), Vec::new(), Vec::new());
     for user in halumem::read(file)? {

@@ -1,4 +1,4 @@
-//! Runs the pipeline over the logs of a case, into a separate store.
+//! Runs the pipeline on the logs of a case, with a separate store.
 
 use std::cell::Cell;
 use std::fs;
@@ -35,7 +35,7 @@ pub(super) enum Subject<'a, C> {
     Llm(&'a C),
     /// The pipeline with the offline rules.
     Rules,
-    /// An extractor that must fail.
+    /// A control extractor, which is expected to fail.
     Control(Control),
 }
 
@@ -252,7 +252,8 @@ async fn run_pipeline<C: Complete>(
     Ok(extraction)
 }
 
-/// Returns why the memories of a run do not represent the extractor's ability, if they do not.
+/// Returns why a run is incomplete, so that its memories do not show what the extractor can do; `None` if it is
+/// complete.
 fn incomplete(summary: &Summary) -> Option<String> {
     let first = || summary.failures.first().map(|failure| format!("{}: {}", failure.what, failure.why));
     if let Some(why) = &summary.halted {
@@ -295,7 +296,7 @@ pub(super) fn texts_of(memory: &Memory) -> Vec<&str> {
             texts.extend([procedure.name.as_str(), &procedure.description]);
             texts.extend(procedure.steps.iter().chain(&procedure.triggers).map(String::as_str));
         }
-        // Both repeat the content and the value.
+        // Both variants only repeat the content and the value.
         Some(Structured::Pattern { .. } | Structured::Profile { .. }) | None => {}
     }
     texts
@@ -337,7 +338,7 @@ fn conversation(transcript: &Transcript) -> Conversation {
     }
 }
 
-/// Passes requests on and counts them.
+/// Forwards requests and counts them.
 pub(super) struct Meter<'a, C> {
     inner: &'a C,
     used: Cell<Cost>,
@@ -376,7 +377,7 @@ impl<C: Complete> Complete for Meter<'_, C> {
     }
 }
 
-/// Passes at most a number of requests on at a time, and keeps the first refusal.
+/// Forwards a limited number of requests at a time, and keeps the first refusal.
 pub(super) struct InFlight<C> {
     inner: C,
     permits: Semaphore,
@@ -388,8 +389,8 @@ impl<C: Complete> InFlight<C> {
         Self { inner, permits: Semaphore::new(limit.max(1)), refused: Mutex::default() }
     }
 
-    /// Returns why a request was refused before it was sent, if one was: a limit was reached, or the recording does not
-    /// contain it. Decisions made without the request show nothing about the model.
+    /// Returns why a request was refused before it was sent, if any was: a limit was reached, or the recording does not
+    /// contain the request. Decisions made without the request show nothing about the model.
     pub(super) fn refused(&self) -> Option<String> {
         self.refused.lock().ok()?.clone()
     }

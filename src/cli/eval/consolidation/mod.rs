@@ -1,4 +1,4 @@
-//! Runs consolidation cases: each in its own store, with the decisions about all of them made together.
+//! Runs consolidation cases. Each case has its own store, but the decisions about all cases are made together.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -195,7 +195,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         ("asked_again", totals.asked_again),
         ("distractors_retired", totals.distractors_retired),
     ];
-    // The first row of each kind contains them.
+    // The first row of each kind contains the totals.
     for kind in [Kind::Pair, Kind::Stream] {
         if let Some((_, row)) = rows.iter_mut().find(|(_, row)| row.kind == kind.as_str()) {
             row.counts.extend(totals.map(|(name, count)| (name.to_owned(), count)));
@@ -225,7 +225,7 @@ async fn run_cases<C: Complete>(
     Ok((rows, run.totals))
 }
 
-/// Arrival of all incoming memories of pairs.
+/// Number of the arrival for the incoming memory of every pair.
 const PAIR_ARRIVAL: u32 = 1;
 
 /// A pair that is not decided yet.
@@ -279,12 +279,13 @@ fn prepare_pair<'a>(placed: &'a Placed<Pair>, run: &mut Run<'_>) -> anyhow::Resu
 
 fn namespaces_of(pair: &Pair) -> anyhow::Result<Vec<Namespace>> {
     let mut both = vec![namespace(&pair.known)?, namespace(&pair.incoming)?];
-    // Two names at most, so equal ones are neighbours.
+    // There are at most two names, so equal names are adjacent.
     both.dedup();
     Ok(both)
 }
 
-/// Creates the store again, since keeping those of all pairs would take too much memory, and applies the change.
+/// Creates the store of a pair again and applies the change. Keeping the stores of all pairs would take too much
+/// memory.
 fn finish_pair(
     one: &ReadyPair<'_>,
     case: &CandidateContext,
@@ -469,7 +470,7 @@ impl<'a> RunningStream<'a> {
         Ok(Self { placed, home, events, failed_acts: Vec::new(), added: 0 })
     }
 
-    /// Returns the arrivals in the order of the pipeline: by time, memories without one last.
+    /// Returns the arrivals in the order of the pipeline: by time, with memories without a time last.
     fn arriving(&self, arrival: u32) -> Vec<(String, IncomingClaim)> {
         let mut arriving: Vec<_> = self.events.iter().filter(|(_, at, ..)| *at == arrival).collect();
         arriving.sort_by_key(|(_, _, incoming, _)| {
@@ -500,7 +501,7 @@ impl<'a> RunningStream<'a> {
         ids.iter().enumerate().filter(|(_, id)| is_pinned(id)).map(|(place, _)| place).collect()
     }
 
-    /// Performs the acts of a person before an arrival.
+    /// Performs the actions that a person takes before an arrival.
     fn act(&mut self, arrival: u32) -> anyhow::Result<()> {
         for event in &self.placed.case.events {
             if let Event::Act(act) = event
@@ -513,7 +514,7 @@ impl<'a> RunningStream<'a> {
         Ok(())
     }
 
-    /// Performs an act, and returns whether there was a memory for it.
+    /// Performs an action, and returns whether the memory that it concerns was found.
     fn perform(&self, act: &Act) -> anyhow::Result<bool> {
         let fits: &[Status] = match act.act {
             Action::Forget => &[Status::Active, Status::Pending],

@@ -1,4 +1,4 @@
-//! Stores of consolidation cases, among invented memories if asked for, and the messages on which memories rest.
+//! Stores for consolidation cases, with invented memories if requested, and the messages that memories are based on.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) const DISTRACTORS: &str = "eval:distractor";
 /// Separates the name of a case from an id that occurs in several cases.
 const OF_CASE: char = '~';
 
-/// The message in which something was said; it identifies an event in any memory that rests on it.
+/// The message in which something was said; it identifies an event in every memory that is based on the message.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
     /// Key of the transcript.
@@ -35,7 +35,7 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// Returns whether a memory that rests on `evidence` rests on this message.
+    /// Whether a memory with this evidence is based on this message.
     pub(super) fn is_in(&self, evidence: &[Evidence]) -> bool {
         let here = |piece: &Evidence| {
             piece.transcript == self.transcript && piece.messages.first().is_some_and(|id| *id == self.message)
@@ -52,7 +52,7 @@ pub(super) struct Conversations {
 }
 
 impl Conversations {
-    /// Returns a memory as an extractor would propose it, and the message that it rests on.
+    /// Returns a memory as an extractor would propose it, and the message that the memory is based on.
     pub(super) fn incoming(
         &mut self,
         case: &str,
@@ -101,10 +101,10 @@ pub(super) fn namespace(said: &CaseMemory) -> anyhow::Result<Namespace> {
     convert(said.namespace.as_deref().unwrap_or("project/case"))
 }
 
-/// Stores to copy: inserting many memories is slow, copying them is not.
+/// Stores that serve as templates, since copying a store is faster than inserting many memories.
 pub(super) struct Templates {
     pub(super) distractors: usize,
-    /// Indexed by the number of namespaces of a case, minus one.
+    /// The stores; the index is the number of namespaces of a case, minus one.
     pub(super) stores: Vec<Store>,
 }
 
@@ -144,7 +144,7 @@ pub(super) struct CaseHome {
 }
 
 impl CaseHome {
-    /// Returns the time at which the memories of an arrival are decided about.
+    /// Returns the time of the decisions about the memories of an arrival.
     pub(super) fn now(arrival: u32) -> Timestamp {
         NOW.checked_add((i64::from(arrival) * 24).hours()).unwrap_or(NOW)
     }
@@ -162,7 +162,8 @@ impl CaseHome {
         })
     }
 
-    /// Reads the memories with which `incoming` are compared, under names that no other case uses.
+    /// Reads the memories with which `incoming` are compared. The namespaces and ids are renamed so that they are
+    /// unique among all cases.
     pub(super) fn look(&mut self, incoming: Vec<IncomingClaim>) -> anyhow::Result<Vec<CandidateContext>> {
         // All stores use the same inner namespaces, so that copies of one template serve every case.
         let inside = incoming.into_iter().map(|one| IncomingClaim { namespace: self.inward(&one.namespace), ..one });
@@ -181,7 +182,7 @@ impl CaseHome {
         Ok(looked.cases)
     }
 
-    /// Applies the changes to everything that was last read.
+    /// Applies changes that were decided about the memories last read.
     pub(super) fn apply(&self, changes: Vec<Change>, now: Timestamp) -> anyhow::Result<Applied> {
         let changes = changes.into_iter().map(|change| self.bring_in(change)).collect();
         let plan = Plan { changes, revisions: self.revisions.clone(), ..Plan::default() };
@@ -212,18 +213,18 @@ impl CaseHome {
     /// Returns the number of distractors that are no longer active.
     pub(super) fn retired_distractors(&self) -> Result<u64, StoreError> {
         let recalled = Filter { source: Some(DISTRACTORS.to_owned()), ..Filter::default() };
-        // The number is that of distractors missing among the active memories, which avoids a list of thousands.
+        // Distractors that are missing among the active memories are counted, which avoids a list of thousands.
         let all = self.distractors * self.namespaces.len();
         Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
     }
 
-    /// Returns the store's name of a namespace, given by its own or its outward name.
+    /// Returns the store's name for a namespace, which is given by its name in the case or its outward name.
     fn inward(&self, namespace: &Namespace) -> Namespace {
         let place = self.namespaces.iter().position(|own| own == namespace || self.named(own) == *namespace);
         place.map_or_else(|| namespace.clone(), inner)
     }
 
-    /// Returns the name of a namespace among those of other cases.
+    /// Returns the outward name of a namespace, which no other case uses.
     fn outward(&self, namespace: &Namespace) -> Namespace {
         let own = (0..self.namespaces.len()).find(|&index| inner(index) == *namespace);
         own.map_or_else(|| namespace.clone(), |index| self.named(&self.namespaces[index]))
@@ -242,7 +243,7 @@ fn insert_distractors(store: &Store, namespace: &Namespace, count: usize) -> any
     }
     let (guard, claims) = (Guard::default(), distractors(count).iter().map(claim_of).collect::<Result<Vec<_>, _>>()?);
     store.write(None, BEFORE, |writer| {
-        // Fewer hours than in a year, so that all distractors are stated well before `NOW`.
+        // 8,000 hours are less than a year, so all distractors are stated well before `NOW`.
         for (index, (claim, hour)) in claims.into_iter().zip((0..8_000).cycle()).enumerate() {
             let evidence = Evidence {
                 transcript: format!("{DISTRACTORS}/{index}"),
