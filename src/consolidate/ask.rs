@@ -43,9 +43,9 @@ const SIDE_BY_SIDE: usize = 4;
 /// A model's answers to all questions.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// The named relations, by index of the candidate. Candidates that it omitted are not included.
+    /// The named relations, by index of the candidate. Candidates that the model omitted are not included.
     pub answers: Answers,
-    /// What it cost.
+    /// Cost of the calls.
     pub spent: Spent,
     /// Calls without a usable reply.
     pub failed: u64,
@@ -171,7 +171,7 @@ pub(super) struct Sheet<'a> {
 /// A memory or candidate as it is shown.
 struct Shown {
     attribute: Option<String>,
-    /// The day.
+    /// The day of the memory or candidate, if known.
     time: Option<String>,
     text: String,
     quote: Option<String>,
@@ -227,7 +227,7 @@ impl<'a> Sheet<'a> {
         self
     }
 
-    /// Returns two sheets with half of the questions each, the first half last; `None` for a single question.
+    /// Returns two sheets with half of the questions each, starting with the second half; `None` for a single question.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let (first, second) = self.questions.split_at(self.questions.len() / 2);
         (!first.is_empty()).then(|| [Self::new(self.cases, second), Self::new(self.cases, first)])
@@ -274,9 +274,9 @@ impl<'a> Sheet<'a> {
 
     /// Reads the usable relations, each from a candidate of this sheet to a memory that it is compared with.
     ///
-    /// A candidate that a complete reply does not name is unrelated to all memories that it is compared with. Of a
-    /// truncated reply, this applies to the candidates before the last one that it names. If the reply names what is
-    /// unrelated, or an entry cannot be read, an omitted candidate is unanswered.
+    /// A candidate that a complete reply does not name is unrelated to all memories that it is compared with. In a
+    /// truncated reply, this applies only to the candidates before the last one that the reply names. If the reply
+    /// lists unrelated memories, or an entry cannot be read, an omitted candidate counts as unanswered.
     pub(super) fn read(&self, reply: &Reply) -> Answers {
         let mut answers = Answers::new();
         let Some(Entries { named: entries, whole, unread }) = entries(&reply.text) else { return answers };

@@ -105,7 +105,7 @@ impl Conflict {
 /// A candidate with the namespace in which it would be stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IncomingClaim {
-    /// What is proposed.
+    /// The proposed memory.
     pub candidate: Candidate,
     /// The namespace that the candidate belongs to.
     pub namespace: Namespace,
@@ -120,7 +120,7 @@ pub struct IncomingClaim {
 pub struct Known {
     /// The memory, of any status.
     pub memory: Memory,
-    /// Its evidence.
+    /// Evidence for the memory.
     pub evidence: Vec<Evidence>,
     /// Whether the plan in progress would create or change the memory.
     pub fresh: bool,
@@ -131,7 +131,7 @@ pub struct Known {
 pub struct Rejected {
     /// The rejected content; empty if it is no longer known.
     pub content: String,
-    /// Its attribute.
+    /// Attribute of the rejected memory.
     pub key: Option<String>,
     /// The attribute's value.
     pub value: Option<String>,
@@ -175,7 +175,7 @@ pub struct Plan {
     pub failed_calls: u64,
 }
 
-/// The change that one incoming candidate leads to.
+/// The change that results from one incoming candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The candidate.
@@ -222,7 +222,7 @@ pub struct Change {
 pub struct Rest {
     /// The id of the memory.
     pub id: MemoryId,
-    /// Its claim, in words of the contradicted memory.
+    /// Claim of the memory, in the words of the contradicted memory.
     pub claim: Claim,
 }
 

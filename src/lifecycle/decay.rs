@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::memory::{Memory, MemoryType, Tier, Usage};
 use crate::store::Outline;
 
-/// Number of uses from which a memory fades half as fast; with as many recent uses it is hot.
+/// Number of uses from which a memory fades half as fast; with as many recent uses, the memory is hot.
 pub(crate) const FULL_USE: u32 = 10;
 
 /// Days after which the confidence of a memory that is neither used nor confirmed has halved, by type; 0 means never.
@@ -128,7 +128,7 @@ pub(crate) const HOT: f64 = 10.0;
 /// Warmth at which a memory rises to each tier, highest tier first. No memory rises to `l0`, which is reserved for
 /// pinned memories.
 pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
-/// Share of that warmth below which a memory falls to a lower tier again.
+/// Share of the warmth of a tier below which a memory falls to a lower tier again.
 // The share is well below 1, because a memory near the threshold would otherwise move up and down in every run.
 pub(crate) const SINKS_BELOW: f64 = 0.5;
 

@@ -19,7 +19,7 @@ pub struct Step {
     pub memory: MemoryId,
     /// The namespace that the memory belongs to.
     pub namespace: Namespace,
-    /// What.
+    /// The action.
     #[serde(flatten)]
     pub act: Act,
 }
@@ -313,9 +313,9 @@ pub const NEAR_DAYS: i64 = 7;
 /// Counts of active memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Census {
-    /// By tier.
+    /// Counts by tier.
     pub by_tier: BTreeMap<&'static str, usize>,
-    /// By heat.
+    /// Counts by heat.
     pub by_heat: BTreeMap<&'static str, usize>,
     /// Pinned memories.
     pub pinned: usize,

@@ -81,12 +81,12 @@ pub enum Act {
     },
     /// The memory is used more, so it is loaded more readily.
     Promote {
-        /// Its new tier.
+        /// New tier of the memory.
         to: Tier,
     },
     /// The memory is used less, so it is loaded less readily.
     Demote {
-        /// Its new tier.
+        /// New tier of the memory.
         to: Tier,
     },
 }

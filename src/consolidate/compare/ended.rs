@@ -11,22 +11,22 @@ use crate::text::normalise::comparable;
 use crate::text::script::{Script, is_han};
 use crate::text::tokens::words;
 
-/// How sure it is that the known claim is over.
+/// How certain it is that the known claim is no longer true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Certainty {
-    /// The words name something more or less than the known claim does: a person has to decide.
+    /// The phrase says more or less than the known claim states, so a person has to decide.
     Likely,
-    /// The words name what the known claim states, and nothing else.
+    /// The phrase names exactly what the known claim states.
     Certain,
 }
 
-/// Number of other names in a known claim from which it also states something else.
+/// Minimum number of other names in a known claim from which the claim is taken to state something else as well.
 const MANY_NAMES: usize = 2;
 
-/// Returns whether `incoming` says that what `known` states is over, and why.
+/// Returns the certainty with which `incoming` says that `known` is no longer true, and the reason.
 pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let over = known.features.polarity == Polarity::Negative && incoming.features.polarity == Polarity::Negative;
-    // What happened once remains true, and so does the record of a finished task.
+    // A past event remains true, and so does the record of a finished task.
     let is_record = is_episode(known) || matches!(known.claim.category.as_str(), "task" | "solution" | "mistake");
     if is_record || over || speakers_differ(incoming, known) || known.features.time == TimeScope::Once {
         return None;
@@ -37,9 +37,10 @@ pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, 
     found.or_else(|| without_name().filter(|_| !people_differ(&incoming.features, &known.features)))
 }
 
-/// Whether the clause of a phrase is about other surroundings than `known`, and whether it limits the change to some.
+/// Returns whether a clause is about different circumstances from `known`, and whether it limits the change to special
+/// circumstances.
 fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
-    // A server is what most projects mean by themselves, and a time of day is a value.
+    // Most projects mean the backend without saying so, and a time of day is a value.
     const NOT_NARROWER: &[&str] = &["backend", "morning", "evening", "weekend"];
     let narrowing = |features: &Features| -> BTreeSet<&'static str> {
         features.settings.iter().copied().filter(|setting| !NOT_NARROWER.contains(setting)).collect()
@@ -52,7 +53,7 @@ fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
 fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let clause = Features::of(&phrase.clause);
     let (are_others, is_narrower) = surroundings(&clause, &known.features);
-    // "Helen left" is about the manager who is Helen; "I left Berlin" is not about a sister who lives there.
+    // "Helen left" is about the manager named Helen; "I left Berlin" is not about a sister who lives there.
     let of_them = phrase.is_subject && clause.people.is_empty();
     if are_others || (people_differ(&clause, &known.features) && !of_them) {
         return None;
@@ -63,12 +64,12 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
         let shared = words.iter().filter(|word| in_text(word, known)).count();
         shared == 0 || shared * 2 < words.len()
     });
-    // A known claim that says itself that the same is over is no older state of it.
+    // A known claim that reports the same change itself does not describe the state before the change.
     let already = known.changes().iter().any(|other| {
         let theirs = Naming::words(&other.named);
         other.kind != ChangeEffect::Moved && named.shared.iter().any(|word| theirs.contains(word))
     });
-    // Another number is another thing: issue 11 is not issue 12.
+    // A different number means a different thing: issue 11 is not issue 12.
     let is_numbered = named.others.iter().any(|word| word.chars().any(|c| c.is_ascii_digit()));
     if named.shared.is_empty() || other_matter || already || is_numbered {
         return None;
@@ -81,7 +82,7 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
             applies.then_some((if whole { Certainty::Certain } else { Certainty::Likely }, TOPIC_MOVED))
         }
         ChangeEffect::Ended | ChangeEffect::Replaced => {
-            // After "instead of", the rest of the clause may follow without a mark.
+            // After "instead of", the rest of the clause may follow without punctuation.
             let exact = named.others.is_empty() || (phrase.kind == ChangeEffect::Replaced && named.leads);
             let identifies = named.is_value || (exact && (named.is_head || named.covers));
             // "I dropped the database" may be about its tables, and not about which one the project uses.
@@ -155,7 +156,7 @@ fn is_list(known: &View<'_>) -> bool {
     [", ", " and ", " und ", " y ", " et ", "、"].iter().any(|joint| text.contains(joint))
 }
 
-/// Whether a finding says that what a claim states is over, together with its details.
+/// Whether a finding says that a claim is no longer true, together with all details of the claim.
 pub(in crate::consolidate) fn is_end(why: &str) -> bool {
     [OVER, REVERSED, TOPIC_MOVED].contains(&why)
 }
@@ -163,16 +164,16 @@ pub(in crate::consolidate) fn is_end(why: &str) -> bool {
 const OVER: &str = "says that it is over";
 const REVERSED: &str = "says the opposite, and that it changed";
 
-/// Reason for a claim whose topic has another value.
+/// Reason given if the topic of a claim has a different value.
 pub(in crate::consolidate) const TOPIC_MOVED: &str = "says that it has another value";
 
-/// Whether `rest`, what follows the name of what is over, limits it to a case: "for the demo".
+/// Whether `rest`, which follows the name of what ended, limits the change to a special case, as in "for the demo".
 fn narrows(rest: &str, known: &View<'_>) -> bool {
     const LIMITS: &[&str] = &["for", "in", "on", "from", "at", "für", "bei", "dans", "para", "en"];
     const NO_LIMITS: &[&str] = &["good", "cost", "real", "all", "everything", "everywhere", "stack", "project", "team"];
     let mut words = rest.split(' ');
     let limited = words.next().is_some_and(|first| LIMITS.contains(&first.to_lowercase().as_str()));
-    // "Ditched Sublime for Zed" names what it gave way to.
+    // "Ditched Sublime for Zed" names the replacement.
     let gives_way = rest.starts_with("for ") && words.next().is_some_and(|next| next.starts_with(char::is_uppercase));
     let limits = |word: &String| {
         !NO_LIMITS.contains(&word.as_str()) && Features::of(word).figures.is_empty() && !in_text(word, known)
@@ -180,7 +181,7 @@ fn narrows(rest: &str, known: &View<'_>) -> bool {
     limited && !gives_way && Naming::words(rest).iter().any(limits)
 }
 
-/// Whether both have a number, a day or a time of the same kind, and not the same one.
+/// Whether both claims have a number, a day or a time of the same kind, but with different values.
 fn differ_in_kind(a: &View<'_>, b: &View<'_>) -> bool {
     let differ = |left: &BTreeSet<String>, right: &BTreeSet<String>, unit: fn(&str) -> &str| {
         left.difference(right).any(|x| right.difference(left).any(|y| unit(x) == unit(y)))
@@ -214,7 +215,7 @@ fn wide_measures(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether a clause of `incoming` says the opposite of one of `known`, with words of change and nothing else.
+/// Returns a finding if a clause of `incoming` says the opposite of a clause of `known`, apart from words of change.
 fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.planned {
         return None;
@@ -239,7 +240,7 @@ fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'stati
     (found && incoming.claim.memory_type != MemoryType::Procedural).then_some((Certainty::Certain, REVERSED))
 }
 
-/// Whether the speaker of `incoming` moved away from the residence that `known` states.
+/// Returns a finding if the speaker of `incoming` moved away from the residence that `known` states.
 fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let is_home = known.key.as_deref() == Some("user.residence") && moves_home(&incoming.claim.content);
     is_home.then_some((Certainty::Certain, "says that the person has moved"))
@@ -253,20 +254,20 @@ pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &View<'_>) -> f
     part(ours.iter().filter(|word| in_text(word, known)).count(), ours.len().min(theirs.len()))
 }
 
-/// The words that a phrase uses for a thing, compared with a known claim.
+/// The words for a thing in a phrase, compared with a known claim.
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate finding")]
 struct Naming {
     shared: BTreeSet<String>,
     others: Vec<String>,
-    /// Whether they name the value of the claim, or a name or number in it.
+    /// Whether the words name the value of the claim, or a name or number in it.
     is_value: bool,
-    /// Whether they name what the claim is about.
+    /// Whether the words name what the claim is about.
     is_head: bool,
-    /// Whether they are a third or more of what the claim says.
+    /// Whether the words are a third or more of what the claim says.
     covers: bool,
     /// Whether the claim's own words come first.
     leads: bool,
-    /// Whether the claim has several other names.
+    /// Whether the claim also contains several other names.
     leaves_names: bool,
 }
 
@@ -342,13 +343,13 @@ fn is_capital(word: &str, content: &str) -> bool {
     })
 }
 
-/// Whether a name in a script without spaces stands in `text` as a whole.
+/// Whether `text` contains the whole of a name in a script without spaces.
 fn is_wide_name(named: &str, text: &str) -> bool {
     let named: String = comparable(named).chars().filter(|c| is_han(*c)).collect();
     named.chars().count() >= 2 && text.contains(&named)
 }
 
-/// Words of the sentences in which statements are kept.
+/// Whether a word only introduces a statement, as in "the user said".
 fn is_frame(word: &str) -> bool {
     const FRAME: &[&str] = &[
         "user",

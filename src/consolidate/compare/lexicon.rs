@@ -233,7 +233,8 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (Cue::Figure("m10"), "october|oct|octubre|oktober"),
     (Cue::Figure("m11"), "november|nov|noviembre"),
     (Cue::Figure("m12"), "december|dec|diciembre|dezember"),
-    // In Chinese and Japanese, a numeral counts only with a counter, since bare numerals occur in many other words.
+    // In Chinese and Japanese, a numeral is recognised only with a counter, since bare numerals occur in many other
+    // words.
     (Cue::Figure("2"), "two|twice|两个|两只|两次|二つ|두|dos|zwei"),
     (Cue::Figure("3"), "three|三个|三只|三次|三つ|세|tres|drei"),
     (Cue::Figure("4"), "four|四个|四只|四つ|네|cuatro|vier"),

@@ -70,7 +70,7 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
         None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
         None => by_words(incoming, known, &words, hinted),
     };
-    // What explicitly ends the other needs no words in common with it but its name.
+    // A claim that explicitly ends another claim needs no words in common with it except the name.
     let (pairing, why) = match (pairing, ends(incoming, known)) {
         (ClaimRelation::Same, _) | (_, None) => (pairing, why),
         (_, Some((Certainty::Certain, why))) => (ClaimRelation::Opposed, why),
@@ -139,7 +139,8 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
         // A value of a list is replaced as well if the text says that the new value replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
-        // "Switched to" says that the earlier value is over, even of an attribute that may have several.
+        // "Switched to" says that the earlier value no longer applies, even for an attribute that may have several
+        // values.
         Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
             (ClaimRelation::Opposed, "says that the value has changed to another one")
         }
@@ -323,17 +324,17 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     }
 }
 
-/// Findings about two claims from before their sentences are aligned.
+/// Findings about two claims that are made before the sentences of the claims are aligned.
 struct Frame {
     same_subject: bool,
-    /// Whether their words are nearly the same.
+    /// Whether the words of both claims are nearly the same.
     close: bool,
 }
 
 /// Number of shared content words from which two details may belong to the same fact.
 const CORE_WORDS: usize = 3;
 
-/// Share of the shorter claim's words that must then be common to both.
+/// Share of the shorter claim's words that both claims must also have in common in that case.
 const CORE_OVERLAP: f64 = 0.33;
 
 /// Share of the known claim's words that an incoming claim without a common subject must contain in order to end it.

@@ -33,7 +33,7 @@ impl Slot {
         if self.after_comma { units.first().map(String::as_str) } else { opener(units) }
     }
 
-    /// Whether both texts have units of their own at this position.
+    /// Whether each text has its own units at this position.
     pub(super) const fn is_substitution(&self) -> bool {
         !self.incoming.is_empty() && !self.known.is_empty()
     }
@@ -131,8 +131,8 @@ const WIDE_TIES: &str = "でらにとへの";
 const HANGUL_TIES: &[&str] =
     &["에서", "에게", "한테", "부터", "까지", "으로", "마다", "하고", "에", "로", "와", "과", "서", "며", "고"];
 
-/// Returns the word that opens a detail, if these units are one: a preposition or similar word, or the first word of a
-/// clause after a comma.
+/// Returns the word that opens a detail, if these units are a detail: a preposition or similar word, or the first word
+/// of a clause after a comma.
 fn opener(units: &[String]) -> Option<&str> {
     let first = units.first()?;
     if first == "," {
@@ -167,7 +167,7 @@ pub(super) fn each_adds(slots: &[Slot]) -> bool {
     !moved && details && adds(|slot| &slot.incoming) && adds(|slot| &slot.known)
 }
 
-/// Returns the only position where both texts have units of their own, if the known text adds nothing elsewhere.
+/// Returns the only position where each text has its own units, if the known text adds nothing elsewhere.
 pub(super) fn only_substitution(slots: &[Slot]) -> Option<&Slot> {
     let mut found = slots.iter().filter(|slot| slot.is_substitution());
     let first = found.next()?;

@@ -20,14 +20,14 @@ pub(crate) const RETIRE_OVERLAP: f64 = 0.5;
 pub(crate) struct View<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// The features of its content.
+    /// Features of the claim's content.
     pub features: Features,
-    /// Its attribute; see [`attribute`].
+    /// Attribute of the claim; see [`attribute`].
     pub key: Option<String>,
-    /// Its subject, normalised for comparison.
+    /// Subject of the claim, normalised for comparison.
     pub subject: Option<String>,
     pub(in crate::consolidate) speakers: BTreeSet<String>,
-    /// The conversations in its evidence.
+    /// The conversations in the claim's evidence.
     pub(in crate::consolidate) places: BTreeSet<&'a str>,
     pub(in crate::consolidate) about: About,
     pub(in crate::consolidate) language: Option<Language>,
@@ -75,7 +75,7 @@ impl<'a> View<'a> {
         a == b || a.split_once('.').zip(b.rsplit_once('.')).is_some_and(|((x, y), (v, w))| x == w && y == v)
     }
 
-    /// Whether one claim may replace the other at all: they need the same attribute, or the same subject in nearly the
+    /// Whether one claim may replace the other at all: both need the same attribute, or the same subject in nearly the
     /// same words.
     #[must_use]
     pub(crate) fn may_retire(&self, other: &Self) -> bool {

@@ -106,7 +106,7 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
     }
 }
 
-/// Decides about candidates whose exact words are known, for any current status of the memory.
+/// Decides about candidates whose exact words are known, whatever the current status of the memory.
 ///
 /// Evidence that a memory already has comes first: the candidate was decided before, and later memories do not reopen
 /// the decision.
@@ -160,7 +160,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         return Some(same(case, met.known));
     }
     let opposed = closest(pairs, ClaimRelation::Opposed, &[Status::Active]);
-    // "The port is 8080 now" says of one port which of several it is only to those who were there.
+    // Only people who were there know which of several ports "The port is 8080 now" is about.
     let is_ambiguous = opposed.len() > 1 && opposed.iter().all(|met| met.paired.why == TOPIC_MOVED);
     if is_ambiguous && let Some(first) = opposed.first() {
         return Some(contested(first));
@@ -198,7 +198,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     // A list joined from several wordings of one attribute has no other statement, so nothing can be separated.
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
-        // What ends takes its details with it, but not another statement.
+        // When a claim ends, its details end with it, but another statement does not.
         Left::Unclear if is_end(met.paired.why) && is_one_statement(&met.known.memory.claim.content) => Left::Nothing,
         left => left,
     };

@@ -27,11 +27,11 @@ pub(crate) const MAX_ASKED: usize = 10;
 // A low value is chosen because the rules decide about pairs below it, and an extra question costs only a few tokens.
 const FLOOR: f64 = 0.2;
 
-/// Number of memories that are asked about even below that share, as long as they share a term, because different words
-/// for the same thing have little in common.
+/// Number of memories that are asked about even below this minimum, as long as they share a term, because different
+/// words for the same thing have little in common.
 const LEAST: usize = 3;
 
-/// Share that a forgotten memory must reach, so that it is not shown to a model unnecessarily.
+/// Minimum share for a forgotten memory, so that it is not shown to a model unnecessarily.
 const FLOOR_FORGOTTEN: f64 = 0.3;
 
 /// Score of a memory in another language, which can share only few words; also the maximum number of such memories.

@@ -41,7 +41,7 @@ const JOINTS: &[&str] = &[
 /// Minimum number of content words in a statement after the first; a shorter one is a detail of the previous statement.
 const STATEMENT_WORDS: usize = 2;
 
-/// Number of words or pairs of characters that the incoming claim must lack for a statement to say something else.
+/// Number of words or pairs of characters missing from the incoming claim that make a statement a separate one.
 const ENOUGH_OF_ITS_OWN: usize = 4;
 
 /// Returns the part of `known` that `incoming` does not contradict.
@@ -57,7 +57,7 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
         .collect();
     match untouched.as_slice() {
         [] => Left::Nothing,
-        // No part is affected, which means that the whole is contradicted and nothing can be said to remain.
+        // If no part in particular is affected, the whole memory is contradicted, and nothing can be said to remain.
         _ if untouched.len() == parts.len() => Left::Nothing,
         [at] => rest(known, view, incoming, subject, (*at, parts[*at])),
         _ => Left::Unclear,

@@ -100,7 +100,7 @@ pub(in crate::consolidate) struct Case<'a> {
     pub(in crate::consolidate) incoming: &'a IncomingClaim,
     pub(in crate::consolidate) view: View<'a>,
     pub(in crate::consolidate) when: ValidTime,
-    /// The statement about earlier knowledge in the candidate's words or its evidence.
+    /// What the candidate's words or its evidence say about earlier knowledge.
     pub(in crate::consolidate) turn: Option<Turn>,
 }
 

@@ -274,7 +274,7 @@ impl Around {
     /// Connects memories in different languages if there are few memories, since hardly any shared words would connect
     /// them.
     fn join_foreign(&mut self, field: &Field) {
-        // With many memories, these would be nearly all pairs.
+        // With many memories, nearly all pairs would be connected.
         if field.active.len() > SMALL {
             return;
         }

@@ -22,7 +22,7 @@ const MIN_VALUES: usize = 3;
 /// Maximum number of values in a list, so that it is readable at a glance.
 const MAX_VALUES: usize = 12;
 
-/// Longest value, in characters.
+/// Maximum length of a value, in characters.
 // A longer value is a sentence, which is better stored separately.
 const MAX_VALUE: usize = 40;
 

@@ -1,4 +1,4 @@
-//! The pass over one namespace, from its first round to its mark.
+//! Runs the pass in one namespace, from the first round to the mark of a finished pass.
 
 use std::collections::BTreeMap;
 

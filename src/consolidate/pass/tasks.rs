@@ -22,10 +22,11 @@ use crate::memory::{Memory, RelationType, Status};
 /// Share of a task's words that a report of its completion must contain.
 const DONE_OVERLAP: f64 = 0.75;
 
-/// The same share for scripts without spaces, in which pairs of characters across word boundaries count as words.
+/// Share of a task's words that a report must contain in scripts without spaces, in which pairs of characters across
+/// word boundaries count as words.
 const DONE_OVERLAP_UNSPACED: f64 = 0.5;
 
-/// Minimum number of letters with which the beginning of a word represents the word.
+/// Minimum number of leading letters that identify a word.
 const MIN_STEM: usize = 5;
 
 /// Time from the end of a due day until the day is over in all time zones.

@@ -15,7 +15,7 @@ use crate::llm::Complete;
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
-/// Number of plans that are made while other processes may write; the next plan is made while none can.
+/// Number of plans that are made while other processes may write; the next plan is made while other writers wait.
 // Planning within the transaction always succeeds, but makes all other writers wait.
 const MAX_ATTEMPTS: usize = 2;
 
@@ -49,7 +49,7 @@ pub struct Applied {
 pub(crate) struct CandidateContexts {
     /// The candidates, in their order.
     pub cases: Vec<CandidateContext>,
-    /// Revision of each of their namespaces, for [`Plan::revisions`].
+    /// Revision of each namespace of the candidates, for [`Plan::revisions`].
     pub revisions: Vec<(Namespace, i64)>,
 }
 
@@ -194,7 +194,7 @@ fn fingerprint(change: &Change) -> Option<Fingerprint> {
     Fingerprint::of(&candidate.claim.content, &candidate.evidence)
 }
 
-/// Whether a plan that only skips candidates contains a new decision, which may have cost a question.
+/// Whether a plan that only skips candidates contains a new decision, which may have cost a request to a model.
 fn brings_notes(db: &Database, plan: &Plan) -> Result<bool, StoreError> {
     for change in plan.changes.iter().filter(|change| change.target.is_some()) {
         let Some(print) = fingerprint(change) else { continue };

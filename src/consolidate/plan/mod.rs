@@ -119,7 +119,7 @@ pub fn draft(
         let targets: Vec<Known> =
             known.into_iter().filter(|known| change.targets().any(|id| *id == known.memory.id)).collect();
         change.rows = rows::rows(&change, &targets, now);
-        // The change is applied before the next candidate, which must see this candidate as it will be stored.
+        // The change is applied before the next candidate, which is compared with this candidate as it will be stored.
         working.apply(&change, targets);
         working.note_absorbed(&case.id, &change);
         changes.push(change);

@@ -64,7 +64,7 @@ pub enum SavedPlanError {
     Damaged {
         /// 1-based line at which reading failed.
         line: usize,
-        /// 1-based column.
+        /// 1-based column at which reading failed.
         column: usize,
     },
     /// A newer program wrote the file.
@@ -283,7 +283,7 @@ fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) ->
     })
 }
 
-/// Returns the new decision if the change is no longer valid; `None` if it still is.
+/// Returns the new decision if the change is no longer valid; `None` if the change is still valid.
 fn decided_again(
     writer: &Writer<'_>,
     change: &Change,

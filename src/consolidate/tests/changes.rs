@@ -1,4 +1,4 @@
-//! Statements and later ones that end or change them, in five languages.
+//! Tests with statements, and later statements that end or change them, in five languages.
 
 use super::testing::{incoming, known, now};
 use crate::consolidate::Decision;

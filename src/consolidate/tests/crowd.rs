@@ -69,7 +69,7 @@ fn active(store: &Store, part: &str) -> Vec<String> {
     values
 }
 
-/// Returns statements of the port of each of `count` services, starting with number `first`.
+/// Returns statements about the ports of `count` services, starting with number `first`.
 fn ports(key_end: &str, day: u32, first: u32, count: u32) -> Vec<String> {
     let line = |at: u32| {
         let (name, port) = (format!("svc{}x", 1_000 + at), first + at);
@@ -134,7 +134,7 @@ fn a_full_inbox_does_not_hide_what_holds_now() {
         format!("said=2026-01-{day:02}; key=project.port; value={value} | The project listens on port {value}.")
     };
     let store = Store::in_memory().unwrap();
-    // In different words, so that only its key leads to it.
+    // The words differ, so that only the key leads to this memory.
     let first = "said=2026-01-10; key=project.port; value=4000 | Requests come in at 4000.";
     learn(&store, None, &[first.to_owned()]);
     for value in 4_001..4_041 {

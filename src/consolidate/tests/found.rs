@@ -1,4 +1,4 @@
-//! Short versions of failures found by random histories.
+//! Minimal versions of failures that random histories found.
 
 use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::{Decision, Known};

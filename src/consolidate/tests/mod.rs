@@ -1,4 +1,4 @@
-//! Tests of the whole stage: tables of pairs, many memories at once, and stories over a store.
+//! Tests of the whole stage: tables of pairs, many memories at once, and longer sequences of changes to a store.
 
 mod asked;
 mod changes;

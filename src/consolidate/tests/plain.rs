@@ -4,10 +4,11 @@ use super::testing::{incoming, known, now};
 use crate::consolidate::Decision;
 use crate::consolidate::decide::decide;
 
-/// Both are true, however similar the words: another thing, person, number or time, or the same words in another order.
+/// Claims that are both true, however similar their words: about another thing, person, number or time, or with the
+/// same words in another order.
 const APART: &str = include_str!("apart.txt");
 
-/// The same topic: the decision is given before the colon.
+/// Claims on the same topic, with the decision before the colon.
 const ALIKE: &str = include_str!("alike.txt");
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {

@@ -52,7 +52,7 @@ fn a_new_deploy_target_takes_the_place_of_the_old_one() {
         &["said=2026-01-10; key=project.deploy_target; value=Heroku | The project deploys to Heroku.", fly],
     );
     assert_eq!(decisions(&again), [Decision::Skip, Decision::Skip]);
-    // An older log also says so, in other words.
+    // An older log says the same in other words.
     let late =
         learn(&store, &["said=2025-12-01; key=project.hosting; value=heroku | The project is hosted on Heroku."]);
     assert_eq!(decisions(&late), [Decision::Support]);

@@ -4,7 +4,7 @@ use super::testing::{incoming, known, now};
 use crate::consolidate::decide::decide;
 use crate::consolidate::{Conflict, Ruling};
 
-/// A row: known claim, incoming claim, the correct decision, and that of the rules if it differs.
+/// A row: known claim, incoming claim, the correct decision, and the decision of the rules if it differs.
 ///
 /// `grey` means that the rules ask a model; without one, they add the claim and link it.
 pub(in crate::consolidate) struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
@@ -47,7 +47,7 @@ const ROWS: &[Row] = &[
         "add",
     ),
     row("status=expired | The user is on leave.", "words=b/1 | The user is on leave.", "add"),
-    // One attribute, one value.
+    // The same attribute with the same value.
     row(
         "key=user.residence; value=Berlin | The user lives in Berlin.",
         "key=user.residence; value=Berlin | Berlin is where the user has their home.",
@@ -93,7 +93,7 @@ const ROWS: &[Row] = &[
         "key=user.pet; value=cat | The user's cat is 3 years old.",
         "merge",
     ),
-    // One attribute, another value.
+    // The same attribute with a different value.
     row(
         "key=user.residence; value=Berlin | The user lives in Berlin.",
         "key=user.residence; value=Munich | The user lives in Munich.",
@@ -154,7 +154,7 @@ const ROWS: &[Row] = &[
         "key=project.port; value=9090 | The server listens on 9090.",
         "contradict changed",
     ),
-    // Valid time, not arrival.
+    // Order by valid time instead of arrival.
     row(
         "key=user.residence; value=Munich; said=2026-03-01 | The user lives in Munich.",
         "key=user.residence; value=Berlin; said=2025-03-01 | The user lives in Berlin.",

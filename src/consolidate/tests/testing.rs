@@ -49,7 +49,8 @@ impl<'a> Line<'a> {
         claim
     }
 
-    /// The evidence is its own unless `words=` names another source; `undated` logs have no time.
+    /// Returns the evidence, which is the claim's own unless `words=` names another source; `undated` logs have no
+    /// time.
     fn evidence(&self, default_words: &str, default_day: &str) -> Vec<Evidence> {
         if self.get("bare").is_some() {
             return Vec::new();

@@ -57,7 +57,7 @@ const ROWS: &[Row] = &[
         "key=backup.days; value=30 | On the production system backups are kept for 30 days.",
         "add",
     ),
-    // The same, identified by the same words, without a key.
+    // Numbers of the same attribute, identified by the same words, without a key.
     row(
         "subject=Sauna | Die Sauna des Hotels wird auf 80 Grad geheizt.",
         "subject=Sauna | Die Sauna des Hotels wird auf 90 Grad geheizt.",
@@ -135,7 +135,7 @@ const ROWS: &[Row] = &[
     ),
     row("The team deploys with Ansible.", "The team plans to deploy with Nix instead of Ansible.", "add"),
     row("Das Team nutzt Jenkins.", "Das Team überlegt, statt Jenkins Woodpecker zu nutzen.", "add"),
-    // More details of one fact, each of its own.
+    // Claims that each add a different detail to one fact.
     row(
         "The book club meets every first Monday at Ola's house.",
         "The book club meets every first Monday because the library is free then.",
@@ -168,7 +168,7 @@ const ROWS: &[Row] = &[
     row("Die Werkstatt ist freitags ab 15 Uhr geschlossen.", "Die Werkstatt ist freitags geschlossen.", "support"),
     row("Los ensayos empiezan puntuales.", "El ensayo empieza puntual.", "support"),
     row("The user waits half an hour.", "The user waits 30 min.", "support"),
-    // Other people.
+    // Different people.
     row("用户的岳母住在南京。", "用户的母亲住在南京。", "add"),
     row("ユーザーの姉は教師だ。", "ユーザーの妹は教師だ。", "add"),
     row("사용자의 할머니는 부산에 산다.", "사용자의 이모는 부산에 산다.", "add"),

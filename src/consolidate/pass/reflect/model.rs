@@ -154,10 +154,10 @@ pub(in super::super) const MAX_GROUPS: usize = 12;
 /// Maximum number of a group's episodes that are shown; the first and the last are used.
 const MAX_SHOWN: usize = 8;
 
-/// Longest episode shown, in characters.
+/// Maximum length of an episode that is shown, in characters.
 const MAX_TEXT: usize = 400;
 
-/// Longest statement accepted, in characters.
+/// Maximum length of an accepted statement, in characters.
 const MAX_STATEMENT: usize = 240;
 
 /// Share of a statement's words that must appear in the episodes.

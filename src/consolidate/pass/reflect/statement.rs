@@ -37,7 +37,7 @@ const NEEDS_DAY: &[&str] = &[
     "seit", "ab", "vor", "nach", "zum", "hasta", "desde", "antes", "después", "para", "de",
 ];
 
-/// Words that may follow a sentence and introduce an omissible part.
+/// Words that may follow a sentence and introduce a part that can be omitted.
 const ADJUNCTS: &[&str] = &[
     "because", "after", "when", "while", "since", "during", "due", "by", "weil", "nachdem", "wegen", "während",
     "durch", "porque", "después", "cuando", "mientras", "debido",
