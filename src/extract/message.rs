@@ -25,7 +25,7 @@ pub(super) const CARRIED_TOKENS: usize = 40;
 /// Maximum number of tokens of a message's number, of its label without the speaker's name, and of the marker of
 /// clipped text.
 const FRAME_TOKENS: usize = 24;
-/// Longest name shown, in characters.
+/// Maximum length of a name in a prompt, in characters.
 const NAME_CHARS: usize = 60;
 /// Texts of at least this many bytes exceed every window, so their tokens are not counted exactly.
 const HUGE_BYTES: usize = 200_000;
@@ -33,9 +33,9 @@ const HUGE_BYTES: usize = 200_000;
 /// The position of a message in the prompt, which determines how much of it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Much earlier.
+    /// Much earlier than the window.
     Carried,
-    /// Already read.
+    /// Already read, and shown as context.
     Context,
     /// Between other messages.
     Within,
@@ -48,9 +48,9 @@ pub(super) enum Place {
 /// The maximum cost of a message, in tokens. The text that [`message`] returns and the stamp before it never cost more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageCost {
-    /// In the part to extract from.
+    /// Cost of a message in the part to extract from.
     pub full: usize,
-    /// Among the context.
+    /// Cost of a message in the context.
     pub context: usize,
 }
 

@@ -78,13 +78,13 @@ pub enum Outcome {
 /// The result of extracting one window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extraction {
-    /// How it ended.
+    /// The outcome of the extraction.
     pub outcome: Outcome,
     /// Candidates that passed every check.
     pub candidates: Vec<Candidate>,
     /// Rejected proposals, with the reason.
     pub dropped: Vec<Dropped>,
-    /// What it cost.
+    /// Cost of the extraction.
     pub spent: Spent,
     /// The reason for a failure or a partial result, in words for the user.
     pub error: Option<String>,
@@ -95,7 +95,7 @@ pub struct Extraction {
 /// A rejected proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// Why.
+    /// Reason for the rejection.
     pub reason: DropReason,
     /// A short description of the error.
     pub detail: String,

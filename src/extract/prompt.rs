@@ -15,9 +15,9 @@ use crate::prompts;
 
 /// Maximum number of known memories shown.
 const MAX_KNOWN: usize = 24;
-/// Longest known memory shown, in characters.
+/// Maximum length of a known memory in a prompt, in characters.
 const KNOWN_CHARS: usize = 300;
-/// Longest custom instructions shown, in tokens.
+/// Maximum length of custom instructions in a prompt, in tokens.
 const INSTRUCTION_TOKENS: usize = 2_000;
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -35,7 +35,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     templates
 });
 
-/// Longest content of the last accepted entry that is shown, in characters.
+/// Maximum length, in characters, of the last accepted entry's content in a prompt.
 const LAST_CHARS: usize = 200;
 
 fn render(name: &str, values: minijinja::Value) -> String {
@@ -113,7 +113,7 @@ fn known_line(memory: &Memory) -> minijinja::Value {
 
 /// Maximum number of participants listed.
 const MAX_PARTICIPANTS: usize = 12;
-/// Longest project or title shown, in characters.
+/// Maximum length of a project or title in a prompt, in characters.
 const FIELD_CHARS: usize = 200;
 
 /// The meaning of the numbers in an answer about one session.

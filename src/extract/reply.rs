@@ -9,7 +9,7 @@ use transcripts::json as reader;
 
 use super::offline::first_words;
 
-/// Deepest nesting that is read. Our own format has seven levels.
+/// Maximum depth of nesting that is read. The requested format has seven levels.
 const MAX_DEPTH: usize = 100;
 /// Maximum number of positions in a reply at which a document is searched for.
 const MAX_STARTS: usize = 200;
@@ -188,8 +188,8 @@ pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value
     Value::Object(fields)
 }
 
-/// Returns an entry in which every field has a place of its own: the objects of `more` are merged into it. The first tag
-/// is the subject, unless the entry names one.
+/// Returns an entry with every field at the top level: the objects of `more` are merged into it. The first tag is the
+/// subject, unless the entry names one.
 pub(super) fn unfolded(item: Value) -> Value {
     let Value::Object(mut fields) = item else { return item };
     let more = match fields.remove("more") {
@@ -211,7 +211,7 @@ pub(super) fn unfolded(item: Value) -> Value {
     Value::Object(fields)
 }
 
-/// Returns an entry with the fields that follow from others, where it leaves them out.
+/// Returns an entry in which missing fields that follow from other fields are filled in.
 pub(super) fn completed(mut item: Value) -> Value {
     let Some(fields) = item.as_object_mut() else { return item };
     let is_given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());

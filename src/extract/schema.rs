@@ -1,7 +1,7 @@
-//! The shape of a reply: the type that is parsed, and the schema that is sent, which derives from it.
+//! The structure of a reply: the type that is parsed, and the schema that is sent, which is derived from the type.
 //!
-//! A field that says nothing costs as much as one that does, so the schema that is sent requires few fields of every
-//! entry. Strict mode has no optional fields; what applies to some entries is a list of objects, `more`.
+//! An empty field costs as much as a useful one, so the schema that is sent requires only a few fields in every entry.
+//! Strict mode has no optional fields, so fields that apply only to some entries are in a list of objects, `more`.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -84,7 +84,7 @@ pub(crate) struct Steps {
 
 /// The fields of every entry in a reply.
 const ALWAYS: &[&str] = &["messages", "quote", "category", "content", "tags", "importance"];
-/// The fields that an entry has only where they apply; each group is an object of its own.
+/// The fields that only some entries have; each group is a separate object.
 const WHERE_THEY_APPLY: &[&[&str]] = &[
     &["key", "value"],
     &["from"],

@@ -28,9 +28,9 @@ impl Default for WindowBudget {
 /// A window and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// What it shows.
+    /// The messages of the window.
     pub span: Span,
-    /// Maximum number of tokens of its session in a prompt: header, context and messages.
+    /// Maximum number of tokens of the window's session in a prompt: header, context and messages.
     pub tokens: usize,
 }
 
@@ -235,7 +235,7 @@ fn chunks(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Longest message from a person that is read in one request, in tokens.
+/// Maximum length of a person's message that is read in one request, in tokens.
 const MESSAGE_TOKENS: usize = 8_000;
 
 /// What one request shows.
@@ -248,7 +248,7 @@ pub(super) struct View {
 /// What a request shows of one window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sight {
-    /// The index of its task.
+    /// The index of the window's task.
     pub window: usize,
     /// The messages.
     pub span: Span,
@@ -354,13 +354,13 @@ fn halves(task: &Task<'_>, sight: &Sight) -> Vec<Sight> {
     spans.filter(speaks).map(|span| Sight { span, ..sight.clone() }).collect()
 }
 
-/// Maximum number of messages shown again.
+/// Maximum number of earlier messages that are shown again with a window.
 const MAX_CARRIED: usize = 4;
-/// Maximum number of tokens of these messages: the number, label, clip marker, stamp and text of each.
+/// Maximum number of tokens of the messages shown again: the number, label, clip marker, stamp and text of each.
 pub(super) const MAX_CARRIED_TOKENS: usize = MAX_CARRIED * (CARRIED_TOKENS + STAMP_TOKENS + 12);
-/// Maximum number of people's messages that are considered, counted back from the context.
+/// Maximum number of people's messages that are considered for this, counted back from the context.
 const MAX_LOOKED_AT: usize = 1_000;
-/// Number of bytes considered in each of them.
+/// Number of bytes that are considered in each earlier message.
 const MAX_TEXT_BYTES: usize = 4_000;
 /// A word is distinctive if at most one in this many messages contains it.
 const RARE: usize = 8;

@@ -18,7 +18,7 @@ use crate::text::number::digit;
 /// The model may judge that something matters for at most this many days without anybody having said so.
 const MAX_JUDGED_DAYS: i32 = 400;
 
-/// Longest range, in days, of a time expression that counts outside its session.
+/// Maximum range, in days, of a time expression that is also used outside its session.
 const NEAR_DAYS: i32 = 9;
 /// Maximum number of days and spans that are combined. With more, almost any date could be derived.
 const MAX_COUNTED: usize = 200;
@@ -78,7 +78,7 @@ impl Dates {
 
     fn add_named(&mut self, named: Vec<(Date, Date)>) {
         for days in named {
-            // People do not count weeks from a whole year.
+            // A span of weeks is never counted from a whole year.
             let is_short = days.0.checked_add(31.days()).is_ok_and(|limit| days.1 <= limit);
             if is_short && !self.named.contains(&days) {
                 self.named.push(days);
@@ -128,7 +128,7 @@ impl Dates {
         Self::foreign(sources, &as_field(text)).is_none()
     }
 
-    /// Whether `text`, the end of something's usefulness, can be traced, or is a judgement close to when it was said.
+    /// Whether `text`, an expiry date, can be traced to a source, or is a judgement close to the time of the statement.
     pub(super) fn may_expire(&self, text: &str) -> bool {
         let near = |days: &Days| {
             let Some((first, last)) = days.year.and_then(|year| days.within(year)) else { return false };
@@ -346,12 +346,12 @@ fn days_of_month(text: &str, today: Date) -> Vec<(Date, Date)> {
         .collect()
 }
 
-/// The end of a year, month or day that is meant.
+/// The boundary of a year, month or day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) enum Edge {
-    /// Its first second.
+    /// The first second of the period.
     First,
-    /// Its last second.
+    /// The last second of the period.
     Last,
 }
 

@@ -19,7 +19,7 @@ use crate::extract::{DropReason, Dropped, Task};
 use crate::memory::Memory;
 use crate::text::negation::is_answer;
 
-/// The sessions of one request, by their position in it.
+/// The sessions of one request, by their position in the request.
 pub(in crate::extract) struct EvidencePool<'a> {
     tasks: &'a [Task<'a>],
     shown: &'a [Shown],
@@ -369,7 +369,7 @@ struct Speech<'a> {
 /// Returns the participant to whom `content` attributes what the quoted speaker says in the first person.
 fn other_subject<'a>(content: &str, speech: &Speech<'a>) -> Option<&'a str> {
     let (content, cited) = (content.to_lowercase(), speech.cited.to_lowercase());
-    // People are mentioned by part of their name: "Ana" is "Ana Vos".
+    // People are mentioned by part of their name: "Ana" may be "Ana Vos".
     let same = |one: &str, two: &str| {
         let (one, two) = (one.to_lowercase(), two.to_lowercase());
         one.contains(&two) || two.contains(&one)

@@ -77,7 +77,7 @@ impl Checked {
 /// An entry of an answer.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
-    /// Its 1-based position in the list.
+    /// 1-based position of the entry in the list.
     pub place: usize,
     /// The entry, unchecked.
     pub value: Value,
@@ -131,7 +131,7 @@ fn dropped(reason: DropReason, detail: impl Into<String>) -> Dropped {
     Dropped { reason, detail: detail.into() }
 }
 
-/// Longest quote kept, in bytes.
+/// Maximum length of a stored quote, in bytes.
 const MAX_QUOTE_BYTES: usize = 600;
 /// Maximum number of errors reported for one entry.
 const MAX_ERRORS: usize = 3;

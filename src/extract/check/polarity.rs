@@ -8,7 +8,7 @@ use crate::text::negation::{first_denial, is_negative, plain};
 use crate::text::script::is_wide;
 use crate::text::tokens::units;
 
-/// Words without a meaning of their own in a comparison.
+/// Words that carry no meaning in a comparison.
 const EMPTY: &str = "
     the a an to of in on at for with by from and or is are was were be been am do does did will would shall should can could may
     might must have has had it its this that these those i we you he she they my our your his her their me us them any all ever

@@ -379,9 +379,9 @@ impl WindowReading {
     }
 }
 
-/// Longest answer to a long request, in tokens. Reasoning models use part of it before they answer.
+/// Maximum length of the answer to a long request, in tokens. Reasoning models use part of it before they answer.
 const MAX_COMPLETION_TOKENS: u32 = 16_384;
-/// Longest answer to a short request.
+/// Maximum length of the answer to a short request, in tokens.
 const SHORT_COMPLETION_TOKENS: u32 = 8_192;
 /// Number of tokens up to which a request is short.
 const SHORT_TOKENS: usize = 4_000;

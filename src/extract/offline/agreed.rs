@@ -9,7 +9,7 @@ use crate::extract::Task;
 use crate::memory::{Audience, Claim, MemoryType};
 use transcripts::{Kind, Message, Role};
 
-/// Longest answer that is a plain yes, in characters.
+/// Maximum length of an answer that counts as a plain yes, in characters.
 const MAX_YES_CHARS: usize = 60;
 
 /// Adds the decisions that consist of a single clear question and a plain yes.

@@ -1,4 +1,4 @@
-//! Claims from recognised clauses, with one function for each act.
+//! Turns recognised clauses into claims, with one function for each kind of statement.
 
 use std::sync::LazyLock;
 
@@ -87,7 +87,7 @@ fn is_of_the_moment(value: &str, hit: &Hit<'_>) -> bool {
 }
 
 fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
-    // Among people, a wish is an order for the day.
+    // In a conversation among people, a wish concerns only the day.
     if voice.speaker.is_some() {
         return None;
     }
@@ -498,7 +498,7 @@ pub(super) fn note(
     Some(Finding { claim, audience, since: None })
 }
 
-/// Whether `rest` says of something in general how important or hard it is, and names nothing particular.
+/// Whether `rest` only says in general how important or hard something is, without naming anything in particular.
 fn is_truism(rest: &str) -> bool {
     static TRUISM: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(

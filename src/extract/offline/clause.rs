@@ -44,7 +44,7 @@ pub(super) struct Finding {
     pub(super) since: Option<Date>,
 }
 
-/// Longest value that is kept under a key, in characters.
+/// Maximum length of a value that is kept under a key, in characters.
 const MAX_VALUE_CHARS: usize = 80;
 
 /// The attribute and the value, if they are known.

@@ -14,7 +14,7 @@ use transcripts::Message;
 /// Maximum number of statements of one message that "I mixed that up" retracts. With more statements, it is unclear
 /// which of them is meant.
 const MAX_WITHDRAWN: usize = 2;
-/// Number of people's messages before "I mixed that up" in which its speaker's previous message is searched for.
+/// Number of people's messages before "I mixed that up" that are searched for the speaker's previous message.
 const MAX_BETWEEN: usize = 3;
 /// Maximum number of words in a sentence that only says that the previous one was a joke.
 const MAX_JEST_WORDS: usize = 4;
@@ -92,7 +92,7 @@ const MIN_LETTERS: usize = 4;
 /// Minimum number of words that a correction must share with the statement it retracts, if none of the words names the
 /// topic.
 const MIN_SHARED_WORDS: usize = 2;
-/// Longest topic at the start of a message, in characters: "exam news: …".
+/// Maximum length of a topic at the start of a message, in characters: "exam news: …".
 const MAX_TOPIC_CHARS: usize = 40;
 
 /// Words that do not identify a topic.

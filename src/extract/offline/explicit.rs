@@ -17,7 +17,7 @@ const CONFIDENCE: f64 = 0.75;
 const MIN_WORDS: usize = 3;
 /// Maximum number of words in a title.
 const MAX_TITLE_WORDS: usize = 9;
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
 
 /// Returns the explicit statement in `said`, a sentence of `message`, if its language is Spanish or German.
@@ -36,7 +36,7 @@ pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Opti
         return None;
     }
     let kind = table.cue(bare)?;
-    // Among people, orders are for the day, and likes are small talk.
+    // In a conversation among people, orders apply only to the day, and likes are small talk.
     if voice.speaker.is_some() && !matches!(kind, Kind::Decision | Kind::Own) {
         return None;
     }

@@ -30,8 +30,8 @@ pub(super) enum Act {
     Habit,
     /// The speaker decided in favour of `v`, possibly instead of `old`.
     Decision,
-    /// The speaker decided in favour of `v`, in words that may also be about the moment; recognised only if `v` is a
-    /// known name.
+    /// The speaker decided in favour of `v`, in words that may also concern only the moment; recognised only if `v` is
+    /// a known name.
     NamedDecision,
     /// The speaker changed from `old` to `v`.
     Switch,
@@ -253,7 +253,7 @@ const ENGLISH_DEFINITION: Definition = Definition {
         // Uncertain.
         r"\b(?:maybe|perhaps|might|not (?:really |quite |entirely |so )?sure|unsure|i think|i guess|i suppose|i believe|i bet|probably|possibly|i wonder|not certain|could be|may be|considering|thinking (?:of|about)|leaning|tempted|debating|undecided|supposedly|allegedly|apparently|i feel like|i'd guess|presumably|kinda|sorta|hopefully|hoping|planning (?:to|on)|plan to|would be|used to|someday|one day|not yet|haven't decided|on the fence|it depends|eventually)\b",
         r"\b(?-i:may)\b",
-        // In jest.
+        // Jokes.
         r"\b(?:lol|lmao|rofl|haha\w*|hehe\w*|jk|j/k|just kidding|kidding|joking|yeah right|sarcasm|obviously not|totally not|said no one ever|oh sure|oh great|ha ha)\b|(?:^|\s)/s\b|[😂🤣😜🙃😏😉😝🤪]|;-?\)",
         r"(?-i:\b(?:LOVE|ADORE|HATE|SUCH)\b)|\b(?:so (?:generous|kind of them)|while we're at it|please send more|my (?:absolute )?favou?rite (?:hobby|pastime))\b|🙃",
         // Said by others, or about others.

@@ -2,7 +2,8 @@
 //!
 //! A window may end before people have made up their minds. The messages after it are therefore read as well, and
 //! statements that they retract are not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis".
-//! Their number is limited, so that a window of a long log takes no longer than a window of a short log.
+//! The number of these messages is limited, so that a window of a long log takes no longer than a window of a short
+//! log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,7 +24,7 @@ use transcripts::Message;
 
 /// Maximum number of people's messages that are read after a window.
 const MAX_AHEAD: usize = 300;
-/// Longest message that is read as a correction, in bytes.
+/// Maximum length of a message that is read as a correction, in bytes.
 const MAX_BYTES: usize = 600;
 
 /// Removes statements that later sentences, in the window or in the messages after it, correct, replace or end.
@@ -55,10 +56,10 @@ fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
 
 /// Maximum number of people's messages in which a word may occur and still identify a topic.
 const MAX_WORD_MESSAGES: usize = 5;
-/// Number of people's messages before "they pushed us back a week" in which the statement it changes is searched for.
+/// Number of people's messages before "they pushed us back a week" that are searched for the statement that it changes.
 const MAX_MOVE_DISTANCE: usize = 8;
-/// Number of people's messages before a correction such as "no, the 14th" in which the corrected statement is searched
-/// for.
+/// Number of people's messages before a correction such as "no, the 14th" that are searched for the corrected
+/// statement.
 const MAX_CORRECTION_DISTANCE: usize = 1;
 
 /// Removes statements to which a later sentence in the messages `people` assigns another day or number.

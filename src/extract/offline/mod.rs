@@ -35,7 +35,7 @@ use clause::Voice;
 use scene::Scenes;
 use sentence::own_sentences;
 
-/// Version of the rules. It changes whenever the rules find something else.
+/// Version of the rules. The version changes whenever the rules find different statements.
 pub(crate) const VERSION: &str = "rules-12";
 
 /// A message with more sentences than this describes a task, and its instructions end with the task.

@@ -1,7 +1,9 @@
-//! Naming conventions within a standing instruction: each is a value of an attribute, so that the next one replaces it.
+//! Naming conventions within a standing instruction. Each convention is the value of an attribute, so that a later
+//! convention replaces it.
 //!
-//! "From now on, start variable names with `m_` and end function names with `_x`" states two conventions. They are kept
-//! apart, each in the same words whatever the sentence was, under a key such as `project.naming.variable.prefix`.
+//! "From now on, start variable names with `m_` and end function names with `_x`" states two conventions. Each
+//! convention is stored separately, in words that do not depend on the original sentence, under a key such as
+//! `project.naming.variable.prefix`.
 
 use std::sync::LazyLock;
 
@@ -13,7 +15,7 @@ use crate::memory::Structured;
 /// A naming convention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Convention {
-    /// Its attribute.
+    /// Attribute of the convention.
     key: String,
     /// The value of the attribute.
     value: String,
@@ -21,7 +23,7 @@ struct Convention {
     order: String,
 }
 
-/// Kinds of names, each with the pattern of its plural or singular; the longer ones first.
+/// Kinds of names, each with the pattern of its plural or singular; longer patterns come first.
 const KINDS: &[(&str, &str)] = &[
     ("function argument", r"(?:function |method )?(?:arguments?|parameters?)(?: variables?)?"),
     ("function", r"functions?"),
@@ -47,7 +49,7 @@ struct Forms {
     affix: Regex,
     rule: Regex,
     backwards: Regex,
-    /// "… and function names with": the verb stands before.
+    /// "… and function names with", where the verb is earlier in the sentence.
     carried: Regex,
     case: Regex,
     case_of: Regex,
@@ -80,7 +82,7 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     }
 });
 
-/// Returns the conventions in `order`, in its order.
+/// Returns the conventions in `order`, in the sequence of the text.
 fn conventions(order: &str) -> Vec<Convention> {
     let forms = &*FORMS;
     let mut found: Vec<(usize, Convention)> = Vec::new();
@@ -100,7 +102,7 @@ fn conventions(order: &str) -> Vec<Convention> {
         form.captures_iter(order).for_each(|hit| add(&hit, &hit["kinds"], Stated::Case));
     }
     for hit in forms.backwards.captures_iter(order) {
-        // "When naming variables, start them with …": the kind was named last before it.
+        // In "When naming variables, start them with …", the last kind mentioned before the match is meant.
         let before = &order[..hit.get(0).map_or(0, |whole| whole.start())];
         if let Some(last) = forms.kind.find_iter(before).last() {
             add(&hit, last.as_str(), Stated::Affix(&hit["verb"]));
@@ -115,7 +117,7 @@ fn conventions(order: &str) -> Vec<Convention> {
     found.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Returns `finding` with its naming conventions apart: one finding for each, and one for what it orders besides.
+/// Splits a finding into one finding for each naming convention, and one for its other orders.
 pub(super) fn apart(finding: Finding) -> Vec<Finding> {
     let Some(Structured::Procedure(procedure)) = &finding.claim.structured else { return vec![keyed(finding)] };
     let order = procedure.description.clone();
@@ -129,7 +131,7 @@ pub(super) fn apart(finding: Finding) -> Vec<Finding> {
     conventions.chain(others).collect()
 }
 
-/// Gives a statement without an attribute that of the one convention it states.
+/// Assigns the attribute of a convention to a statement without an attribute that states only this convention.
 fn keyed(mut finding: Finding) -> Finding {
     if finding.claim.key.is_none()
         && let [one] = &conventions(&finding.claim.content)[..]
@@ -139,7 +141,7 @@ fn keyed(mut finding: Finding) -> Finding {
     finding
 }
 
-/// Returns what `order` orders apart from its conventions.
+/// Returns the parts of `order` that are not naming conventions.
 fn besides(order: &str) -> Option<String> {
     static PARTS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r",?\s+and\s+(?:also )?|[,;]\s").expect("the pattern is constant and a test compiles it")
@@ -153,7 +155,7 @@ fn besides(order: &str) -> Option<String> {
     (!parts.is_empty()).then(|| capitalised(&parts.join(" and ")))
 }
 
-/// Returns `finding` with another order in place of its own.
+/// Returns `finding` with the order `whole` replaced by `order`.
 fn reworded(finding: &Finding, whole: &str, order: &str, convention: Option<&Convention>) -> Finding {
     let mut claim = finding.claim.clone();
     let quoted = whole.replace('"', "'");
@@ -172,7 +174,7 @@ fn reworded(finding: &Finding, whole: &str, order: &str, convention: Option<&Con
     Finding { claim, audience: finding.audience, since: finding.since }
 }
 
-/// What a pattern found: the case of names, or with which verb something begins or ends.
+/// What a pattern found: the case of names, or the verb that says how names begin or end.
 #[derive(Clone, Copy)]
 enum Stated<'a> {
     Case,
@@ -210,7 +212,7 @@ fn kinds_in(text: &str) -> Vec<&'static str> {
     for (pattern, kind) in PATTERNS.iter() {
         if let Some(at) = pattern.find(&rest).map(|hit| hit.start()) {
             found.push((at, *kind));
-            // "function argument" names no function; blanks keep the positions.
+            // "function argument" does not name a function; the spaces keep the positions of other words.
             rest = pattern.replace_all(&rest, |hit: &Captures<'_>| " ".repeat(hit[0].len())).into_owned();
         }
     }

@@ -1,4 +1,4 @@
-//! Products and settings with known names, each with the attribute of which it is a value.
+//! Products and settings with known names, each with the attribute whose value it is.
 
 use std::sync::LazyLock;
 
@@ -182,7 +182,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
         && !dotted
 }
 
-/// Returns the version number that `rest` begins with, with its space, or nothing.
+/// Returns the version number that `rest` begins with, with its space, or an empty string.
 fn version(rest: &str) -> &str {
     static VERSION: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^ v?\d{1,4}(?:\.\d{1,4}){0,3}\b").expect("the pattern is a constant"));

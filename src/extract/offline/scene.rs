@@ -16,7 +16,7 @@ const MAX_BEHIND: usize = 200;
 /// Pause after which a story or a game has ended, unless it is resumed, in milliseconds.
 const MAX_PAUSE_MS: i64 = 3 * 60 * 60 * 1000;
 
-/// Who speaks.
+/// The speaker of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
     /// The person speaks.

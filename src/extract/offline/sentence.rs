@@ -10,13 +10,13 @@ use regex::Regex;
 
 use crate::text::script::count_han;
 
-/// Longest sentence that is read, in characters. A longer sentence is rarely a single statement.
+/// Maximum length of a sentence that is read, in characters. A longer sentence is rarely a single statement.
 pub(super) const MAX_SENTENCE_CHARS: usize = 400;
 /// Number of prose lines above which a message is considered pasted, and only its first and last paragraphs are read.
 const MAX_PROSE_LINES: usize = 40;
 /// Number of consecutive bullets above which a list is considered a dump.
 pub(super) const MAX_BULLETS: usize = 8;
-/// Shortest line, in characters, that can be the first part of a wrapped sentence.
+/// Minimum length, in characters, of a line that can be the first part of a wrapped sentence.
 const MIN_WRAPPED_CHARS: usize = 55;
 
 static MACHINE_LINE: LazyLock<Regex> = LazyLock::new(|| {
@@ -286,13 +286,13 @@ fn ends_sentence(before: &str, terminal: char, rest: &str, is_low: bool) -> bool
         || (next.starts_with(char::is_lowercase) && !(is_low && is_word(word))))
 }
 
-/// Longest quotation that may appear within a person's own sentence, in characters: a name, a setting, a label.
+/// Maximum length, in characters, of a quotation within a person's own sentence, such as a name, a setting or a label.
 const MAX_QUOTED_CHARS: usize = 40;
 
 /// Minimum number of words, or half the number of Chinese characters, in a quotation that counts as a sentence.
 const MIN_SENTENCE_WORDS: usize = 3;
 
-/// Longest text after "what does this mean", in bytes, that the author may have written.
+/// Maximum length, in bytes, of a text after "what does this mean" that the author may have written.
 const MAX_OWN_BYTES: usize = 200;
 
 /// Returns the sentences in `text` in which its author speaks for themselves, as slices of `text` in order.

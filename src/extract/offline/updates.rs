@@ -1,4 +1,4 @@
-//! Sentences that say that something is over or was changed. They are kept only if they change a known memory.
+//! Sentences that say that something has ended or changed. They are kept only if they change a known memory.
 
 use super::clause::{Finding, Voice, fill};
 use super::cues::Table;

@@ -136,7 +136,7 @@ const ROWS: &[Row] = &[
     ("We're considering moving to Kubernetes.", None),
     ("I guess I prefer tabs.", None),
     ("We haven't decided to use Kafka.", None),
-    // In jest.
+    // Jokes.
     ("I love debugging YAML at 3 am lol", None),
     ("I just love when the build breaks 😂", None),
     ("Oh great, we use Jira.", None),

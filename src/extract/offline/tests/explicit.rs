@@ -1,4 +1,4 @@
-//! What counts as an explicit statement, and what a correction takes back.
+//! Tests of explicit statements, and of statements that a correction retracts.
 
 use super::{all, said, transcript};
 use crate::memory::{Audience, MemoryType};
@@ -24,7 +24,7 @@ const ROWS: &[Row] = &[
         "A partir de ahora responde en español.",
         Some((PROCEDURAL, "El usuario dijo: «A partir de ahora responde en español.»")),
     ),
-    // What is to be remembered, decisions, and what the speaker says of themselves.
+    // Things to be remembered, decisions, and statements about the speaker.
     (
         "Merk dir, dass die Abgabe am 13. März ist.",
         Some((SEMANTIC, "Der Nutzer sagte: „Merk dir, dass die Abgabe am 13. März ist.“")),
@@ -43,7 +43,7 @@ const ROWS: &[Row] = &[
         "Prefiero los tabuladores a los espacios.",
         Some((SEMANTIC, "El usuario dijo: «Prefiero los tabuladores a los espacios.»")),
     ),
-    // Put into a file that every session reads; a question only in its form.
+    // Requests to write to a file that every session reads, which are questions only in form.
     (
         "Can you update CLAUDE.md that we should always run `just fmt` together with `just lint`?",
         Some((PROCEDURAL, "The team should always run `just fmt` together with `just lint`.")),
@@ -65,7 +65,7 @@ const ROWS: &[Row] = &[
     ("Ich habe das Auto gestern verkauft, für 900 Euro.", None),
     ("El proveedor de pan es Horno Garrido.", None),
     ("生产库只有老秦能动，别人没有权限。", None),
-    // Asked, supposed, played, quoted, for the moment, of nothing in particular.
+    // Questions, suppositions, role play, quotations, temporary wishes, and statements about nothing in particular.
     ("Should the report be due next Friday?", None),
     ("I'm allergic to Mondays lol.", None),
     ("Just this once, answer like a pirate and never use commas.", None),

@@ -52,7 +52,7 @@ fn transcript(messages: Vec<Message>) -> Transcript {
     Transcript { source: "test".into(), external_id: "1".into(), messages, ..Transcript::default() }
 }
 
-/// Returns the candidates that are kept whatever is known.
+/// Returns the candidates that are kept regardless of the known memories.
 fn span_of(transcript: &Transcript, span: Span) -> Vec<Candidate> {
     let task = Task { transcript, span, known: &[], instructions: None, categories: &[] };
     extract(&task).candidates.into_iter().filter(|candidate| !candidate.updates_only).collect()

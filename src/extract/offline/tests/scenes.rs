@@ -1,4 +1,4 @@
-//! Games, stories, letters for others, and days that are changed later.
+//! Tests with games, stories, letters for others, and days that are changed later.
 
 use super::{all, transcript};
 use transcripts::{Message, MessageTime};

@@ -1,4 +1,4 @@
-//! A person's own words, cut into sentences.
+//! Tests of splitting a person's own words into sentences.
 
 use crate::extract::offline::sentence::{MAX_BULLETS, prose_sentences};
 

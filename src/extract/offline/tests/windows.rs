@@ -1,4 +1,4 @@
-//! Windows: confirmation, episodes, games, repetitions, context, arbitrary text.
+//! Tests of windows: confirmation, episodes, games, repetitions, context, arbitrary text.
 
 use proptest::prelude::*;
 
