@@ -1,7 +1,7 @@
 //! Tokens that a terminal or an editor has broken over several lines: where a token continues, and text that only looks
 //! like its continuation.
 
-/// Maximum number of lines over which one token is read.
+/// Maximum number of lines that a single token may span.
 pub(super) const MAX_LINES: usize = 32;
 
 /// Minimum length of a token's continuation that can be distinguished from a word, in bytes.

@@ -127,7 +127,7 @@ fn set_aside(message: &mut Message, cleaned: &mut Cleaning) {
 
 // Text that no participant wrote: blocks that agents and their hooks inject into messages, and recalled memories.
 
-/// Tag around the memories that we put into a prompt. The content of the tag is never extracted again.
+/// Tag around the memories that this program puts into a prompt. The content of the tag is never extracted again.
 pub const INJECTION_TAG: &str = "afterthought-memory";
 
 /// Replaces a message that consists only of injected text.

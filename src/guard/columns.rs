@@ -1,5 +1,5 @@
-//! Secrets in tables: what stands below a heading such as `password`, in Markdown, CSV, the output of a database and
-//! `INSERT` statements.
+//! Finds secrets in tables: values below a heading such as `password` in Markdown, CSV, database output and `INSERT`
+//! statements.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub(super) fn below(text: &str, at: usize) -> Column {
     let start = text[from..at].rfind('\n').map(|end| end + 1).max(text[from..at].rfind("\\n").map(|end| end + 2));
     let start = from + start.unwrap_or(0);
     let end = line_end(text, at);
-    // In JSON, the first line of a text follows its name.
+    // In JSON, the first line of a text follows the name of the field.
     let opened = text[start..at].rfind(": \"").map(|open| start + open + 3);
     let start = opened.filter(|_| text[end..].starts_with('\\')).unwrap_or(start);
     let line = &text[start..end];
@@ -61,7 +61,7 @@ fn in_rows(text: &str, heading: Range<usize>, at: usize, separator: &str) -> Vec
     let Some(column) = headings.iter().position(|cell| cell.start <= at && at < cell.end) else { return Vec::new() };
     let is_named = |cell: &Range<usize>| text[cell.clone()].starts_with(char::is_alphabetic);
     let names = headings.iter().filter(|cell| is_named(cell)).count();
-    // A line of Markdown begins and ends with a separator.
+    // A row of a Markdown table begins and ends with a separator.
     let is_number = |cell: &Range<usize>| text[cell.clone()].bytes().all(|byte| byte.is_ascii_digit());
     let is_aside =
         |cell: &&Range<usize>| cell.is_empty() && separator == "|" || cell == &&headings[0] && is_number(cell);

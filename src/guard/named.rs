@@ -32,7 +32,7 @@ pub(super) fn assigned(
     let word = is_word(value.text);
     // The name is tested first, because this is cheaper.
     let fits = match naming {
-        // OpenSSL says with it where a password is.
+        // With `pass:`, OpenSSL specifies the source of a password.
         NameStrength::Brief if value.text.starts_with("pass:") => false,
         NameStrength::Brief if !name.upper || sign.trim() != "=" => is_marked(value.text) && !is_reference(&value),
         _ if naming != NameStrength::Key && name.plural => has_letters_and_digits(value.text),
@@ -83,7 +83,7 @@ impl<'t> Name<'t> {
         }
     }
 
-    /// Whether the short word at `hint` is a part of a name of its own, as in `db_pass`, `apiPass` or `-pw`.
+    /// Whether the short word at `hint` is a separate part of a name, as in `db_pass`, `apiPass` or `-pw`.
     fn is_apart(&self, text: &str, hint: usize) -> bool {
         let is_capital = text[hint..].starts_with(|c: char| c.is_ascii_uppercase());
         let last = self.before.chars().next_back();
@@ -147,7 +147,7 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
 
 /// Returns the value stated in the sentence that continues after `whole`, the name of the secret.
 pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> Option<Range<usize>> {
-    // The value of another option.
+    // The value belongs to another option.
     if text[whole.clone()].contains(" --") {
         return None;
     }
@@ -242,21 +242,21 @@ const MATTERS: &[&str] = &[
     "manager", "vault", "generator", "app", "tool", "policy", "rule", "rules", "requirement", "requirements", "length", "strength", "hint", "field", "column",
     "input", "prompt", "dialog", "form", "box", "format", "checker", "rotation", "expiry", "history", "screen", "page", "type", "manager's",
 ];
-/// Such words in Chinese, where no space separates them from the name.
+/// Chinese words of the same kind, which no space separates from the name.
 #[rustfmt::skip]
 const HAN_MATTERS: &[&str] = &[
     "管理", "生成", "长度", "策略", "规则", "要求", "提示", "框", "输入框", "字段", "强度", "有效期", "找回", "重置", "格式", "类型",
 ];
-/// Such words before the name, as in "la longitud de la contraseña".
+/// Words of the same kind before the name of a secret, as in "la longitud de la contraseña".
 #[rustfmt::skip]
 const OF: &[&str] = &[
     "gestor", "administrador", "generador", "política", "longitud", "campo", "pista", "historial", "caducidad", "formato", "fortaleza", "manager", "length",
     "strength", "länge", "stärke", "richtlinie", "verwaltung", "gestión",
 ];
-/// Words between such a word and the name.
+/// Words that may follow a word in `OF` before the name of a secret.
 const JOINTS: &[&str] =
     &["de", "la", "las", "una", "of", "the", "a", "your", "my", "der", "des", "für", "das", "von", "tu", "mi", "su"];
-/// Maximum number of words between such a word and the name.
+/// Maximum number of words between a word in `OF` and the name of a secret.
 const MAX_JOINTS: usize = 2;
 /// Number of bytes before the name that are inspected.
 const BEFORE: usize = 48;

@@ -17,7 +17,7 @@ use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
 use crate::text::visible::is_hidden;
 
-/// Declares the senses, each by the name that it has in `orders.txt`.
+/// Declares the word senses, using their names from `orders.txt`.
 macro_rules! senses {
     ($($sense:ident),+ $(,)?) => {
         /// The part of an order that a word or phrase expresses.
@@ -47,15 +47,15 @@ senses!(
 /// The effect of a negation of the verb on an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Negation {
-    /// The sentence is then a safeguard: "never upload …".
+    /// A negated sentence is a safeguard instead of an order: "never upload …".
     Cancels,
-    /// The sentence is an order only with it: "never tell …".
+    /// Only a negated sentence is an order: "never tell …".
     Makes,
     /// A negation makes no difference.
     Ignored,
 }
 
-/// An order: its kind, the senses of its verb, and groups of senses of which its sentence must have one each.
+/// An order: its kind, the senses of its verb, and groups of senses. A sentence must contain a sense from each group.
 struct Order {
     kind: Suspicion,
     negation: Negation,
@@ -78,7 +78,7 @@ const ORDERS: &[Order] = {
     use Sense::{Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
     use Suspicion::{Authority, Concealment, Exfiltration, MemoryOrder, Override, RemoteCode, Rights, ScriptedAnswer};
     &[
-        // To act without asking.
+        // Acting without asking.
         order(Authority, Cancels, &[Act, Deed], &[&[Unasked, Unread]]),
         order(Authority, Cancels, &[Deed], &[&[NoPass], &[Admin]]),
         order(Authority, Ignored, &[Needless], &[&[Consent], &[Act, Deed, Agent]]),
@@ -88,7 +88,7 @@ const ORDERS: &[Order] = {
         order(Authority, Cancels, &[CountsAs], &[&[Approved], &[Request]]),
         order(Authority, Cancels, &[YesToAll], &[]),
         order(Authority, Cancels, &[Alone], &[&[Act, Approve, Deed], &[Agent]]),
-        // To weaken what protects.
+        // Weakening protections.
         order(Authority, Cancels, &[Disable, Weaken], &[&[Safety, Defence]]),
         order(Authority, Cancels, &[Remove], &[&[Control, Test]]),
         order(Authority, Makes, &[Verify], &[&[Safety, Defence]]),
@@ -98,12 +98,12 @@ const ORDERS: &[Order] = {
         order(Rights, Cancels, &[Give], &[&[Admin], &[Every, Whole, Outsider]]),
         order(Rights, Cancels, &[Give], &[&[Access], &[Outsider]]),
         order(Rights, Cancels, &[Give, SayThat, Pass], &[&[OneTime], &[Caller, Outsider]]),
-        // To send away.
+        // Sending data away.
         order(Exfiltration, Cancels, &[Send, Pass], &[&[Data, Goods], &[Elsewhere, Abroad]]),
         order(Exfiltration, Cancels, &[Send, Pass], &[&[Elsewhere, Address], &[Copy]]),
         order(Exfiltration, Cancels, &[Commit], &[&[Secrets]]),
         order(Exfiltration, Cancels, &[Swap], &[&[Payee], &[Mine]]),
-        // To hide.
+        // Hiding something.
         order(Concealment, Ignored, &[TellNot], &[&[Whom, Matter]]),
         order(Concealment, Makes, &[Tell], &[&[Whom, Role]]),
         order(Concealment, Makes, &[Tell], &[&[Report], &[BadNews, Alarm]]),
@@ -113,7 +113,7 @@ const ORDERS: &[Order] = {
         order(Concealment, Cancels, &[Delete, Wipe, Close], &[&[Trace, Unseen]]),
         order(Concealment, Cancels, &[Close, Wipe], &[&[Alarm]]),
         order(Concealment, Cancels, &[Quietly, Between], &[&[Act, Deed, Wipe, Close, Weaken, Remove, Pass, Swap]]),
-        // To run what comes from elsewhere, and to obey it.
+        // Running code from elsewhere, and obeying instructions from elsewhere.
         order(RemoteCode, Cancels, &[Fetch], &[&[Session, Agent]]),
         order(RemoteCode, Cancels, &[Download], &[&[Run], &[Address]]),
         order(Override, Cancels, &[Obey], &[&[OutText], &[Words]]),
@@ -165,7 +165,7 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(|_, word| word));
 
-/// Words for text without visible ends of words, in which short words would be found within others.
+/// Words for text without visible word boundaries, in which short words would also be found inside other words.
 static RUN_TOGETHER: LazyLock<Table> = LazyLock::new(|| {
     Table::new(|sense, word| {
         let word = word.replace(' ', "");
@@ -186,7 +186,7 @@ fn words() -> impl Iterator<Item = (Sense, String)> {
 
 fn in_sentence(word: &str) -> String {
     let word = unaccented(word);
-    // In Korean, a short word that stands alone is found only as one.
+    // In Korean, a short word that ends in `_` is found only as a separate word.
     let is_alone = word.starts_with(|c| matches!(c, '가'..='힣')) && word.ends_with('_');
     let is_anywhere = word.contains(is_unspaced_script) && !is_alone;
     let word = word.replace('_', " ");
@@ -209,11 +209,11 @@ struct Hit {
     sense: Sense,
 }
 
-/// Distance over which a negation reaches the verb before or after it, in bytes; in scripts in which a word is two or
-/// three characters, and in others.
+/// Maximum distance between a verb and its negation, in bytes: for scripts in which a word has two or three characters,
+/// and for other scripts.
 const NEAR_BYTES: [usize; 2] = [18, 34];
 
-/// Negations that stand after the verb.
+/// Negations that follow the verb.
 const AFTER: &[&str] = &[
     " nicht ",
     " nie ",
@@ -232,7 +232,7 @@ const AFTER: &[&str] = &[
     " no one ",
 ];
 
-/// Negations that are prohibitions, whatever stands between them and the verb.
+/// Negations that are always prohibitions, whatever words separate the negation from the verb.
 const STRICT: &[&str] = &[
     " never ",
     " nie ",
@@ -252,7 +252,7 @@ const STRICT: &[&str] = &[
     "绝不",
 ];
 
-/// Words that mean, with a verb of asking or checking, that nobody was asked: "without reading".
+/// Words that, with a verb of asking or checking, mean that nobody asked or checked: "without reading".
 const LACKING: &[&str] = &[
     " without ",
     " ohne ",
@@ -294,7 +294,7 @@ impl Table {
 struct Sentence<'t> {
     text: &'t str,
     hits: Vec<Hit>,
-    /// Whether it is a statement of people about themselves or their programs.
+    /// Whether the sentence is a statement of people about themselves or their programs.
     is_told: bool,
 }
 
@@ -360,7 +360,7 @@ impl<'t> Sentence<'t> {
         between.len() <= reach && !self.text[between].contains(CLAUSE)
     }
 
-    /// Whether "hesitate" or the like follows a negation, which is then none.
+    /// Whether a word such as "hesitate" follows a negation, so that the sentence is not negated.
     fn is_undone(&self, not: &Hit) -> bool {
         let follows = |hit: &Hit| hit.range.start + 1 >= not.range.end && hit.range.start <= not.range.end + 12;
         self.hits.iter().any(|hit| hit.sense == Sense::Anyway && follows(hit))
@@ -382,14 +382,14 @@ impl<'t> Sentence<'t> {
         self.hits.iter().any(|hit| is_it(hit.sense) && overlap(&hit.range, not))
     }
 
-    /// Returns the sense of a verb of asking, reading or checking together with a "without" beside it.
+    /// Returns the sense of a verb of asking, reading or checking together with a word such as "without" next to it.
     fn unasked(&self, hit: &Hit) -> Option<Hit> {
         use Sense::{Consent, Leave, Query, Read, Verify};
         if !matches!(hit.sense, Query | Read | Verify | Consent | Leave) {
             return None;
         }
         let is_lack = |not: &&Hit| {
-            // In Chinese, the verb follows at once.
+            // In Chinese, the verb follows immediately.
             let is_next = not.range.len() > 3 || not.range.end + 9 >= hit.range.start;
             not.sense == Sense::Not
                 && LACKING.contains(&&self.text[not.range.clone()])
@@ -424,7 +424,7 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
         .or_else(|| without_digits(read).into_iter().find_map(|text| in_words(&text)))
 }
 
-/// Returns the text with its lines joined, if each has only a word or two.
+/// Returns the text with its lines joined, if every line has only a few words.
 fn unbroken(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_wide = |line: &&&str| line.contains(is_unspaced_script);
@@ -441,7 +441,8 @@ fn unbroken(text: &str) -> String {
 const DIGITS: &[(char, char, char)] =
     &[('0', 'o', 'о'), ('1', 'i', 'и'), ('3', 'e', 'е'), ('4', 'a', 'а'), ('5', 's', 'с'), ('7', 't', 'т')];
 
-/// Returns the text with letters for the digits within its words, if several have some; `1` may stand for two letters.
+/// Returns the text with the digits in its words replaced by letters, if several words contain digits; `1` can
+/// represent two different letters.
 fn without_digits(text: &str) -> Vec<String> {
     let is_mixed = |word: &&str| {
         let digits = word.chars().filter(char::is_ascii_digit).count();
@@ -458,7 +459,7 @@ fn without_digits(text: &str) -> Vec<String> {
             .find(|(digit, ..)| *digit == c)
             .map_or(c, |&(_, latin, cyrillic)| if is_cyrillic { cyrillic } else { latin })
     };
-    // "10" is how "ю" is written.
+    // "10" represents the letter "ю".
     let text = if is_cyrillic { text.replace("10", "ю") } else { text.to_owned() };
     [text.clone(), text.replace('1', "l")].into_iter().map(|text| text.chars().map(letter).collect()).collect()
 }

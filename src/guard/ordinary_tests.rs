@@ -1,4 +1,5 @@
-//! Tests of false alarms of the guard in ordinary text: our own code, docs and fixtures, and the output of tools.
+//! Tests of false alarms of the guard in ordinary text: this project's own code, docs and fixtures, and the output of
+//! tools.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ const BYTES_PER_FALSE_FIND: usize = 100_000;
 /// Files of this project that contain invented secrets on purpose.
 const WITH_SECRETS: &[&str] = &["src/guard/", "tests/it/secrets.rs", "fixtures/", "fuzz/", "target/", ".git/"];
 
-/// Secrets invented in our tests and recorded sessions, which are correctly found.
+/// Secrets invented in this project's tests and recorded sessions, which are correctly found.
 const MADE_UP: &[&str] =
     &["hunter2", "Maple9Syrup", "Tr0ub4dor", "Tern-4471", "abc123", "9c41f0aa", "f4kE0f4kE", "A1b2C3d4E5f6"];
 

@@ -40,7 +40,7 @@ fn phones_and_addresses_go_where_they_stand_between_chinese() {
     assert_eq!(redact(ALL, "call (555) 010-4477 or 555-010-4478"), "call [redacted:phone] or [redacted:phone]");
 }
 
-/// Texts with one piece of personal data, by the name of its marker.
+/// Texts that each contain one piece of personal data, with the name of its marker.
 #[rustfmt::skip]
 const HOLDING: &[(&str, &str)] = &[
     ("us-ssn", "my SSN is 536-22-8726"), ("us-ssn", "social security: 536 22 8726"), ("cn-resident-id", "身份证号11010519491231002X。"),
@@ -51,7 +51,7 @@ const HOLDING: &[(&str, &str)] = &[
     ("address", "12 rue de Rivoli, 75001 Paris"), ("address", "我住在北京市朝阳区建国路88号"),
 ];
 
-/// Texts that contain none: order numbers, versions, times, hashes, sizes, addresses of machines.
+/// Texts without personal data: order numbers, versions, times, hashes, sizes, addresses of machines.
 #[rustfmt::skip]
 const LIKE: &[&str] = &[
     "order 536-22-872", "order 536-22-87265", "ticket 000-12-3456", "area 666-12-3456", "part 912-34-5678", "version 1.2.3-45", "build 20260301.123",

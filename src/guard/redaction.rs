@@ -21,7 +21,7 @@ impl<T> Redacted<T> {
         Self(value)
     }
 
-    /// Returns the value. There is then no guarantee that it stays free of secrets.
+    /// Returns the value. From then on, nothing guarantees that the value stays free of secrets.
     pub fn into_inner(self) -> T {
         self.0
     }

@@ -43,7 +43,7 @@ struct Scanner {
     read: AtomicUsize,
     rule_of_hint: Vec<Rule>,
     patterns: Vec<OnceLock<Regex>>,
-    /// Whether the hints of a row are found only in their own case.
+    /// Whether the hints of a row are case-sensitive.
     has_case: Vec<bool>,
 }
 
@@ -142,7 +142,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
             found.extend(column.secrets.into_iter().map(shaped("table-secret")));
             headings_read_to = column.heading_end.max(hit.end());
         }
-        // The automaton knows no case, but tokens have one.
+        // The automaton ignores case, but tokens are case-sensitive.
         if let Rule::Row(row) = rule
             && scanner.has_case[row]
             && !SECRETS[row].hints.contains(&&text[hit.range()])

@@ -6,19 +6,19 @@ fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()
 }
 
-/// They speak of a secret, and contain none.
+/// Sentences about a secret that contain no secret.
 #[rustfmt::skip]
 const ABOUT: &[&str] = &[
-    // Programs that keep them.
+    // Programs that store passwords.
     "The password manager of the user is Bitwarden.", "Our password manager is KeePassXC", "Password manager: Dashlane", "the password vault is Vaultwarden, self-hosted", "my password app is Enpass",
     "The password generator is Diceware.", "we use a password manager, it's NordPass", "El gestor de contraseñas es Bitwarden.", "el administrador de contraseñas del equipo es LastPass", "Gestor de contraseñas: Bitwarden",
     "Der Passwortmanager ist Bitwarden", "Unser Passwort-Manager ist KeePassXC.", "Als Passwort-Manager nehmen wir Dashlane.", "Der Manager für Passwörter ist Bitwarden", "密码管理器是Bitwarden", "我们的密码管理器是 Bitwarden", "密码管理工具：Enpass", "密码生成器是Diceware",
-    // What they must be like.
+    // Requirements for passwords.
     "The password policy is strict", "the password rule is simple: long", "The password length is twelve", "the password strength is medium", "The password hint is useless", "The password field is called secretbox",
     "password requirements are in the handbook", "the password column is nullable", "the password prompt is annoying", "the password dialog is modal", "the passphrase rule is five words", "the PIN pad is by the door",
     "La política de contraseñas es estricta", "la longitud de la contraseña es doce", "el campo de contraseña es opcional", "Die Passwortlänge ist zwölf", "Die Passwortrichtlinie ist streng", "Das Passwortfeld ist optional",
     "密码长度是十二位", "密码策略是每季度更换", "密码框是灰色的", "密码强度为medium", "密码提示是可选的",
-    // What became of them.
+    // States of passwords.
     "the password is expired", "my password is the same everywhere", "The password was changed last week", "the password is stored as a hash", "the password is written on a note", "Das Passwort ist abgelaufen.", "Das Passwort ist gesperrt", "das Passwort ist unbekannt",
     "Das Passwort ist verschlüsselt gespeichert", "Das Passwort ist dasselbe wie immer", "das Passwort war ungültig", "Mein Passwort ist geheim", "La contraseña es obligatoria", "la contraseña es secreta", "La contraseña es compartida", "la contraseña es demasiado corta",
     "la contraseña es desconocida", "la contraseña es siempre distinta", "密码是加密存储的", "密码是随机生成的", "密码已过期", "密码错误",
@@ -27,7 +27,7 @@ const ABOUT: &[&str] = &[
     "the API key is in the vault", "API keys are rotated every ninety days", "the key rotation is automatic", "der Schlüssel ist im Tresor", "la clave es importante", "密钥是自动轮换的", "the token type is bearer", "the secret store is HashiCorp Vault",
 ];
 
-/// They contain one: what is between `⟨` and `⟩` goes.
+/// Sentences that contain a secret; the text between `⟨` and `⟩` is removed.
 #[rustfmt::skip]
 const TOLD: &[&str] = &[
     "the master password of my password manager is ⟨swordfish⟩", "password manager password: ⟨swordfish⟩", "The password for the password manager is ⟨Maple9Syrup⟩", "my Bitwarden password is ⟨swordfish⟩", "the vault password is ⟨swordfish⟩",

@@ -438,7 +438,7 @@ mod steering_hints_tests {
     fn needed(pattern: &str) -> Vec<Vec<String>> {
         let hir = regex_syntax::parse(pattern).unwrap();
         let groups = groups(&hir).into_iter().filter(|group| group.iter().all(|literal| literal.len() >= 3));
-        // Short ones occur nearly everywhere.
+        // Short literals occur in nearly every text.
         let mut groups: Vec<Vec<String>> = groups.map(without_longer).collect();
         groups.sort_by_key(Vec::len);
         groups.dedup();

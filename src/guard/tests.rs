@@ -137,7 +137,7 @@ fn every_token_is_found_where_a_terminal_broke_it() {
         for (at, width) in [(4, 80), (9, 16), (15, 40), (16, 24), (23, 80)] {
             for line_end in ["\n", "\r\n  ", "\\n", "\n> ", "\n    12\u{2192}"] {
                 for before in ["It is ", "They said the following", "The number was 4711"] {
-                    // A token stands after words, or on a line of its own after a line of words.
+                    // A token follows words on the same line, or is on a separate line after a line of words.
                     let open = if before.ends_with(' ') { "" } else { line_end };
                     let token = broken(&example, &parts, at, width, line_end);
                     let text = format!("{before}{open}{token}\nand that is all.");
@@ -400,8 +400,8 @@ fn hostile_repetition_without_a_secret_passes_unchanged() {
     }
 }
 
-/// How often each byte of a text may be read, on average. Reading to the end from every hint, or everything again for
-/// every finding, would read at least twice as much at this size.
+/// Maximum number of times that each byte of a text may be read, on average. Reading to the end from every hint, or
+/// everything again for every finding, would read at least twice as much at this size.
 const READS: usize = 400;
 
 #[test]

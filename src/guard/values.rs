@@ -20,7 +20,7 @@ pub(super) enum NameStrength {
     Code,
     /// A password in a weak context, in which a word alone does not count as a password.
     Login,
-    /// A password after a short name such as `pass`, which must be a part of a name of its own.
+    /// A password after a short name such as `pass`, which must be a separate part of a name.
     Brief,
 }
 
@@ -100,11 +100,11 @@ pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     end
 }
 
-/// Minimum length of the first part of a value that is written in several, in bytes.
+/// Minimum length of the first part of a value that is written in several parts, in bytes.
 const PART_BYTES: usize = 16;
 
-/// Returns the end of the next part of a value that ends at `end`, if a mark of a soft line break, or an operator between
-/// two strings, says that it goes on in the next line.
+/// Returns the end of the next part of a value that ends at `end`, if a mark of a soft line break, or an operator
+/// between two strings, shows that the value continues on the next line.
 fn next_part(text: &str, end: usize) -> Option<usize> {
     let near = &text[end..text.floor_char_boundary(end + JUDGED_BYTES)];
     let closed = near.trim_start_matches('\\');
@@ -121,7 +121,7 @@ fn next_part(text: &str, end: usize) -> Option<usize> {
     let inside = if quoted.is_some() { inside.strip_prefix(['"', '\''])? } else { inside };
     let run =
         &inside[..inside.find(|c: char| !c.is_ascii_alphanumeric() && !"_+/=-".contains(c)).unwrap_or(inside.len())];
-    // A part of a key is no word.
+    // A part of a key does not look like a word.
     let is_part = run.len() >= 6 && (has_digit(run) && !is_soft || case_turns(run) >= 3);
     is_part.then(|| end + near.len() - inside.len() + run.len())
 }
@@ -267,7 +267,8 @@ pub(super) fn is_strong(value: &str) -> bool {
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
-/// Whether a value in a place where secrets are can be one: it has what words, names, paths, numbers and versions lack.
+/// Whether a value in the place of a secret can be a secret: it has features that words, names, paths, numbers and
+/// versions lack.
 pub(super) fn is_marked(value: &str) -> bool {
     let has_letters = value.chars().any(char::is_alphabetic);
     let is_name_in_code = || value.contains('/') && !is_random(value) || names_secret(value) && digit_runs(value) < 2;
@@ -319,7 +320,7 @@ pub(super) fn is_keyed(value: &str) -> bool {
     is_marked(value) && value.split(|c: char| !c.is_ascii_alphanumeric()).any(is_part)
 }
 
-/// Whether a value is a machine-made identifier of a session, which is no UUID: logs are full of these.
+/// Whether a value is a machine-made session id that is not a UUID; logs contain many such ids.
 pub(super) fn is_session(value: &str) -> bool {
     let is_uuid = value.len() == 36 && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     is_opaque(value) && !is_uuid
@@ -371,7 +372,7 @@ pub(super) fn is_slashed_password(value: &str) -> bool {
     cased && is_login_password(value) && (digits >= 2 || value.contains(|c| SIGNS.contains(c)) || is_mixed(value))
 }
 
-/// Whether the end of `<maker>_live_…` is machine-made. Everybody may know keys that Stripe begins with `pk`.
+/// Whether the end of `<maker>_live_…` is machine-made. Keys of Stripe that begin with `pk` are public.
 pub(super) fn is_vendor_key(value: &str) -> bool {
     if value.starts_with("pk_live_51") || value.starts_with("pk_test_51") {
         return false;
@@ -403,7 +404,7 @@ pub(super) fn is_user_password(value: &str) -> bool {
     is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Whether a value is a dotted name such as `project.node22_version`, as attributes of memories are called.
+/// Whether a value is a dotted name such as `project.node22_version`, as in the attributes of memories.
 pub(super) fn is_dotted_name(value: &str) -> bool {
     let is_part = |part: &str| {
         part.len() <= 24
@@ -489,7 +490,7 @@ pub(super) fn is_random(value: &str) -> bool {
         && lower >= 3
         && words >= 16
         && entropy(value) > 4.0
-        // The public key of a pair for SSH begins like this.
+        // Public keys for SSH begin like this.
         && !value.starts_with("AAAA")
         && !is_placeholder(value)
 }

@@ -171,7 +171,7 @@ fn is_machine_made(body: &str) -> bool {
     digits >= 2 || turns() >= 6
 }
 
-/// Whether a token only shows its shape, as in documentation.
+/// Whether a token is only an example of the format, as in documentation.
 fn is_specimen(body: &str) -> bool {
     let mut bytes = body.bytes();
     let first = bytes.next();
@@ -308,10 +308,10 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
     found
 }
 
-/// Length of the shortest of these keys.
+/// Length of the shortest key that [`shaped`] recognises.
 const HEX_BYTES: usize = 24;
 
-/// Returns the key of a known shape in which the run of `run` letters and digits at `at` stands: a key of Bitcoin, Ripple
+/// Returns the key of a known shape that contains the run of `run` letters and digits at `at`: a key of Bitcoin, Ripple
 /// or Stellar, or hexadecimal parts of the lengths that two vendors use.
 fn shaped(bytes: &[u8], at: usize, run: usize) -> Option<Range<usize>> {
     let (part, before, after) = (&bytes[at..at + run], &bytes[..at], &bytes[at + run..]);
@@ -353,7 +353,7 @@ fn named_from(bytes: &[u8], at: usize, run: usize) -> Option<(usize, bool)> {
     let length = bytes[..at].iter().rev().take(64).take_while(|byte| is_inside(**byte)).count();
     let name = &bytes[at - length..at];
     let [start @ .., letter, b'_' | b'-'] = name else { return None };
-    // So do checksums begin, and the keys of pairs that everybody may know.
+    // Checksums and public keys begin like this.
     let is_known = name.len() >= 3 && [b"sha", b"md5"].iter().any(|sum| name[..3].eq_ignore_ascii_case(*sum))
         || matches!(name, b"pk_live_" | b"pk_test_") && bytes[at..].starts_with(b"51");
     let is_in_path = at > length && b"/+=.".contains(&bytes[at - length - 1]);

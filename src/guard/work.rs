@@ -1,4 +1,5 @@
-//! Rows of the table for secrets at work: on command lines, in sessions with servers, in calls, and in the files of tools.
+//! Rows of the table for secrets that occur at work: on command lines, in sessions with servers, in calls, and in the
+//! files of tools.
 
 use crate::guard::rule::{Part, Secret, inner};
 use crate::guard::values::{
@@ -159,7 +160,7 @@ fn is_link_token(value: &str) -> bool {
     value.split_whitespace().next().is_some_and(is_opaque)
 }
 
-/// Whether a parameter of an address is a secret: its usual values are words and numbers.
+/// Whether a parameter of an address is a secret: values that are not secrets are usually words and numbers.
 fn is_parameter(value: &str) -> bool {
     is_opaque(value) && value.bytes().filter(u8::is_ascii_digit).count() >= 2 && value.len() >= 10 && is_marked(value)
 }
@@ -170,7 +171,7 @@ fn are_codes(list: &str) -> bool {
     codes.clone().count() >= 2 && codes.filter(|code| has_digit(code)).count() * 4 >= 3
 }
 
-/// Whether groups of letters are a key in base 32: words have no digits.
+/// Whether groups of letters are a key in base 32: unlike words, a key has digits.
 fn is_spaced_seed(value: &str) -> bool {
     value.bytes().filter(u8::is_ascii_digit).count() >= 2
 }
