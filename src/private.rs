@@ -49,8 +49,8 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     placed
 }
 
-/// Replaces the content of a file that belongs to a person: its permissions stay, and a link stays a link. Readers find
-/// the former text or the whole new one.
+/// Replaces the content of a file that belongs to a person. The permissions are kept, and a link stays a link. Readers
+/// find either the old text or the complete new text.
 #[cfg(feature = "serve")]
 pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     // Dotfiles are often links into a repository; renaming over the link would replace it.

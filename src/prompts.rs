@@ -1,4 +1,4 @@
-//! The prompts of the program, or other versions from a folder, to measure which are better.
+//! The prompts of the program. Versions from a folder can replace them, to measure which version is better.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -124,7 +124,7 @@ pub(crate) enum PromptError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// Error from the operating system.
         source: std::io::Error,
     },
     /// The folder contains no prompt.
@@ -138,7 +138,7 @@ pub(crate) enum PromptError {
     Wrong {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
     /// Another folder of prompts is already in use.
@@ -184,7 +184,8 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptErro
 
 /// Uses the prompts of `folder` for the rest of the process. Must be called before the first request.
 ///
-/// # Errors The errors of [`read`], and [`PromptError::Taken`] if another folder is already in use.
+/// # Errors
+/// The errors of [`read`], and [`PromptError::Taken`] if another folder is already in use.
 pub(crate) fn use_folder(folder: &Path) -> Result<(), PromptError> {
     OTHERS.set(read(folder)?).map_err(|_| PromptError::Taken)
 }

@@ -53,7 +53,7 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     body
 }
 
-/// Reads the body of an answer with status 200. Missing token counts are replaced with our own estimates.
+/// Reads the body of an answer with status 200. Missing token counts are replaced with this program's estimates.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
     reply_counted(body, model, &|| wire::prompt_tokens(request))
 }

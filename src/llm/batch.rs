@@ -213,7 +213,7 @@ impl Client {
         id.ok_or_else(|| self.permanent("the answer to an upload contains no id".to_owned(), NO_BATCHES))
     }
 
-    /// Submits the batch with this `content`, which was uploaded as `input_file`, under our own `id`.
+    /// Submits the batch with this `content`, which was uploaded as `input_file`, under this program's `id`.
     ///
     /// # Errors
     /// [`LlmError::Transient`] if the server may have accepted the batch nevertheless, see [`Self::find_batch`].
@@ -240,8 +240,8 @@ impl Client {
         self.described(answer)
     }
 
-    /// Returns the batch that was submitted under our own `id`, if the server has accepted it. `known` contains the
-    /// server's ids of our other batches.
+    /// Returns the batch that was submitted under this program's `id`, if the server has accepted it. `known` contains
+    /// the server's ids of this program's other batches.
     ///
     /// # Errors
     /// [`LlmError`], classified by what to do next.

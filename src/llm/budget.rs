@@ -11,9 +11,9 @@ use super::{Complete, Cost, LlmError, Reply, Request, wire};
 /// The maximum amounts that a run may spend, where `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// US dollars.
+    /// Maximum cost in US dollars.
     pub max_cost: Option<f64>,
-    /// Sum of the tokens sent and received.
+    /// Maximum sum of the tokens sent and received.
     pub max_tokens: Option<u64>,
     /// The limit that all runs of one day share, if there is one.
     pub day: Option<DayLimit>,
@@ -22,7 +22,7 @@ pub struct Limits {
 /// A limit on the dollars of one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DayLimit {
-    /// US dollars of the whole day.
+    /// Maximum US dollars for the whole day.
     pub max_cost: f64,
     /// US dollars spent on that day before this run.
     pub spent: f64,
@@ -207,11 +207,11 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// Passes requests on to `C` as long as the budget allows this.
+/// Forwards requests to `C` as long as the budget allows this.
 ///
 /// A call that fails is not counted, since servers rarely charge for failed calls and never report such charges. If a
-/// server counts more prompt tokens than we do, a run can exceed its limit by this difference, once for each call in
-/// flight.
+/// server counts more prompt tokens than this program, a run can exceed its limit by this difference, once for each
+/// call in flight.
 #[derive(Debug)]
 pub struct Budgeted<'b, C> {
     inner: C,
@@ -243,7 +243,7 @@ impl<C: Complete> Complete for Budgeted<'_, C> {
     }
 }
 
-/// The built-in table.
+/// The built-in price table.
 const DEFAULTS: &str = include_str!("prices.toml");
 
 /// The price of a model, in US dollars per million tokens.
@@ -330,7 +330,7 @@ impl Prices {
         }
     }
 
-    /// Returns the built-in table with the prices in `own`, a table of the same form, replacing its own prices.
+    /// Returns the built-in table, in which prices in `own`, a table of the same form, replace the built-in prices.
     ///
     /// # Errors
     /// [`PriceError`] as [`Prices::parse`].
@@ -400,7 +400,7 @@ mod tests {
         Budget::new(Limits { max_cost, max_tokens, day: None }, Some(PRICE), "m").unwrap()
     }
 
-    /// Answers after a pause with 10 tokens for 20, and counts the calls.
+    /// After a pause, replies with 10 tokens to a prompt of 20 tokens, and counts the calls.
     struct Counted(AtomicU64, Cost);
 
     impl Complete for Counted {
@@ -429,7 +429,8 @@ mod tests {
 
     #[tokio::test]
     async fn calls_at_the_same_time_cannot_go_over_the_limit() {
-        // One worst case is 100 tokens of answer and some 20 of prompt; one real call is 30.
+        // In the worst case, a call takes 100 tokens for the answer and about 20 for the prompt; an actual call takes
+        // 30.
         let budget = budget(None, Some(300));
         let model = Counted(AtomicU64::new(0), Cost::Call);
         let budgeted = Budgeted::new(&model, &budget);

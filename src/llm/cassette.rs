@@ -18,7 +18,7 @@ struct Recording {
     reply: Reply,
 }
 
-/// Passes requests on to `C` and writes the replies to a folder.
+/// Forwards requests to `C` and writes the replies to a folder.
 ///
 /// Replies are returned as they were written, with redactions, so that a replay gives the same results.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ pub enum Source {
     /// A folder, and a server for requests that the folder does not contain. The server's replies are written to the
     /// folder.
     Kept(Replay, Recorder<Client>),
-    /// A folder.
+    /// A folder of recorded replies.
     Replayed(Replay),
 }
 

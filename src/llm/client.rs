@@ -51,7 +51,7 @@ impl Client {
         let endpoint = Endpoint::new(&settings)?;
         let http = endpoint::http_client(&endpoint)?;
         let (sender, timeout) = (http.clone(), settings.timeout);
-        // A service of our own also replaces the retries that async-openai makes by default.
+        // A custom service also replaces the retries that async-openai makes by default.
         let service = tower::service_fn(move |factory| endpoint::attempt(sender.clone(), factory, timeout));
         Ok(Self {
             api: async_openai::Client::build(http.clone(), endpoint).with_http_service(service),
@@ -315,7 +315,7 @@ impl Pass<'_> {
     /// Halves the number of calls that may be in flight, down to a minimum of one.
     fn narrow(&self) {
         let mut state = self.gate.state();
-        // Computed from the calls in flight, because the limit is infinite until the first overload.
+        // The limit is computed from the calls in flight, because the limit is infinite until the first overload.
         state.limit = (state.in_flight / 2).max(1);
         state.good_answers = 0;
     }
@@ -341,7 +341,7 @@ impl Drop for Pass<'_> {
 
 /// Where Ollama listens by default.
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
-/// Longest wait for the answer of Ollama, which arrives immediately or never, since Ollama runs on the same machine.
+/// Maximum wait for the answer of Ollama, which arrives immediately or never, since Ollama runs on the same machine.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time limit for a check of a server. A person waits for the result.
 const CHECK_PATIENCE: Duration = Duration::from_secs(5);

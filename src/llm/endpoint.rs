@@ -18,13 +18,13 @@ use super::LlmError;
 use super::fault::{Fault, Rejection, asked_wait};
 use super::protocol::Protocol;
 
-/// Longest time to wait for a connection.
+/// Maximum time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum size of an answer, in bytes. No valid answer to our requests is longer.
+/// Maximum size of an answer, in bytes. No valid answer to a request of this program is longer.
 const LONGEST_BODY: usize = 32 << 20;
 
-/// Longest text from a server that is passed on, in characters.
+/// Maximum length of a server's text in a message, in characters.
 // Some servers answer with a web page, or quote the whole request.
 const LONGEST_REASON: usize = 300;
 
@@ -104,7 +104,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns the beginning of `text` on one line, without our secrets.
+    /// Returns the beginning of `text` on one line, without the secrets of the endpoint.
     pub(super) fn clean(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in self.secrets.iter().map(SecretString::expose_secret).filter(|s| s.len() >= SHORTEST_SECRET) {
@@ -337,7 +337,7 @@ pub struct ModelSettings {
     pub temperature: Option<f32>,
     /// Longest time for one attempt, from connecting to the last byte.
     pub timeout: Duration,
-    /// Attempts after the first.
+    /// Maximum number of attempts after the first.
     pub max_retries: u32,
     /// Seed for the jitter of waits, where `None` means a random seed.
     pub jitter_seed: Option<u64>,

@@ -2,8 +2,8 @@
 //! functions perform no I/O.
 //!
 //! The fields follow Anthropic's API reference, version `2023-06-01`. A batch contains its requests instead of the name
-//! of a file, and it cannot contain an id of ours. If the answer to a submission is lost, the batch is therefore found
-//! by its position in the server's list and by its number of requests.
+//! of a file, and it cannot contain an id that this program has chosen. If the answer to a submission is lost, the
+//! batch is therefore found by its position in the server's list and by its number of requests.
 
 use std::fmt;
 

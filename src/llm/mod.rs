@@ -50,7 +50,7 @@ pub struct Request {
     pub turns: Vec<Turn>,
     /// The structure that the answer must have.
     pub schema: ReplySchema,
-    /// Longest answer, in tokens.
+    /// Maximum length of the answer, in tokens.
     pub max_completion_tokens: u32,
 }
 
@@ -96,9 +96,9 @@ impl Request {
 /// One turn of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Who speaks.
+    /// The author of the turn.
     pub role: TurnRole,
-    /// The words.
+    /// The text of the turn.
     pub text: Redacted,
 }
 
@@ -172,7 +172,7 @@ pub trait Complete {
 /// A request about a part of some windows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {
-    /// What is sent.
+    /// The request to send.
     pub request: Request,
     /// Data that the sender needs to read the reply.
     pub reading: Value,
@@ -183,7 +183,7 @@ pub struct Rendered {
 pub struct Answered {
     /// The request, which was sent now or earlier.
     pub rendered: Rendered,
-    /// The hash under which its reply is stored.
+    /// The hash under which the reply is stored.
     pub key: String,
     /// The reply and whether it cost a call.
     pub answer: Result<(Reply, Cost), LlmError>,
@@ -232,7 +232,7 @@ pub enum LlmError {
         endpoint: String,
         /// A short form of the server's message.
         reason: String,
-        /// What to change.
+        /// What the person should change.
         remedy: Cow<'static, str>,
     },
     /// The request exceeds the model's context length. A smaller request may fit.

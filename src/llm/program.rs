@@ -297,7 +297,7 @@ mod tests {
         assert!(reply.text.starts_with("Extract facts.\n\nAnswer with one JSON object"), "{}", reply.text);
         assert!(reply.text.ends_with("hi 用 tabs"), "{}", reply.text);
         assert_eq!(reply.model, "command/x");
-        // Its input is longer than a pipe holds, and it is not read.
+        // The input is larger than a pipe's buffer, and the program does not read it.
         assert_eq!(ask("echo '{}'").await.unwrap().text, "{}");
         let failed = ask("echo 'no such model' >&2; exit 3").await;
         assert!(matches!(failed, Err(Fault::Declined(ref why)) if why.message == "no such model"), "{failed:?}");

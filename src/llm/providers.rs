@@ -1,5 +1,5 @@
-//! The providers of models that have a name here: their addresses and protocols, and the choice of a provider when the
-//! settings name none.
+//! The model providers that can be named in the settings: their addresses and protocols, and the choice of a provider
+//! when the settings name none.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use super::protocol::Protocol;
 struct Provider {
     /// The name of the provider in `PROVIDER/MODEL`.
     name: &'static str,
-    /// The variable that contains its key; empty for a program with its own login.
+    /// The variable that contains the provider's key; empty for a program with its own login.
     key: &'static str,
     /// The address of the provider; empty for a program.
     base_url: &'static str,
@@ -21,7 +21,7 @@ struct Provider {
     base_url_variable: &'static str,
     /// The model if only the provider is named.
     model: &'static str,
-    /// The prefixes of its models' names.
+    /// Prefixes of the names of the provider's models.
     models: &'static [&'static str],
     protocol: Protocol,
     /// Whether the provider is used just because its key is set.

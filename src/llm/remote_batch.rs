@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::fault::Rejection;
 
-/// Metadata field of a batch with our own id. It identifies the batch if the answer to its submission was lost.
+/// Metadata field of a batch with this program's own id. It identifies the batch if the answer to its submission was
+/// lost.
 pub(super) const OUR_ID: &str = "afterthought_batch";
 
 /// A batch as the server describes it.
@@ -49,7 +50,7 @@ impl RemoteBatch {
             "canceling" => BatchStatus::Cancelling,
             _ => BatchStatus::InProgress,
         };
-        // The results have an address from when they exist until they are deleted.
+        // The results have an address only while they exist.
         let output_file_id = answer["results_url"].as_str().map(|_| id.clone());
         Self { id, status, output_file_id, ..Self::default() }
     }

@@ -40,7 +40,7 @@ pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value
             TurnRole::User => "user",
             TurnRole::Assistant => "assistant",
         };
-        // A server that renders a chat template would interpret such a token from a log as the end of our message.
+        // A server that renders a chat template would interpret such a token from a log as the end of the message.
         json!({"role": role, "content": without_control_tokens(&turn.text)})
     });
     std::iter::once(json!({"role": "system", "content": system})).chain(turns).collect()
@@ -70,8 +70,8 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
 
 /// Reads the body of an answer with status 200.
 ///
-/// Missing token counts are replaced with our own estimates. A body with an `error` object counts as an answer with the
-/// status that it names.
+/// Missing token counts are replaced with this program's estimates. A body with an `error` object counts as an answer
+/// with the status that it names.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
     reply_counted(body, model, &|| prompt_tokens(request))
 }
@@ -198,7 +198,7 @@ pub(super) struct Dialect {
     pub format: Format,
     pub limit: LimitField,
     pub temperature: Option<f32>,
-    /// Longest answer that the server allows a request to ask for, in tokens.
+    /// Maximum length of an answer that the server allows a request to ask for, in tokens.
     pub most_tokens: u32,
     may_fall: bool,
     limit_swapped: bool,
@@ -230,7 +230,8 @@ impl Dialect {
         self.temperature.map(|temperature| temperature.to_string().parse::<f64>().unwrap_or(0.0).into())
     }
 
-    /// Returns the dialect without what `rejection` complains about, or `None` if that cannot be changed.
+    /// Returns the dialect without the feature that `rejection` complains about, or `None` if the feature cannot be
+    /// changed.
     ///
     /// Every change is made at most once, except that the limit may be halved repeatedly, down to [`LEAST_TOKENS`]. A
     /// sequence of rejections therefore ends.

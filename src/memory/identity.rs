@@ -91,7 +91,7 @@ impl Namespace {
         Self::try_from(vec!["project".to_owned(), id.replace('/', "-")])
     }
 
-    /// The namespace of one conversation among people.
+    /// Returns the namespace of one conversation among people.
     ///
     /// # Errors
     /// [`ParseError`] if `id` is empty or contains a control character.

@@ -85,7 +85,7 @@ impl Claim {
 pub struct Memory {
     /// Identity.
     pub id: MemoryId,
-    /// Its claim.
+    /// Claim of the memory.
     #[serde(flatten)]
     pub claim: Claim,
     /// The namespace that the memory belongs to.
@@ -145,7 +145,7 @@ pub struct Usage {
     pub last_accessed_at: Option<Timestamp>,
     /// Tier of the memory, which depends on how often the memory is used.
     pub tier: Tier,
-    /// Promotions so far.
+    /// Number of promotions so far.
     pub promotion_count: u32,
     /// Time at which the memory was last promoted.
     pub last_promoted_at: Option<Timestamp>,
@@ -164,13 +164,13 @@ pub struct Evidence {
     pub transcript: String,
     /// Ids of the messages that the claim is based on; the quote is in the first of them.
     pub messages: Vec<String>,
-    /// Verbatim words of that message.
+    /// Verbatim words of the first message.
     pub quote: String,
-    /// Who said it.
+    /// Speaker of the quote.
     pub speaker: Option<String>,
     /// The time of the message.
     pub said_at: Option<MessageTime>,
-    /// Hash of that message's content; see [`transcripts::Message::content_hash`].
+    /// Hash of the first message's content; see [`transcripts::Message::content_hash`].
     pub content_hash: String,
 }
 

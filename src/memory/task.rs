@@ -46,7 +46,7 @@ pub struct Task {
 pub struct TaskRecord {
     /// The request, truncated.
     pub goal: String,
-    /// How it ended.
+    /// Outcome of the task.
     pub outcome: TaskOutcome,
     /// The reason for assuming this outcome.
     pub reason: String,
@@ -91,7 +91,7 @@ pub struct TaskRecord {
 }
 
 impl TaskRecord {
-    /// Returns the ids of its commits, as the log shows them.
+    /// Returns the ids of the task's commits, as the log shows them.
     pub(crate) fn commit_ids(&self) -> impl Iterator<Item = &str> {
         self.commits.iter().filter_map(|commit| commit.text.split(' ').next())
     }
@@ -175,7 +175,7 @@ pub struct TaskError {
     pub count: u32,
     /// The first message that shows the error.
     pub message: String,
-    /// What resolved it.
+    /// The remedy that resolved the error, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleared: Option<Remedy>,
 }
