@@ -204,7 +204,7 @@ impl Memories {
         let Some(batch) = open.rev().find(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id)) else {
             return Ok(None);
         };
-        // When a batch ends without replies, its requests count as failed, and the next run may send them again.
+        // When a batch ends without replies, the requests in it count as failed, and the next run may send them again.
         store.end_batch(&batch.id, "given_up", &[], Timestamp::now())?;
         Ok(Some(batch.waiting))
     }
@@ -282,7 +282,8 @@ pub fn survey(machine: &Machine<'_>, below: &[PathBuf], memories: Option<&Memori
     Ok(pipeline::survey(machine, below, store.map(|store| &**store))?)
 }
 
-/// Opens the audit log, if one is kept, before an action, so that an action that cannot be recorded is not performed.
+/// Opens the audit log, if the settings enable it. The log is opened before an action, so that no action is performed
+/// that cannot be recorded.
 fn audit_of(config: &Config) -> Result<Option<AuditLog>, ApiError> {
     Ok(if config.audit.value { Some(AuditLog::open(&config.db.value)?) } else { None })
 }

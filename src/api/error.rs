@@ -53,7 +53,7 @@ pub enum ApiError {
     /// The settings cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A project cannot be named or merged.
+    /// A project cannot be given a name, or cannot be merged.
     #[error(transparent)]
     Naming(#[from] NamingError),
     /// The database cannot be used, or does not contain what was requested.
@@ -157,7 +157,7 @@ pub enum ApiError {
         /// The fault.
         source: PriceError,
     },
-    /// A recording contains the answers of only one model, and no model was named.
+    /// A recording contains the answers of only one model, and no model was specified.
     #[error("a recording requires a specific model; choose one with --model")]
     UnnamedRecording,
     /// A path pattern is invalid.

@@ -77,10 +77,10 @@ pub struct ImportReport {
     pub gathered: Vec<Imported>,
 }
 
-/// The outcome of one imported memory.
+/// The outcome for an imported memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportOutcome {
-    /// The memory is no longer active according to the file.
+    /// According to the file, the memory is no longer active.
     Inactive {
         /// Content of the memory.
         content: String,
@@ -210,7 +210,7 @@ impl Memories {
         };
         let store = self.ledger("import memories")?;
         for imported in &mut gathered.memories {
-            // A memory that names no project belongs to the project of the file.
+            // A memory without a project belongs to the project of the file.
             let names_none = !imported.has_id && imported.memory.namespace == Namespace::global();
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
@@ -304,8 +304,8 @@ impl Memories {
         })
     }
 
-    /// Calls `each` with every task of the work ledger in `namespaces`, or in all namespaces if the list is empty.
-    /// Returns the number of tasks.
+    /// Calls `each` with every task in the work ledger whose namespace is in `namespaces`, or in all namespaces if the
+    /// list is empty. Returns the number of tasks.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read, or the error of `each`.

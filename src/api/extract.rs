@@ -188,9 +188,9 @@ impl ConsolidationResult {
 }
 
 impl Memories {
-    /// Stores memories after the rules have compared them with the known ones. Returns, for each memory, the id of the
-    /// stored memory that now contains it; `None` if it had been rejected before. An adapter without a ledger stores
-    /// each memory as it is.
+    /// Stores memories after the rules have compared them with the known memories. Returns, for each memory, the id of
+    /// the stored memory that now contains it; `None` if it had been rejected before. An adapter without a ledger
+    /// stores each memory as it is.
     ///
     /// # Errors
     /// [`ApiError`] for a secret, an inaccessible namespace or a category that is not allowed, and if the memories
@@ -205,7 +205,7 @@ impl Memories {
         plan.changes.iter().map(|change| Ok(holder(store, change)?.map(|memory| memory.id))).collect()
     }
 
-    /// Stores memories after comparing them with the known ones. The rules decide first, and the configured model
+    /// Stores memories after comparing them with the known memories. The rules decide first, and the configured model
     /// determines the relations about which the rules are uncertain.
     ///
     /// # Errors

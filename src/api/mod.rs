@@ -367,8 +367,8 @@ impl Memories {
             .ok_or_else(|| ApiError::NoLedger { adapter: self.storage.adapter_type().to_owned(), what })
     }
 
-    /// Returns the namespace for a memory that specifies none: the first accessible namespace, that of the settings, or
-    /// `global`.
+    /// Returns the namespace for a memory that specifies none: the first accessible namespace, the namespace in the
+    /// settings, or `global`.
     fn home(&self) -> Namespace {
         let configured = || self.config.namespace().unwrap_or_else(Namespace::global);
         self.namespaces.as_ref().map_or_else(configured, |namespaces| namespaces.home().clone())

@@ -1,4 +1,4 @@
-//! The language model that the settings name, and its budget.
+//! The language model in the settings, and its budget.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
     ModelSettings { timeout, ..settings }
 }
 
-/// Returns the effective prices: the built-in ones, overridden by those in the settings.
+/// Returns the effective prices: the built-in prices, overridden by prices in the settings.
 ///
 /// # Errors
 /// [`ApiError::Price`], which describes the error in the price table of the settings.

@@ -67,11 +67,10 @@ impl NamespaceSet {
         }
     }
 
-    /// Limits a filter to these namespaces. A filter that names no namespaces is limited to all of them, and any other
-    /// filter to those that it names.
+    /// Limits a filter to these namespaces or, if the filter specifies namespaces, to those that are in both sets.
     ///
     /// # Errors
-    /// [`ApiError::OutOfReach`] if the filter names none of these namespaces.
+    /// [`ApiError::OutOfReach`] if no namespace of the filter is among these.
     pub(crate) fn confine(&self, filter: Filter) -> Result<Filter, ApiError> {
         let asked = &filter.namespaces;
         let means = |within: &NamespaceSubtree, namespace: &Namespace| match within {

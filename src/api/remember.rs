@@ -29,8 +29,8 @@ const TITLE_WORDS: usize = 8;
 pub enum Author {
     /// A person, whose decision is final.
     Person,
-    /// An agent, which may have been manipulated. Text that reads like an instruction waits for a person, and pinned
-    /// memories are not changed.
+    /// An agent, which may have been manipulated. Text that reads like an instruction waits for review by a person, and
+    /// pinned memories are not changed.
     Agent,
 }
 
@@ -57,7 +57,7 @@ pub struct MemoryDraft {
     pub importance: f64,
     /// Free tags.
     pub tags: Vec<String>,
-    /// Time from which the memory is no longer recalled.
+    /// Time at which the memory expires and is no longer recalled.
     pub expires_at: Option<Timestamp>,
     /// The people or projects to which the memory applies.
     pub audience: Audience,
@@ -137,7 +137,7 @@ pub struct MemoryChange {
     pub importance: Option<f64>,
     /// New tags, which replace the current tags.
     pub tags: Option<Vec<String>>,
-    /// Time from which the memory is no longer recalled.
+    /// Time at which the memory expires and is no longer recalled.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -151,7 +151,7 @@ impl MemoryChange {
         let title = if claim.title == first_words(&claim.content) {
             first_words(&content)
         } else {
-            // A title that the person wrote is kept, except that the new value replaces the former one. A very short
+            // A title that the person wrote is kept, but the new value replaces the former value in it. A very short
             // value may be part of a word, so it is not replaced.
             match (&claim.value, &value) {
                 (Some(old), Some(new)) if old.chars().count() > 2 => claim.title.replace(old.as_str(), new),
@@ -211,8 +211,8 @@ pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
 }
 
 impl Memories {
-    /// Stores a memory after comparing it with the known ones: a known memory is confirmed, and a contradicted one is
-    /// superseded. If a person had forgotten the memory and writes it again, it is restored. No model is called.
+    /// Stores a memory after comparing it with the known memories: a known memory is confirmed, and a contradicted one
+    /// is superseded. If a person had forgotten the memory and writes it again, it is restored. No model is called.
     ///
     /// # Errors
     /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if the memory
@@ -253,7 +253,7 @@ impl Memories {
     }
 
     /// Stores a memory under its key. The active memory in the namespace with this key is reworded and keeps its id. If
-    /// there is none, the memory is stored as [`Memories::remember`] does, and receives the key.
+    /// there is no such memory, the new memory is stored as by [`Memories::remember`] and receives the key.
     ///
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
@@ -596,7 +596,8 @@ impl Memories {
         ids.iter().map(|id| Ok(self.resolve(id.as_ref())?.id)).collect()
     }
 
-    /// Opens the audit log, if one is kept. The log is opened before a change, so that every change can be logged.
+    /// Opens the audit log, if the settings enable it. The log is opened before a change, so that every change can be
+    /// logged.
     pub(super) fn audit(&self) -> Result<Option<AuditLog>, ApiError> {
         match self.storage.as_store().and_then(|store| store.file()) {
             Some(file) if self.config.audit.value => Ok(Some(AuditLog::open(file)?)),
@@ -604,7 +605,7 @@ impl Memories {
         }
     }
 
-    /// Adds a line to the audit log, if one is kept.
+    /// Adds a line to the audit log, if the settings enable it.
     pub(super) fn record(
         &self,
         log: Option<AuditLog>,

@@ -126,7 +126,7 @@ impl Memories {
     }
 
     /// Returns the request for a brief according to the settings. If access is limited, the brief covers all accessible
-    /// namespaces, and otherwise the home namespace and `global`. If memory is switched off, the request names no
+    /// namespaces, and otherwise the home namespace and `global`. If memory is switched off, the request contains no
     /// namespace.
     #[must_use]
     pub(crate) fn brief_request(&self, query: Option<String>) -> BriefRequest {
@@ -205,7 +205,7 @@ impl Memories {
         let found = search.run(store)?;
         let mut standing = Vec::new();
         if request.standing > 0 {
-            // More memories are requested than needed, since those that the search finds anyway are dropped below.
+            // More memories are requested than needed, since memories that the search finds anyway are dropped below.
             standing = search::standing(store, text, &filter, request.standing.saturating_add(found.len()), now)?;
             standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
             standing.truncate(request.standing);

@@ -54,7 +54,7 @@ pub struct Judgement {
     pub run: RunId,
     /// The memories that were judged, in their new state.
     pub memories: Vec<Memory>,
-    /// Number of memories that the accepted ones superseded.
+    /// Number of memories that the accepted memories superseded.
     pub superseded: usize,
 }
 
@@ -76,7 +76,7 @@ pub struct Statistics {
 pub enum Maintenance {
     /// All memories.
     Full,
-    /// Only expired memories and memories to be purged, which takes the same time regardless of their number.
+    /// Only expired memories and memories to be purged, which takes the same time however many memories there are.
     Expired,
 }
 
@@ -220,7 +220,8 @@ impl Memories {
         Ok((undone, reopened))
     }
 
-    /// Returns the undone runs whose memories later runs leave out, newest first, each with its number of windows.
+    /// Returns the undone runs, newest first, whose memories are left out by later runs; each with its number of
+    /// windows.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.

@@ -1,4 +1,4 @@
-//! Runs over logs, with their plans, estimates and models.
+//! Runs that read logs, with their plans, estimates and models.
 
 use std::path::PathBuf;
 
@@ -81,7 +81,7 @@ impl Model {
         self.source.as_ref().map(Source::model)
     }
 
-    /// Returns the reason for choosing this model, if nobody named it.
+    /// Returns the reason for choosing this model, if nobody specified a model.
     #[must_use]
     pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
@@ -118,7 +118,7 @@ pub struct RunEstimate {
     pub estimate: Estimate,
     /// Whether a model would be called.
     pub asks: bool,
-    /// Whether the model was named; otherwise the estimate is for [`DEFAULT_MODEL`].
+    /// Whether a model was specified; otherwise the estimate is for [`DEFAULT_MODEL`].
     pub is_named: bool,
 }
 
@@ -179,8 +179,8 @@ impl Memories {
         Ok((summary, plan))
     }
 
-    /// Estimates what a run would send and cost. The estimate sends nothing, so any model can be named, even without a
-    /// server.
+    /// Estimates what a run would send and cost. The estimate sends nothing, so any model can be specified, even
+    /// without a server.
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read.
@@ -310,8 +310,8 @@ pub fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
     path_patterns("the setting deny", &config.guard.deny.value)
 }
 
-/// Parses path patterns, in which `~/` means the home folder and a leading `./` is ignored; `origin` names their
-/// source.
+/// Parses path patterns, in which `~/` means the home folder and a leading `./` is ignored; `origin` is the source of
+/// the patterns.
 ///
 /// # Errors
 /// [`ApiError::Pattern`].

@@ -127,7 +127,7 @@ impl Session<'_> {
             ..Filter::default()
         })?;
         let vectors = self.memories.vectors.as_deref();
-        // More memories are requested than will be shown, since those shown before are left out below.
+        // More memories are requested than will be shown, since memories that were shown before are left out below.
         let Direct { found, stand_out, without_meaning } =
             direct(self.store, query, &filter, MAX_SHOWN * 2 + shown.len(), vectors, self.now)?;
         let by_words = |hit: &Found| shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;

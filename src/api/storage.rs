@@ -15,9 +15,9 @@ use crate::store::{Filter, Order, Store, StoreError};
 /// A place where memories are stored. Opening an adapter creates the files or tables that it needs, and dropping the
 /// adapter closes it.
 ///
-/// An implementation redacts secrets before anything is stored, never reads a namespace that a filter does not name,
-/// and returns lists in a unique order, so that pages do not overlap. A deleted memory is no longer found, but may be
-/// kept for a while so that it can be restored. The caller is responsible for everything else, such as near-duplicates,
+/// An implementation redacts secrets before anything is stored, never reads a namespace that is not in the filter, and
+/// returns lists in a unique order, so that pages do not overlap. A deleted memory is no longer found, but may be kept
+/// for a while so that it can be restored. The caller is responsible for everything else, such as near-duplicates,
 /// categories and permissions.
 pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
@@ -209,7 +209,7 @@ pub struct Adapter {
     pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ApiError>,
 }
 
-/// The adapters that open addresses; programs can add their own.
+/// The registered adapters, which open addresses; programs can add their own.
 #[derive(Clone)]
 pub struct AdapterRegistry {
     adapters: Vec<Adapter>,
@@ -270,7 +270,7 @@ impl AdapterRegistry {
         (adapter.open)(rest, vectors)
     }
 
-    /// Returns the adapter that an address names, and the part of the address that it opens.
+    /// Returns the adapter for an address, and the part of the address that it opens.
     fn adapter_of<'a>(&self, address: &'a str) -> Result<(&Adapter, &'a str), ApiError> {
         let Some((scheme, rest)) = scheme_of(address) else { return Ok((self.default_adapter(), address)) };
         let found = self.adapters.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));

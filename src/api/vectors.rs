@@ -1,4 +1,4 @@
-//! The embedding model that the settings name, and its budget.
+//! The embedding model in the settings, and its budget.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -44,7 +44,7 @@ impl Memories {
         Ok(work::how(self.ledger("look up a command")?, asked, &self.projects_of(filter)?)?)
     }
 
-    /// Returns the tasks of the projects that a filter names, by log and position.
+    /// Returns the tasks of the projects in a filter, by log and position.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].

@@ -227,7 +227,8 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
     if summary.windows.held > 0 {
         return Err(Fault::Later(soon(), "another process is extracting it".to_owned()));
     }
-    // In a folder that a person named, files other than logs are ignored. An agent's file is a log if it is not empty.
+    // In a folder that a person specified, files other than logs are ignored. An agent's file is a log if it is not
+    // empty.
     let is_left = summary.files.passed_over > 0 && job.agent == NAMED_FILES;
     let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
     if !was_looked_into && !is_left && Path::new(&job.path).metadata().is_ok_and(|data| data.len() > 0) {

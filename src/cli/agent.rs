@@ -115,7 +115,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         return Ok(ExitStatus::Success);
     }
     let names = changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ");
-    // A script without a terminal must neither hang on a question nor count as agreeing.
+    // A script without a terminal must not wait for an answer, and must not count as consent.
     if !target.yes && !can_ask() {
         bail!("cannot ask for confirmation before writing {names}; add --yes, or use --dry-run to see the changes");
     }
@@ -212,7 +212,7 @@ pub(super) fn program_words(context: &Context<'_>) -> anyhow::Result<Vec<String>
 }
 
 fn quoted(word: &str) -> String {
-    // Plain words stay unquoted, because the line is shown to the person and compared with installed ones.
+    // Plain words stay unquoted, because the line is shown to the person and compared with installed commands.
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:@%".contains(letter);
     if word.chars().all(is_plain) {
         word.to_owned()

@@ -157,7 +157,7 @@ impl Context<'_> {
         Ok(builder.through(AuditChannel::Command).open()?)
     }
 
-    /// Opens the memories for reading; `None` if there is no database yet, which is reported.
+    /// Opens the memories for reading; `None`, with a message to the user, if there is no database yet.
     pub(crate) fn existing_memories(&self) -> anyhow::Result<Option<Memories>> {
         let memories = self.memories_if_any()?;
         if memories.is_none() {
@@ -180,7 +180,7 @@ impl Context<'_> {
     }
 }
 
-/// Returns the message for the case that there is no database at `path`.
+/// Returns the message to print if there is no database at `path`.
 pub(crate) fn no_memories(path: &Path) -> String {
     format!("no memories yet: {} does not exist; `afterthought run PATH` creates it", path.display())
 }

@@ -313,7 +313,7 @@ pub(crate) struct AuditArgs {
 pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out) = (context.settings()?, context.out);
     let (mut entries, broken) = Memories::audit_log(&config)?;
-    // The log is a separate file, so its entries outlive the memories that they name.
+    // The log is a separate file, so its entries outlive the memories that they refer to.
     entries.retain(|entry| is_wanted(args, entry));
     for entry in &entries {
         if out.is_json() {
@@ -410,7 +410,7 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
         context.out.note(format_args!(
             "the new key is in {place}; keep a copy elsewhere, because the memories are lost without the key"
         ));
-        // A key in a file with another name is not found automatically, so later commands need the variable.
+        // A key in a file with a non-default name is not found automatically, so later commands need the variable.
         if let KeyHome::File(file) = home
             && Memories::default_key_file().as_ref() != Some(&file)
         {

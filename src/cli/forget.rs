@@ -97,7 +97,7 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, memories: &Memories) -> an
     Ok(found)
 }
 
-/// Returns the conversations to erase, if the arguments name any.
+/// Returns the conversations to erase, if the arguments specify any.
 fn scope(args: &ForgetArgs, memories: &Memories) -> anyhow::Result<Option<ErasureScope>> {
     if let Some(text) = &args.project {
         return Ok(Some(ErasureScope::Project(memories.project(text)?.namespace)));

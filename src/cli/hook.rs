@@ -73,7 +73,7 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
 /// Does the work while a watchdog thread monitors the time, since only exiting the process stops work that hangs. The
 /// work runs on this thread because memory for another thread is allocated in many small pieces.
 fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()> {
-    // The default message would only end up in the agent's own log; the error is recorded in ours.
+    // The default message would only end up in the agent's own log; the error is recorded in the program's own log.
     std::panic::set_hook(Box::new(|_| {}));
     // The lock is held while the output is written, so that the watchdog does not exit in the middle of a JSON object.
     let speaking = Arc::new(Mutex::new(()));
@@ -121,7 +121,7 @@ impl Late {
 
 fn log(global: &Global, settings: Option<&Config>) -> Option<HookLog> {
     let database = settings.map(|settings| settings.db.value.clone()).or_else(|| global.db.clone());
-    // A log in the default place still helps if the settings that name the database cannot be read.
+    // A log in the default place still helps if the settings with the path of the database cannot be read.
     let database = database.or_else(|| Some(Folders::of_platform().ok()?.default_db));
     database.map(|database| HookLog::beside(&database))
 }

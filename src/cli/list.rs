@@ -105,7 +105,7 @@ impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub(crate) fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
-        // A project may have namespaces below it, which people who name the project mean as well.
+        // A project may have namespaces below it, which are also meant when people refer to the project.
         let within = if self.exact_namespace { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),
@@ -135,12 +135,12 @@ impl Selection {
         self.source.as_deref()
     }
 
-    /// Whether anything except the source restricts the selection further than to active memories.
+    /// Whether any filter except the source restricts the selection beyond the default of active memories.
     pub(crate) fn has_filters(&self) -> bool {
         !Self { source: None, ..self.clone() }.is_empty()
     }
 
-    /// Whether anything restricts the selection further than to active memories.
+    /// Whether any filter restricts the selection beyond the default of active memories.
     pub(crate) fn is_empty(&self) -> bool {
         self.types.is_empty()
             && self.categories.is_empty()
@@ -174,7 +174,7 @@ pub(crate) fn project_of_folder(memories: &Memories) -> anyhow::Result<Option<Na
     let folder = std::env::current_dir().context("cannot read the working directory")?;
     let project = folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten();
     let Some(project) = project else { return Ok(None) };
-    // Every folder has a namespace; only one from which a log was read is a reason to use it unasked.
+    // Every folder has a namespace; it is used by default only if a log of the project was read.
     let is_known = memories.projects()?.iter().any(|known| known.namespace == project);
     Ok(is_known.then_some(project))
 }

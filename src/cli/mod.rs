@@ -179,7 +179,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// Style of headings in help texts, which Clap writes without using the printer.
 const HEADING: anstyle::Style = anstyle::Style::new().bold();
 
-/// Returns the whole command line: with the commands in groups, and help that fits on one screen.
+/// Returns the whole command line, with the commands in groups, and help that fits on one screen.
 ///
 /// Clap has two forms of help; in the long form, each option takes up three lines. Here, `-h` and `--help` print the
 /// same text: the full description of the command, its examples, and one line per option, with global options last.

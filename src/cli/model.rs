@@ -89,7 +89,7 @@ impl ModelArgs {
         ModelOptions { record: self.record.clone(), replay: self.replay.clone(), price: self.price }
     }
 
-    /// Chooses the model that the settings and the options name, and reports one that was not configured.
+    /// Chooses the model from the settings and the options, and reports a model that was not configured.
     pub(crate) async fn choose(&self, config: &Config, out: &Printer) -> anyhow::Result<Model> {
         let model = Model::choose(config, &self.options()).await?;
         report_reason(&model, out);
@@ -97,7 +97,7 @@ impl ModelArgs {
     }
 }
 
-/// Reports why a model was chosen if nobody named one: the person should know where conversations are sent.
+/// Reports why a model was chosen if nobody specified a model: the person should know where conversations are sent.
 pub(crate) fn report_reason(model: &Model, out: &Printer) {
     if let Some(reason) = model.reason() {
         out.note(reason);

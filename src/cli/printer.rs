@@ -16,7 +16,8 @@ use crate::api::{EscapeMode, escaped};
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
 /// It is written as a marker that only this process knows, and that the printer replaces with the terminal's escape
-/// sequence. In this way, an escape sequence in the text of a log or a memory is never mistaken for one of ours.
+/// sequence. In this way, an escape sequence in the text of a log or a memory is never mistaken for one of the
+/// program's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StyleMark(&'static str);
 
@@ -49,8 +50,8 @@ impl Display for StyleMark {
     }
 }
 
-/// Returns `text` in a form that is safe for the terminal: our styles as escape sequences, any other control character
-/// escaped.
+/// Returns `text` in a form that is safe for the terminal: the program's styles as escape sequences, and any other
+/// control character escaped.
 pub(crate) fn painted(text: &str) -> String {
     let mut parts = text.split(MARK.as_str());
     let mut out = escaped(parts.next().unwrap_or_default(), EscapeMode::Text).into_owned();
@@ -93,7 +94,7 @@ impl io::Write for DiagnosticsWriter {
     }
 }
 
-/// Width in columns below which lines are printed instead of a table.
+/// Minimum width, in columns, for printing a table instead of lines.
 const NARROW: u16 = 100;
 
 /// The amount of output on standard error.
@@ -241,7 +242,7 @@ impl Printer {
     }
 }
 
-/// Returns the width of lines: the value of `COLUMNS`, else the width of the terminal; a pipe has none.
+/// Returns the width of lines: the value of `COLUMNS`, else the width of the terminal; a pipe has no width.
 fn width() -> Option<u16> {
     // With smaller widths, tables would be broken into single letters.
     let asked = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok()).filter(|width| *width >= 20);
@@ -262,7 +263,8 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
 /// Returns a size in the unit that keeps it short.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    // Integers in tenths, so that no float has to be rounded; `u128`, because ten times a `u64` may overflow.
+    // Sizes are computed in integer tenths, so that no float has to be rounded; ten times a `u64` may overflow, so
+    // `u128` is used.
     let (mut unit, mut tenths) = (0, u128::from(bytes) * 10);
     while tenths >= 10_000 && unit + 1 < UNITS.len() {
         tenths /= 1_000;
@@ -310,7 +312,7 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // The text is escaped before it is cut, so that the printed length equals the counted length.
     let folded = escaped(&folded, EscapeMode::Text).into_owned();
-    // Cut by characters and not by bytes: cutting within a UTF-8 sequence would panic.
+    // The text is cut by characters and not by bytes, because cutting within a UTF-8 sequence would panic.
     if folded.chars().count() <= limit {
         return folded;
     }

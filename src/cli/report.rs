@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
 
-/// Number of changes that are shown; further ones are only counted, and `memory list` shows them all.
+/// Number of changes that are shown; further changes are only counted, and `memory list` shows them all.
 const SHOWN: usize = 200;
 
-/// Maximum number of undone runs that are named when a run adds nothing.
+/// Maximum number of undone runs that are mentioned when a run adds nothing.
 const NAMED_UNDONE: usize = 3;
 
 /// Prints the changes and the summary of a run.
@@ -72,7 +72,7 @@ impl<'a> RunReporter<'a> {
             return;
         }
         self.repeated.insert(failure.why.clone(), 0);
-        // Many errors already name the file; printing it twice would only hide the reason.
+        // Many errors already contain the path of the file; printing it twice would only hide the reason.
         if failure.why.contains(&failure.what) {
             self.out.error_text(&failure.why);
         } else {

@@ -294,7 +294,7 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     Ok(exit_status(&summary))
 }
 
-/// Returns a note for runs that use the rules because there is no model, to be printed once there is something to read.
+/// Returns a note for runs that use the rules because there is no model, which is printed once logs to read are found.
 fn without_model(model: &Model, config: &Config) -> Option<String> {
     let fell_back = model.name().is_none() && config.extractor.value == ExtractorChoice::Auto;
     fell_back.then(|| {
@@ -359,7 +359,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
     }
 }
 
-/// Prints what the run would send and cost. No key is needed, and a model without a server can be named.
+/// Prints what the run would send and cost. No key is needed, and a model without a server can be specified.
 fn estimate(args: &LogArgs, in_batches: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out) = (args.settings(context)?, context.out);
     let request = args.request(&config, false)?;

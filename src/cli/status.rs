@@ -451,7 +451,7 @@ fn is_there(program: &str) -> bool {
     std::env::split_paths(&folders).any(|folder| folder.join(path).is_file())
 }
 
-/// Number of days over which spending is added up.
+/// Number of days whose spending is added up.
 const DAYS: u32 = 30;
 
 /// Money spent, counting only models with a known price.

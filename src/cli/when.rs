@@ -43,7 +43,7 @@ fn day(text: &str, now: &Zoned) -> Option<Date> {
 fn of_day(date: Date, end: End, zone: &TimeZone) -> Option<Timestamp> {
     let first = match end {
         End::Since => date,
-        // The end is exclusive, so the named day is included as a whole.
+        // The end is exclusive, so the given day is included as a whole.
         End::Until => date.tomorrow().ok()?,
     };
     // Midnight is looked up in the zone, because days on which the clocks change do not have 24 hours.

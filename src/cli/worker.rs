@@ -95,7 +95,8 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     }
     let memories = context.memories_with(Partial::default())?;
     let cancel = CancellationToken::new();
-    // Lingering for a while avoids starting a process after every turn; a person who runs the command wants it to end.
+    // A detached worker lingers for a while, which avoids starting a process after every turn. A person who runs the
+    // command wants it to end.
     let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel.clone(), args.model.grace);
@@ -207,7 +208,8 @@ async fn watch_logs(
         context.out.note("watching; press Ctrl-C to stop");
     }
     loop {
-        // The worker calls `tick` throughout, so one call of `work` also renews the lease, scans and maintains.
+        // The worker calls `tick` throughout, so one call of `work` also renews the lease, scans the folders and runs
+        // maintenance.
         let until = if args.once { WorkerEnd::NothingIn(SignedDuration::ZERO) } else { WorkerEnd::Cancelled };
         let mut tick = || rounds.tick();
         let worked = work(memories, &args.model, args.at_a_time, until, cancel.clone(), &mut tick, context).await?;
@@ -275,7 +277,7 @@ impl Rounds<'_> {
             // A folder that is missing or empty has no logs; logs may appear later.
             let found =
                 self.args.folders.iter().flat_map(|folder| discover(std::slice::from_ref(folder)).unwrap_or_default());
-            // These files were not named individually, so those of unknown format are ignored without an error.
+            // These files were not specified individually, so files of unknown format are ignored without an error.
             return found.map(|found| (NAMED_FILES.to_owned(), Found { named: false, ..found })).collect();
         }
         let wanted =

@@ -157,7 +157,7 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let mut config = Self { db: Setting::default(folders.default_db.clone()), ..Self::default() };
         let user = explicit.unwrap_or(&folders.user_file);
-        // A file named by the user must exist, whereas the default file may be missing.
+        // A file that the user specified must exist, whereas the default file may be missing.
         if explicit.is_some() || user.exists() {
             let (partial, _) = read(user)?;
             if partial.project.is_some() {
@@ -241,7 +241,7 @@ fn parse(path: &Path, text: &str) -> Result<(Partial, toml::Table), ConfigError>
     let parsed = toml::from_str(text).and_then(|partial| Ok((partial, toml::from_str(text)?)));
     parsed.map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        // The parser names an unknown key only in its message.
+        // The parser reports an unknown key only in its message.
         let key = error.message().strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
         let replaced = key.and_then(|key| reference::replacement(key, &Config::documentation()));
         let reason = replaced.unwrap_or_else(|| error.message().to_owned());

@@ -52,7 +52,7 @@ pub(crate) fn template(settings: &[SettingInfo]) -> String {
 "
     .to_owned();
     let mut table = "";
-    // A user's file must not name a project, because all conversations would then belong to this project.
+    // A user's file must not specify a project, because all conversations would then belong to this project.
     for one in settings.iter().filter(|one| one.key != "project") {
         let (own, name) = one.key.rsplit_once('.').unwrap_or(("", one.key));
         if own != table {

@@ -86,7 +86,7 @@ impl Filling<'_> {
     async fn all(&self, owner: &str, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
         let mut filled = Filled::default();
         let known = self.embedder.kept_model(self.store)?;
-        // No vector has length 0, so all memories count as having none.
+        // No vector has length 0, so all memories count as memories without a vector.
         let mut model = known.unwrap_or_else(|| VectorModel { name: self.embedder.name().to_owned(), dimension: 0 });
         let total = self.store.vector_coverage(&model)?.waiting.min(self.most);
         let mut last: Option<MissingVector> = None;

@@ -26,7 +26,7 @@ pub use query::QueryVectors;
 
 /// Maximum wait for the vector of a query, since a person or an agent waits for the answer.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The model used at `OpenAI`'s address if the settings name none.
+/// The model used at `OpenAI`'s address if the settings specify none.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
 /// If the server refuses a text for its length, the text is sent once more, cut to this many tokens.
 // Small embedding models read 512 tokens, and split words into more tokens than the encoding used for counting here.

@@ -35,7 +35,7 @@ struct Plain {
     category: Option<String>,
     title: Option<String>,
     summary: Option<String>,
-    // This is read without a check, since another structure is no reason to reject the line.
+    // This is read without a check, since an unknown structure is not a reason to reject the line.
     structured: Option<serde_json::Value>,
     subject: Option<String>,
     #[serde(alias = "dedup_key")]

@@ -192,7 +192,7 @@ impl Gathered {
         self.left_out.push(Skipped { record, reason: reason.into() });
     }
 
-    /// Adds a memory that specifies no source of its own.
+    /// Adds a memory that does not specify its own source.
     pub(super) fn add(&mut self, claim: Claim, namespace: Namespace, format: &str, at: Timestamp) {
         let memory = Memory::new(claim, namespace, format!("import:{format}"), ExtractionMethod::Imported, at);
         self.memories.push(Imported { memory, has_id: false, evidence: Vec::new(), relations: Vec::new() });

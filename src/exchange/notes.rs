@@ -132,7 +132,7 @@ const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
     ("<afterthought-memory", "</afterthought-memory>"),
     ("<!--", "-->"),
 ];
-/// Minimum length of a known line; a shorter one is not distinctive.
+/// Minimum length of a known line; a shorter line is not distinctive.
 // Nothing is learnt from text that matches a known line, so a short line would match too much.
 const MIN_KNOWN_CHARS: usize = 8;
 

@@ -19,7 +19,7 @@ pub enum FilePlace {
     Anywhere,
     /// The file belongs to the project in this folder.
     Folder(String),
-    /// The file belongs to a project of which only the name is known.
+    /// The file belongs to a project that is known only by name.
     Project(Namespace),
 }
 

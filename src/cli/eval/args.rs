@@ -152,8 +152,8 @@ impl EvalArgs {
             })
         });
         Ok(Partial {
-            // A recording was made with a model, so unless one is named on the command line, it is replayed as that
-            // model.
+            // A recording was made with a model, so it is replayed as that model, unless another model is given on the
+            // command line.
             extractor: recorded.map_or_else(|| self.choice(), |_| Some(ExtractorChoice::Llm)),
             model: self.model.clone().or_else(|| recorded.map(str::to_owned)).map(Some),
             base_url: self.base_url.clone().map(Some),

@@ -196,12 +196,12 @@ impl Gather {
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let place = whole(place);
         let containing = self.manifest.suites.iter().filter(|suite| place.starts_with(whole(&suite.path)));
-        // Suites may be given together with a folder that contains them; the rows belong to the inner one.
+        // Suites may be given together with a folder that contains them; the rows belong to the inner suite.
         let nearest = containing.max_by_key(|suite| whole(&suite.path).components().count());
         nearest.map(|suite| suite.name.clone()).unwrap_or_default()
     }
 
-    /// Prints the spread over several runs, and writes the files.
+    /// Prints the variation between several runs, and writes the files.
     pub(super) fn finish(self, out: &Printer) -> anyhow::Result<()> {
         let mut results = Results::new(self.manifest, self.rows.into_inner());
         results.shared = self.shared.into_inner();

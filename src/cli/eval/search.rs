@@ -205,7 +205,7 @@ impl CaseStore {
         })
     }
 
-    /// Composes the brief of a situation. Controls return everything that they draw, regardless of the budget.
+    /// Composes the brief of a situation. Controls ignore the budget and return everything that they draw.
     pub(super) fn brief(&self, situation: &Situation, retriever: &Retriever<'_>) -> anyhow::Result<ComposedBrief> {
         let memories = match retriever.kind {
             RetrieverArg::Search => {

@@ -116,7 +116,7 @@ fn answering(
 /// A recording's folder, and the model that replied.
 type Recording = (PathBuf, String);
 
-/// Returns the one recording that is in or beside every suite, unless the arguments name an extractor or a model.
+/// Returns the one recording that is in or beside every suite, unless the arguments specify an extractor or a model.
 fn find_recording(args: &EvalArgs) -> Option<Recording> {
     if args.says_who_answers() {
         return None;

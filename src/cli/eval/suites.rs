@@ -46,7 +46,7 @@ pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
     }
     let (sets, suites): (Vec<PathBuf>, Vec<PathBuf>) =
         job.args.paths.iter().cloned().partition(|path| PublicSet::of(path).is_some());
-    // A folder may contain cases of several kinds; one with none is an error.
+    // A folder may contain cases of several kinds; a folder without cases is an error.
     let consolidates = |path: &Path| has_files_of::<Pair>(path) || has_files_of::<Stream>(path);
     let asks = |path: &Path| {
         has_files_of::<RecallCase>(path) || has_files_of::<BriefCase>(path) || has_files_of::<QaCase>(path)
@@ -128,7 +128,8 @@ async fn run_lines<T: LineCase>(
     job.take(label, rows, None, errors)
 }
 
-/// Searches for the questions of a case among its memories, or among those extracted from its conversation.
+/// Runs the questions of a case as searches, either in the memories of the case or in memories extracted from its
+/// conversation.
 async fn run_questions(job: &Job<'_>, placed: &Placed<QaCase>, retriever: &Retriever<'_>) -> anyhow::Result<Vec<Row>> {
     let (case, now) = (&placed.case, placed.case.now.last());
     let folder = CaseFolder::new(job.options.keep.as_deref(), &placed.label())?;
@@ -192,7 +193,7 @@ async fn run_one_case(job: &Job<'_>, (folder, case): DiscoveredCase) -> Vec<Row>
     };
     // The row is created first, so that a case that cannot run still belongs to its groups.
     let empty = extraction::empty_row(&case);
-    // Cases in progress may finish, but no further one starts after an interrupt.
+    // Cases in progress may finish, but no further case starts after an interrupt.
     if job.options.cancel.is_cancelled() {
         return vec![empty.failed("interrupted before it began".to_owned())];
     }
@@ -371,7 +372,7 @@ async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) ->
             for ablation in ablations() {
                 found.push((ablation.name.to_owned(), turns.search(place, ask, &ablation, &[])?));
             }
-            // Ids of turns are unique within a conversation only, so each one has a store of its own.
+            // Ids of turns are unique within a conversation only, so each conversation has its own store.
             let again = used[place].search(0, ask, &Ablation::default(), &[])?;
             used[place].open(&again, &question.evidence);
             found.push(("search, with age and use".to_owned(), again));

@@ -212,7 +212,8 @@ async fn reread<C: Complete>(
     let mut paths = Vec::new();
     for path in &sources.paths {
         let copy = copies.path().join(path.file_name().unwrap_or_default());
-        // The copy has another path, as a new export has, so that the log is read again instead of being skipped.
+        // The copy has a different path, as a new export would have, so that the log is read again instead of being
+        // skipped.
         copy_log(path, &copy, CHANGED_AT)?;
         paths.push(copy);
     }

@@ -124,7 +124,7 @@ struct Refusing(Cell<u64>);
 impl Complete for Refusing {
     async fn complete(&self, _: &Request) -> Result<(Reply, crate::llm::Cost), LlmError> {
         self.0.set(self.0.get() + 1);
-        // This error blames neither a server nor a reply.
+        // This error puts the blame on neither a server nor a reply.
         Err(LlmError::InBatch)
     }
 
@@ -136,7 +136,7 @@ impl Complete for Refusing {
 /// Total counts of all cases.
 #[derive(Default)]
 struct Totals {
-    /// Memories that arrived; those of a second run do not count.
+    /// Number of memories that arrived, not counting a second run.
     incoming: u64,
     failed_calls: u64,
     /// Requests that a second run of the streams would make.
@@ -296,7 +296,7 @@ fn finish_pair(
     home.know(&one.memory, &one.known.candidate.evidence, run.guard)?;
     home.look(vec![one.incoming.clone()])?;
     let is_known = |id: &MemoryId| *id == one.memory.id;
-    // Memories of another namespace are not compared, so a missing candidate there is no fault.
+    // Memories of another namespace are not compared, so it is not a fault if a candidate is missing there.
     let same_namespace = one.known.namespace == one.incoming.namespace;
     let mut outcome = PairOutcome {
         decision: convert(change.decision.as_str())?,

@@ -16,7 +16,7 @@ use transcripts::{Message, MessageTime};
 
 use crate::cli::eval::search::{claim_of, convert};
 
-/// The time at which everything is written, after all times in the cases: 2027-01-01.
+/// The time at which memories are written, which is later than all times in the cases: 2027-01-01.
 const NOW: Timestamp = Timestamp::constant(1_798_761_600, 0);
 /// The time at which distractors were written, before everything else: 2025-01-01.
 const BEFORE: Timestamp = Timestamp::constant(1_735_689_600, 0);
