@@ -313,7 +313,7 @@ impl<'a> Sheet<'a> {
 }
 
 impl Question {
-    /// Returns the answer that the candidate is related to none of the memories.
+    /// Returns the answer for a candidate that is unrelated to all of the memories.
     fn unrelated(&self) -> Answer {
         Answer { about: self.known.iter().map(|known| known.memory.id.clone()).collect(), named: Vec::new() }
     }

@@ -70,7 +70,7 @@ impl Overlay {
                 }
                 self.links.extend(after.iter().map(link));
             }
-            // Rejected values are looked up in the store; no plan creates or removes one.
+            // Rejected values are looked up in the store; no plan creates or removes a rejection.
             Row::Tombstone { .. } => {}
         }
     }

@@ -13,7 +13,7 @@ const MAX_TAGS: usize = 8;
 
 /// Returns the claim of `proposal`, with its dates in the time zone of the message that it quotes.
 pub(super) fn claim(proposal: &Proposal, quoted: &Message) -> Result<Claim, Dropped> {
-    // "Until Friday" ends at the speaker's midnight, which may be another day in UTC.
+    // "Until Friday" ends at the speaker's midnight, which may be on a different day in UTC.
     let offset = quoted.time.and_then(|time| time.offset_seconds).unwrap_or(0);
     let date = |name: &str, text: Option<&String>, edge| match text {
         None => Ok(None),

@@ -88,7 +88,7 @@ fn list(value: Value, layers: u8) -> Option<Vec<Value>> {
             Some(other) => list(other, layers),
             // When asked for a list with a single entry, some models send the entry alone.
             None if object.contains_key("content") && object.contains_key("quote") => Some(vec![Value::Object(object)]),
-            // Some models use another name for the list. With two lists, it would be unclear which of them is the
+            // Some models use a different name for the list. With two lists, it would be unclear which of them is the
             // answer.
             None if object.values().filter(|value| are_entries(value)).count() == 1 => {
                 object.into_iter().find(|(_, value)| are_entries(value)).and_then(|(_, value)| list(value, layers))
@@ -189,7 +189,7 @@ pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value
 }
 
 /// Returns an entry with every field at the top level: the objects of `more` are merged into it. The first tag is the
-/// subject, unless the entry names one.
+/// subject, unless the entry specifies a subject.
 pub(super) fn unfolded(item: Value) -> Value {
     let Value::Object(mut fields) = item else { return item };
     let more = match fields.remove("more") {

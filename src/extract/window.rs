@@ -179,8 +179,8 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
     let mut best: Option<(usize, usize)> = None;
     for (index, message) in messages.iter().enumerate().take(span.end).skip(span.start + 1) {
         before += cost(index - 1).full;
-        // A cut within a turn separates question and answer, so it must be more balanced than the alternative by over a
-        // fifth of the whole.
+        // A cut within a turn separates question and answer, so it must be more balanced than the alternative by more
+        // than a fifth of the total.
         let turn_break = if message.is_human() { 0 } else { total / 5 };
         let unevenness = before.abs_diff(total - before) + turn_break;
         if before.min(total - before) >= MIN_HALF_TOKENS && best.is_none_or(|(least, _)| unevenness < least) {
@@ -449,7 +449,7 @@ enum Weight {
     Nothing,
     /// The message says yes or no, which is meaningful only together with the question.
     Answer,
-    /// The message has a meaning of its own.
+    /// The message is meaningful on its own.
     Words,
 }
 

@@ -4,10 +4,10 @@
 /// Maximum number of lines that a single token may span.
 pub(super) const MAX_LINES: usize = 32;
 
-/// Minimum length of a token's continuation that can be distinguished from a word, in bytes.
+/// Minimum length, in bytes, at which a token's continuation can be distinguished from a word.
 pub(super) const REST_BYTES: usize = 12;
 
-/// Minimum length of a token's end on a separate line, in bytes. A shorter end is not distinctive.
+/// Minimum length, in bytes, of a token's end on a separate line. A shorter end is not distinctive.
 pub(super) const SHORT_REST_BYTES: usize = 8;
 
 /// Maximum length of a token's continuation on one line, in bytes.

@@ -366,7 +366,7 @@ impl<'t> Sentence<'t> {
         self.hits.iter().any(|hit| hit.sense == Sense::Anyway && follows(hit))
     }
 
-    /// Whether a negation belongs to another verb before this one: "do not disable the check".
+    /// Whether a negation belongs to a different verb before this one: "do not disable the check".
     fn is_kept(&self, not: &Hit, verb: &Hit) -> bool {
         use Sense::{Delete, Disable, Hide, Remove, Weaken, Wipe};
         let is_between = |hit: &Hit| not.range.start < hit.range.start && hit.range.end <= verb.range.start + 1;
@@ -437,7 +437,7 @@ fn unbroken(text: &str) -> String {
     lines.join(if lines.iter().filter(is_wide).count() * 2 > lines.len() { "" } else { " " })
 }
 
-/// Digits that stand for letters, in Latin and in Cyrillic letters.
+/// Digits that represent letters: the digit, the Latin letter and the Cyrillic letter.
 const DIGITS: &[(char, char, char)] =
     &[('0', 'o', 'о'), ('1', 'i', 'и'), ('3', 'e', 'е'), ('4', 'a', 'а'), ('5', 's', 'с'), ('7', 't', 'т')];
 

@@ -112,8 +112,8 @@ fn report(finds: &[String], bytes: usize) -> String {
     format!("{} finds in {bytes} bytes of ordinary text, {per} in 100 KB\n{}", finds.len(), finds.join("\n"))
 }
 
-/// `ORDINARY_TEXT` may name an additional folder, such as the sources of crates that Cargo stores, to measure text that
-/// others wrote. A person has to decide how many of the findings there are real secrets.
+/// `ORDINARY_TEXT` may specify an additional folder, such as the sources of crates that Cargo stores, to measure text
+/// that others wrote. A person has to decide how many of the findings there are real secrets.
 #[test]
 fn ordinary_text_passes_but_for_one_find_in_a_hundred_kilobytes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -91,7 +91,8 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| pattern(r"\d{2} ?\d{3} ?\d{3} ?\d{3}")),
         holds: |text, before, after| {
-            // The check digit accepts one number in ten, and eleven digits are common, so a label must be near.
+            // The check digit accepts one random number in ten, and numbers with eleven digits are common, so a label
+            // must be near.
             stands_alone(before, after) && is_steuer_id(text) && is_named(before, &["steuer", "idnr", "tin", "tax"])
         },
     },

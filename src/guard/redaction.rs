@@ -318,7 +318,7 @@ impl Denied {
         Self { patterns: patterns.filter_map(read).collect() }
     }
 
-    /// Whether `text` names a denied file.
+    /// Whether `text` mentions a denied file.
     fn is_named_in(&self, text: &str) -> bool {
         let ends = |c: char| c.is_whitespace() || "\"'`=:,;|&()<>{}/\\".contains(c);
         text.split(ends)
@@ -343,8 +343,8 @@ impl Denied {
 
 /// Removes the content of denied files from a conversation, message by message.
 ///
-/// A tool's answer is not linked to its call. If one of several calls made together names a denied file, all of their
-/// answers are removed.
+/// A tool's answer is not linked to its call. If one of several calls made together mentions a denied file, all of
+/// their answers are removed.
 #[derive(Debug)]
 pub(super) struct Reader<'d> {
     denied: &'d Denied,

@@ -7,7 +7,8 @@ use crate::guard::values::NameStrength;
 pub(super) struct Secret {
     /// Name in kebab-case. A secret of this kind is replaced with `[redacted:<name>]`.
     pub name: &'static str,
-    /// Literals, in any case, of which every match contains one. The pattern is tried only where a literal is found.
+    /// Literals, matched in any case. Every match of the pattern contains one of them, and the pattern is tried only
+    /// where a literal is found.
     pub hints: &'static [&'static str],
     /// The pattern, tried from the start of the hint, or from up to `reach` bytes before it.
     pub pattern: &'static str,

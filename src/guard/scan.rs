@@ -36,7 +36,8 @@ pub(super) struct Found {
 /// The hints of all rows, and their patterns, compiled when first needed.
 struct Scanner {
     texts: Vec<Cow<'static, str>>,
-    /// This automaton is quick to build. A process that reads only a few lines, such as a hook, needs no other.
+    /// This automaton is quick to build. A process that reads only a few lines, such as a hook, needs no other
+    /// automaton.
     small: AhoCorasick,
     /// This automaton is quick to search. It is built after [`SMALL_BYTES`].
     large: OnceLock<AhoCorasick>,
@@ -430,7 +431,7 @@ fn begins_token(text: &str, at: usize) -> bool {
             let begins_here = || from + hit.start() < at && has_left_edge(text, from + hit.start());
             matches!(secret.part, Part::Whole) && (secret.reach > 0 || begins_here())
         }
-        // Their templates are matched across line ends anyway.
+        // Templates of vendors' tokens are matched across line ends anyway.
         Rule::Prefix(_) => false,
     })
 }
@@ -548,7 +549,7 @@ fn run_start(text: &str, end: usize) -> usize {
 /// Number of bytes on each side of a new marker that are read again.
 const CONTEXT_BYTES: usize = 512;
 
-/// Findings within this distance from the edge of the text that is read again are ignored, in bytes. The distance is
+/// Distance, in bytes, from the edge of the text that is read again, within which findings are ignored. The distance is
 /// greater than the context that a match may need.
 const EDGE_BYTES: usize = 160;
 

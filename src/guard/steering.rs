@@ -71,7 +71,7 @@ impl Row {
     }
 }
 
-/// Returns the text with one form for letters that a pattern treats as equal.
+/// Returns the text with letters that a pattern treats as equal replaced by one form.
 fn folded(text: &str) -> String {
     // Of the letters in the patterns, only s has a third form in addition to lower and upper case, the long s.
     text.to_lowercase().replace('ſ', "s")
@@ -174,7 +174,7 @@ fn is_mentioned(text: &str, start: usize, end: usize) -> bool {
 pub fn is_pasted(text: &str, quote: &str) -> bool {
     let Some(at) = text.find(quote) else { return false };
     let before = &text[..at];
-    // An odd number of fences before the quote means that it is inside one.
+    // An odd number of fences before the quote means that the quote is inside a fenced block.
     let in_fence = before.matches("\n```").count() + usize::from(before.starts_with("```"));
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     let quoted_line = text[line..].trim_start().starts_with("> ");

@@ -100,7 +100,7 @@ pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     end
 }
 
-/// Minimum length of the first part of a value that is written in several parts, in bytes.
+/// Minimum length, in bytes, of the first part of a value that is written in several parts.
 const PART_BYTES: usize = 16;
 
 /// Returns the end of the next part of a value that ends at `end`, if a mark of a soft line break, or an operator
@@ -309,7 +309,7 @@ fn case_turns(value: &str) -> usize {
 
 /// Whether a value contains a sign that is common in passwords, in its middle.
 pub(super) fn is_signed(value: &str) -> bool {
-    // At the end of a sentence, signs are marks of punctuation and emphasis.
+    // At the end of a sentence, signs are punctuation or emphasis.
     let value = value.trim_end_matches(['*', '.', '!', '?', ')', ':', '~', '+']);
     value.get(1..).is_some_and(|inside| inside.contains(|c| SIGNS.contains(c)))
 }
@@ -393,7 +393,7 @@ fn digit_runs(value: &str) -> usize {
     value.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).count()
 }
 
-/// Whether a value given for a user's password can be one.
+/// Whether a value given as a user's password can be a password.
 pub(super) fn is_credential_value(value: &str) -> bool {
     let length = value.chars().count();
     length >= 3 && !is_placeholder(value) && !(is_word(value) && length < 5)

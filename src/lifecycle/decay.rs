@@ -8,10 +8,11 @@ use serde::Serialize;
 use crate::memory::{Memory, MemoryType, Tier, Usage};
 use crate::store::Outline;
 
-/// Number of uses from which a memory fades half as fast; with as many recent uses, the memory is hot.
+/// Number of uses at which a memory fades half as fast. A memory with this many recent uses is hot.
 pub(crate) const FULL_USE: u32 = 10;
 
-/// Days after which the confidence of a memory that is neither used nor confirmed has halved, by type; 0 means never.
+/// Half-lives of confidence in days, by type, for memories that are neither used nor confirmed; 0 means that confidence
+/// never fades.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HalfLives {
     /// For semantic memories.
@@ -120,15 +121,15 @@ pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
 
 /// Days without a use after which a memory is half as warm.
 pub(crate) const COOLING_HALF_LIFE_DAYS: f64 = 30.0;
-/// Warmth from which a memory counts as warm.
+/// Minimum warmth of a memory that counts as warm.
 // This constant and the next have the values of the Base Coat specification.
 pub(crate) const WARM: f64 = 3.0;
-/// Warmth from which a memory counts as hot.
+/// Minimum warmth of a memory that counts as hot.
 pub(crate) const HOT: f64 = 10.0;
-/// Warmth at which a memory rises to each tier, highest tier first. No memory rises to `l0`, which is reserved for
-/// pinned memories.
+/// The warmth at which a memory rises to each tier, with the highest tier first. No memory rises to `l0`, which is
+/// reserved for pinned memories.
 pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
-/// Share of the warmth of a tier below which a memory falls to a lower tier again.
+/// Share of a tier's warmth; a memory whose warmth is below this share falls to a lower tier again.
 // The share is well below 1, because a memory near the threshold would otherwise move up and down in every run.
 pub(crate) const SINKS_BELOW: f64 = 0.5;
 

@@ -128,7 +128,7 @@ fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline,
 }
 
 /// Returns the active memories that have the same words as another, each paired with the memory to keep: the pinned
-/// one, else the most valuable one, else the oldest.
+/// memory, else the most valuable memory, else the oldest memory.
 fn duplicates<'o>(
     store: &Database,
     outlines: &[&'o Outline],
@@ -144,7 +144,7 @@ fn duplicates<'o>(
         let mut alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
         alike.sort_by(|a, b| {
             let by_worth = || worth(b, rules, now).total_cmp(&worth(a, rules, now));
-            // Of equally valuable memories, the older one is kept; the id makes the choice the same in every run.
+            // Of equally valuable memories, the older memory is kept; the id makes the choice the same in every run.
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
             b.pinned.cmp(&a.pinned).then_with(by_worth).then_with(by_age)
         });
@@ -200,7 +200,7 @@ fn crowded_out(
             if over == 0 {
                 break;
             }
-            // Memories that a person restored are skipped, so the next least valuable one is retired instead.
+            // Memories that a person restored are skipped, so the next least valuable memory is retired instead.
             over -= usize::from(add(store, steps, memory, Act::Retire { because: RetirementReason::Count })?);
         }
     }

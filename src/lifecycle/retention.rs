@@ -16,7 +16,7 @@ use crate::store::Outline;
 pub struct Rules {
     /// The half-lives by which confidence fades.
     pub half_lives: HalfLives,
-    /// Faded confidence below which a memory is no longer recalled.
+    /// Minimum confidence, after fading, for a memory to be recalled.
     pub min_confidence: f64,
     /// Maximum number of active memories per namespace; 0 means no limit.
     pub max_memories: usize,
@@ -97,7 +97,7 @@ pub enum Act {
 pub enum RetirementReason {
     /// The memory matters too little, and nobody has used or confirmed it for a long time.
     Age,
-    /// The namespace of the memory contains too many memories, and this one is the least valuable.
+    /// The namespace of the memory contains too many memories, and this memory is the least valuable.
     Count,
     /// Another memory replaced it long ago.
     Superseded,

@@ -1,4 +1,4 @@
-//! Finds claims that explicitly say that a known claim is no longer true or has another value.
+//! Finds claims that explicitly say that a known claim is no longer true or has a different value.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) enum Certainty {
     Certain,
 }
 
-/// Minimum number of other names in a known claim from which the claim is taken to state something else as well.
+/// Minimum number of other names for which a known claim is taken to state something else as well.
 const MANY_NAMES: usize = 2;
 
 /// Returns the certainty with which `incoming` says that `known` is no longer true, and the reason.
@@ -85,7 +85,7 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
             // After "instead of", the rest of the clause may follow without punctuation.
             let exact = named.others.is_empty() || (phrase.kind == ChangeEffect::Replaced && named.leads);
             let identifies = named.is_value || (exact && (named.is_head || named.covers));
-            // "I dropped the database" may be about its tables, and not about which one the project uses.
+            // "I dropped the database" may be about the tables, and not about the choice of a database.
             let is_stated = named.is_value || named.covers || phrase.matter.is_some();
             let is_listed = is_list(known) && named.leaves_names;
             let certain =
@@ -335,7 +335,7 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '+' | '#'))).any(|one| one == word)
 }
 
-/// Whether `word` is written with a capital within `content`, or contains one: a name in German as well.
+/// Whether `word` appears with a capital in `content`, other than as the first word.
 fn is_capital(word: &str, content: &str) -> bool {
     content.split_whitespace().skip(1).any(|one| {
         let one = one.trim_matches(|c: char| !c.is_alphanumeric());

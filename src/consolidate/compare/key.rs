@@ -8,9 +8,9 @@ use crate::text::normalise::comparable;
 pub(crate) enum Arity {
     /// One value at a time; a different value contradicts the known value.
     Single,
-    /// Several values at a time, so another value may exist alongside the known one.
+    /// Several values at a time, so a different value may exist alongside the known one.
     Many,
-    /// An unknown number: another value is examined more closely.
+    /// An unknown number of values: a different value is examined more closely.
     Open,
 }
 
@@ -72,7 +72,8 @@ pub fn canonical(key: &str) -> String {
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
 }
 
-/// Returns the attribute that `key` names, in the form used in comparisons; `None` if the key names no attribute.
+/// Returns the attribute that `key` names, in the form used in comparisons; `None` if the key does not specify an
+/// attribute.
 ///
 /// A key from which the guard removed a secret equals every other redacted key, so it does not identify an attribute.
 #[must_use]
@@ -82,7 +83,7 @@ pub(crate) fn attribute(key: &str) -> Option<String> {
 }
 
 /// Returns the spellings of the attribute that `key` names, starting with the spelling used in comparisons; empty if
-/// the key names no attribute.
+/// the key does not specify an attribute.
 #[must_use]
 pub(crate) fn spellings(key: &str) -> Vec<String> {
     let Some(key) = attribute(key) else { return Vec::new() };
@@ -106,7 +107,7 @@ pub(crate) fn arity(key: &str) -> Arity {
     let head = key.split_once('.').map_or("", |(head, _)| head);
     // At the start of a key, `project` says only what the key is about, not that there are several values.
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
-    // The language of a thing has a single value, but people and projects have several languages.
+    // A thing has a single language, but people and projects may have several.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");
     let single = names(SINGLE, last) || of_a_thing;
     if single {

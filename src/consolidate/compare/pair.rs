@@ -42,18 +42,18 @@ pub(crate) struct PairFinding {
     pub overlap: f64,
 }
 
-/// Overlap from which two claims with different words on both sides are examined more closely.
+/// Minimum overlap for a closer examination of two claims that each have words of their own.
 const GREY_OVERLAP: f64 = 0.6;
 
-/// Overlap from which two claims with a common subject are examined more closely.
+/// Minimum overlap for a closer examination of two claims with a common subject.
 const GREY_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
-/// Overlap from which a claim and a negated claim count as being about the same thing.
+/// Minimum overlap at which a claim and a negated claim are considered to be about the same thing.
 const OPPOSED_OVERLAP: f64 = 0.75;
 /// Maximum number of words that only one of two opposite claims contains.
 const OPPOSED_EXTRA_WORDS: usize = 3;
 
-/// Number of new content words from which another wording of an equal value is worth keeping alongside the known
+/// Minimum number of new content words for which a different wording of the same value is kept in addition to the known
 /// wording.
 const DETAIL_WORDS: usize = 4;
 
@@ -273,7 +273,7 @@ fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     same_subject && (same_words || (equal && words.incoming_only == 0 && !new.any()))
 }
 
-/// Whether the same names appear in another order, as in `from A to B` and `from B to A`, or the claims begin with
+/// Whether the same names appear in a different order, as in `from A to B` and `from B to A`, or the claims begin with
 /// different names.
 fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let order = |view: &View<'_>| {
@@ -331,7 +331,7 @@ struct Frame {
     close: bool,
 }
 
-/// Number of shared content words from which two details may belong to the same fact.
+/// Minimum number of shared content words at which two details may belong to the same fact.
 const CORE_WORDS: usize = 3;
 
 /// Share of the shorter claim's words that both claims must also have in common in that case.
@@ -340,10 +340,10 @@ const CORE_OVERLAP: f64 = 0.33;
 /// Share of the known claim's words that an incoming claim without a common subject must contain in order to end it.
 const SAME_MATTER: f64 = 0.6;
 
-/// Number of shared units from which one text counts as containing all of the other.
+/// Minimum number of shared units for one text to count as containing all of the other.
 const UNITS_CONTAINED: usize = 3;
 
-/// Number of shared units before a number from which it is a quantity and not a label.
+/// Minimum number of shared units before a number for it to be a quantity and not a label.
 const UNITS_BEFORE: usize = 3;
 
 /// Compares two claims by the positions where their sentences differ; `None` if these positions are not sufficient to
@@ -430,8 +430,8 @@ fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     (known_whole, incoming_whole)
 }
 
-/// Whether a word other than the value differs between the claims or precedes their common beginning. The attribute
-/// then belongs to another thing or to a special case.
+/// Whether a word other than the value differs between the claims or precedes their common beginning. In that case, the
+/// attribute belongs to a different thing or to a special case.
 fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
     let value = |view: &View<'_>| view.claim.value.as_deref().map(Features::of).unwrap_or_default();
     let (x, y) = (value(a), value(b));
@@ -535,7 +535,7 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
     one_kind && distinguished && ((frame.same_subject && (says_so || exact)) || (one_talk && exact) || grown)
 }
 
-/// Whether another word replaces the value of the known claim's attribute, which has one value at a time.
+/// Whether a different word replaces the value of the known claim's attribute, which has one value at a time.
 fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
     // This needs an incoming claim without a key, since an extracted attribute is more reliable than a position.
     let (Some(key), Some(value), None) = (&b.key, &b.claim.value, &a.key) else { return false };

@@ -187,7 +187,7 @@ impl Words {
             // Each known word is matched once; otherwise, two incoming words could both count as variants of it.
             twin.map(|at| unmatched.swap_remove(at)).is_none()
         });
-        // If the other claim contains the whole known claim, characters that became adjacent are no new information.
+        // If the other claim contains the whole known claim, characters that became adjacent are not new information.
         let rejoined = |token: &&&String| {
             let wide = token.chars().count() == 2 && !token.is_ascii();
             wide && token.chars().all(|c| known.features.text.contains(c))
@@ -257,12 +257,12 @@ pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'stat
 /// Whether two claims name different people by their relation to the user, or two speakers each talk about themselves.
 pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features.people, &b.features.people);
-    // Both claims must name somebody, because a claim that names nobody may be about the same person.
+    // Both claims must mention somebody, because a claim that mentions nobody may be about the same person.
     let any_alike = left.iter().any(|name| right.iter().any(|other| is_same_person(name, other)));
     (!left.is_empty() && !right.is_empty() && !any_alike) || speakers_differ(a, b)
 }
 
-/// Whether two texts do not name the same people by their relation to the user.
+/// Whether two texts do not mention the same people by their relation to the user.
 pub(super) fn people_differ(a: &Features, b: &Features) -> bool {
     !are_same_people(&a.people, &b.people)
 }

@@ -23,8 +23,9 @@ use crate::text::normalise::comparable;
 /// is the closest by words in only half of the cases, but among the ten closest in nine out of ten.
 pub(crate) const MAX_ASKED: usize = 10;
 
-/// Weighted share of the shorter claim's terms from which a memory is always asked about.
-// A low value is chosen because the rules decide about pairs below it, and an extra question costs only a few tokens.
+/// Minimum weighted share of the shorter claim's terms at which a model is always asked about a memory.
+// A low value is chosen because the rules decide about pairs below this share, and an extra question costs only a few
+// tokens.
 const FLOOR: f64 = 0.2;
 
 /// Number of memories that are asked about even below this minimum, as long as they share a term, because different
@@ -46,7 +47,7 @@ const SAME_SUBJECT: f64 = 0.15;
 /// Number of leading letters by which long words are considered related, such as `migrated` and `migration`.
 const STEM: usize = 6;
 
-/// A known memory that a model should be asked about.
+/// A known memory about which a model should be asked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ask {
     /// The memory.
@@ -162,7 +163,7 @@ pub enum Named {
     Unrelated,
 }
 
-/// A known memory and the relation named for it.
+/// A known memory and the relation to it that the model named.
 struct Met<'a> {
     known: &'a Known,
     view: View<'a>,
@@ -208,7 +209,7 @@ fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
 
 fn known_already(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let current = || met.iter().filter(|met| met.is_current());
-    // This is another wording of a memory that an earlier run extracted from the same words.
+    // This is a different wording of a memory that an earlier run extracted from the same words.
     let covered =
         |met: &&Met<'_>| met.is_one_fact() && !met.known.fresh && is_covered(case.evidence(), &met.known.evidence);
     if let Some(found) = current().find(covered) {
@@ -306,7 +307,7 @@ pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'stati
     }
 }
 
-/// Whether two claims give different values for a single-valued attribute, as far as two spellings in one script can
+/// Whether two claims give different values for a single-valued attribute, as far as spellings in the same script can
 /// show this.
 fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (a.claim.value.as_deref(), b.claim.value.as_deref()) else { return false };

@@ -38,7 +38,8 @@ const JOINTS: &[&str] = &[
     "이고 ",
 ];
 
-/// Minimum number of content words in a statement after the first; a shorter one is a detail of the previous statement.
+/// Minimum number of content words in a statement after the first; a shorter statement is a detail of the previous
+/// statement.
 const STATEMENT_WORDS: usize = 2;
 
 /// Number of words or pairs of characters missing from the incoming claim that make a statement a separate one.
@@ -116,7 +117,7 @@ fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at,
     Left::Claim(Box::new(remaining(claim, content, keeps_attribute)))
 }
 
-/// Returns the rest of a claim. The rest contains only `content`, the attribute if `content` states it, and those
+/// Returns the rest of a claim. The rest contains only `content`, the attribute if `content` states it, and the
 /// structured parts and tags that state nothing from the contradicted part.
 pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -> Claim {
     let (key, value) = if keeps_attribute { (claim.key.clone(), claim.value.clone()) } else { (None, None) };

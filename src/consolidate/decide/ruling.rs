@@ -154,7 +154,7 @@ pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> 
 /// Maximum length, in characters, of a text that rules merge; if it would be longer, both claims are kept.
 const MAX_MERGED_CHARS: usize = 400;
 
-/// Minimum difference in confidence from which the known claim prevails over an incoming claim of the same time.
+/// Minimum difference in confidence for the known claim to prevail over an incoming claim about the same time.
 const WEAK_BY: f64 = 0.25;
 
 impl Ruling {
@@ -261,8 +261,8 @@ fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
 /// Decides about a candidate that contradicts current memories.
 ///
 /// The claim that is true later wins. If the times are equal or unknown, words of change or correction decide, and a
-/// claim of low confidence does not replace a confident one. An undecided conflict waits for a person, as does
-/// everything that would change a pinned memory.
+/// claim of low confidence does not replace a claim of high confidence. An undecided conflict waits for review by a
+/// person, as does everything that would change a pinned memory.
 pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
     let latest = known.iter().max_by(|a, b| {
         let at = |known: &Known| ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
@@ -338,13 +338,13 @@ mod tests {
         let rows = [
             // For both, only the time of saying is known.
             (("2026-04-01", None, None), ("2026-03-01", None, None), Some(Ordering::Greater)),
-            // Said last, about a time that began before the other was said.
+            // Said last, about a period that began before the other claim was said.
             (("2026-04-01", Some("2025-12-01"), None), ("2026-03-01", None, None), Some(Ordering::Greater)),
             (("2026-02-01", Some("2025-12-01"), None), ("2026-03-01", None, None), Some(Ordering::Less)),
-            // Announced before it began.
+            // Announced before the period began.
             (("2026-02-01", Some("2026-05-01"), None), ("2026-03-01", None, None), Some(Ordering::Greater)),
             (("2026-04-01", Some("2024-01-01"), None), ("2026-03-01", Some("2025-01-01"), None), Some(Ordering::Less)),
-            // Ended before the other was said.
+            // Ended before the other claim was said.
             (("2026-04-01", None, Some("2019-01-01")), ("2026-03-01", None, None), Some(Ordering::Less)),
             (("2026-04-01", Some("2026-01-01"), None), ("2026-03-01", Some("2026-01-01"), None), None),
         ];

@@ -138,7 +138,7 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     Outcome::Done(Box::new(change))
 }
 
-/// It is undecided which of the two memories is true, so the later one waits for a person.
+/// It is undecided which of the two memories is true, so the later memory waits for review by a person.
 fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
     let why = "they cannot both be true, and it is undecided which one is";
     let mut change = PassChange::new(Action::Conflict, why, &last.memory.claim.content, now);

@@ -17,8 +17,8 @@ use crate::memory::{MemoryId, RelationType};
 /// Maximum number of such links per memory; more would not be informative.
 const MAX_LINKS: usize = 3;
 
-/// Ratio of shared content words to all content words from which two memories without a common subject count as being
-/// on the same topic.
+/// Minimum ratio of shared content words to all content words for two memories without a common subject to count as
+/// being on the same topic.
 const MIN_COMMON: f64 = 0.5;
 
 /// The types of links that the pass creates.

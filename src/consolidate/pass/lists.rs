@@ -15,8 +15,8 @@ use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
 use crate::text::normalise::comparable;
 
-/// Number of values from which a list is created.
-// Two memories are as easy to read as a list of two.
+/// Minimum number of values for creating a list.
+// Two memories are as easy to read as a list with two values.
 const MIN_VALUES: usize = 3;
 
 /// Maximum number of values in a list, so that it is readable at a glance.

@@ -29,7 +29,7 @@ const DONE_OVERLAP_UNSPACED: f64 = 0.5;
 /// Minimum number of leading letters that identify a word.
 const MIN_STEM: usize = 5;
 
-/// Time from the end of a due day until the day is over in all time zones.
+/// Time from the end of a due day in UTC until the day has ended in all time zones.
 // The day ends last at UTC−12, and the user's time zone is unknown.
 const EVERYWHERE: SignedDuration = SignedDuration::from_hours(12);
 

@@ -219,7 +219,7 @@ pub(in crate::consolidate) fn read_targets(db: &Database, change: &Change) -> Re
 // Answers change the memories that later candidates are compared with, and can thus raise further questions.
 const MAX_ROUNDS: usize = 3;
 
-/// Closeness from which a memory that is only found because of an answer justifies another question.
+/// Minimum closeness at which a memory that was found only because of an answer justifies another question.
 const CLOSE: f64 = 0.5;
 
 /// Decides about candidates with their related memories; does not use the store, so that it can wait for a model.

@@ -276,7 +276,7 @@ impl Working {
 
     fn absorber(&self, id: &MemoryId) -> Option<&MemoryId> {
         let mut last = self.absorbed.get(id)?;
-        // This loop terminates, because no memory is absorbed by one that was absorbed into it.
+        // This loop terminates, because no memory is absorbed by a memory that it has itself absorbed.
         while let Some(next) = self.absorbed.get(last) {
             last = next;
         }

@@ -28,7 +28,7 @@ pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     confidence + gain
 }
 
-/// Whether `change` would reword or retire a pinned memory, regardless of whether rules or a model decided it.
+/// Whether `change` would reword or retire a pinned memory, whether rules or a model made the decision.
 pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known]) -> bool {
     let changes_targets = match change.decision {
         Decision::Merge | Decision::Refine | Decision::Contradict => !change.pending && !change.born_superseded,

@@ -251,7 +251,7 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
     }
     // The changed memories are read before anything is written, so that the plan's own changes are not included.
     let touched = writer.changed_since(plan.seen)?;
-    // Projects are merged before the changes are applied, because these refer to the merged project.
+    // Projects are merged before the changes are applied, because the changes refer to the merged project.
     for (from, into) in plan.ledger.merges() {
         if writer.merged_into(from)? != writer.merged_into(into)? {
             merge_projects(writer, from, into)?;

@@ -28,7 +28,7 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
     write(&store, &planned);
     assert_eq!(decisions(&planned), [Decision::Add, Decision::Support]);
     assert_eq!(evidence_of(&store, lines[0]).len(), 2);
-    // Known words do not lead to a second question.
+    // Words that are already known do not cause a second question.
     assert_eq!(
         decisions(&plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect())),
         [Decision::Skip; 2]
@@ -112,7 +112,7 @@ fn many_questions_go_in_few_calls_and_a_lasting_error_ends_them() {
     );
     let planned = plan_with(&store, Some(&model), open.clone());
     assert_eq!(model.asked.borrow().len(), 3);
-    // Each call's last candidate was answered in a reply that was cut short; the last call has only one candidate.
+    // The reply to each call was cut short after its last candidate was answered; the last call has only one candidate.
     assert_eq!((planned.counts()[&Decision::Contradict], planned.failed_calls), (2, 1));
 
     let error = LlmError::Budget { limit: "$1".into() };

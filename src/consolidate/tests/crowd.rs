@@ -110,7 +110,7 @@ fn one_attribute_is_found_among_hundreds_of_alike_ones() {
 
 #[test]
 fn a_long_past_of_an_attribute_does_not_hide_what_holds_now() {
-    // The last value comes first, so that every other one is in the past from the beginning.
+    // The last value comes first, so that every other value is in the past from the beginning.
     let said = |day: u32| {
         format!(
             "said=2026-01-{day:02}; key=project.port; value={} | The project listens on port {}.",

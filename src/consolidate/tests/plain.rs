@@ -4,8 +4,8 @@ use super::testing::{incoming, known, now};
 use crate::consolidate::Decision;
 use crate::consolidate::decide::decide;
 
-/// Claims that are both true, however similar their words: about another thing, person, number or time, or with the
-/// same words in another order.
+/// Claims that are both true, however similar their words: about a different thing, person, number or time, or with the
+/// same words in a different order.
 const APART: &str = include_str!("apart.txt");
 
 /// Claims on the same topic, with the decision before the colon.

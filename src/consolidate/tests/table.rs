@@ -6,7 +6,7 @@ use crate::consolidate::{Conflict, Ruling};
 
 /// A row: known claim, incoming claim, the correct decision, and the decision of the rules if it differs.
 ///
-/// `grey` means that the rules ask a model; without one, they add the claim and link it.
+/// `grey` means that the rules ask a model; without a model, they add the claim and link it.
 pub(in crate::consolidate) struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
 
 pub(in crate::consolidate) const fn row(known: &'static str, incoming: &'static str, right: &'static str) -> Row {

@@ -74,7 +74,7 @@ const ROWS: &[Row] = &[
     row("subject=엘리베이터 | 2번 엘리베이터는 고장이다.", "subject=엘리베이터 | 3번 엘리베이터는 고장이다.", "add"),
     asks("subject=Zimmer | Zimmer 12 hat einen Balkon.", "subject=Zimmer | Zimmer 14 hat jetzt einen Balkon.", "add"),
     asks("subject=sala | La sala 3 tiene piano.", "subject=sala | La sala 5 ahora tiene piano.", "add"),
-    // Another word in the position of a single value.
+    // A different word in the position of a single value.
     row(
         "key=release.branch; value=stable | Releases are cut from the branch stable.",
         "Releases are cut from the branch next.",

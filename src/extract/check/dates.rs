@@ -31,7 +31,7 @@ pub(super) struct Dates {
     years: Vec<i16>,
     /// Days on which something was said.
     stamps: Vec<Date>,
-    /// Days that were mentioned, from which spans of time may be counted.
+    /// Days that were mentioned, which may be the starting points of time spans.
     named: Vec<(Date, Date)>,
     lapses: Vec<TimeSpan>,
     /// Whether time expressions with a long range are ignored.

@@ -48,7 +48,7 @@ impl<'a> EvidencePool<'a> {
         })
     }
 
-    /// Returns the dates that sessions share with each other: without those from time expressions with a long range.
+    /// Returns the dates that sessions share with each other, except for dates from time expressions with a long range.
     fn dates(&self) -> &Dates {
         self.dates.get_or_init(|| {
             let mut dates = Dates::near();

@@ -117,7 +117,7 @@ pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, s
     checked
 }
 
-/// Drops a candidate of which nothing is left once its secrets are removed.
+/// Drops a candidate if nothing is left of it once its secrets are removed.
 pub(super) fn without_secret(candidate: Candidate) -> Result<Candidate, Dropped> {
     let claim = &candidate.claim;
     let quote = candidate.evidence.first().map_or("", |evidence| evidence.quote.as_str());
@@ -217,7 +217,8 @@ impl<'a> EntryChecker<'a> {
             .iter()
             .map(|number| self.shown.index(*number).ok_or_else(|| wrong(format!("message {number} was not shown"))))
             .collect::<Result<_, _>>()?;
-        // Models often list the messages in order instead of the quoted one first, so each of them is searched.
+        // Models often list the messages in order instead of starting with the quoted message, so each of them is
+        // searched.
         let mut found = indexes.iter().filter_map(|&index| {
             let text = &self.message(index).text;
             quote::find(&proposal.quote, text).map(|range| (index, shortened(&text[range])))

@@ -128,7 +128,7 @@ impl Names {
     }
 }
 
-/// Whether `said` is another form of the word, or the word with a typing error.
+/// Whether `said` is a different form of the word, or the word with a typing error.
 fn is_form(name: &str, said: &str, is_given: bool) -> bool {
     let (length, other) = (name.chars().count(), said.chars().count());
     let shared = name.chars().zip(said.chars()).take_while(|(one, two)| one == two).count();

@@ -10,7 +10,7 @@ use crate::text::number::{Number, digit, in_digits, in_words};
 /// Numbers up to this limit may result from counting a list, so they are only compared with other counts of the same
 /// things.
 const SMALL: f64 = 12.0;
-/// Number of digits from which a number is compared digit by digit, like a telephone number.
+/// Minimum number of digits for a number to be compared digit by digit, like a telephone number.
 const LONG: usize = 7;
 
 /// Words of languages whose numerals are not recognised, so that a number may be hidden in them.
@@ -53,7 +53,7 @@ impl Numbers {
                 lower.match_indices(name).any(|(start, _)| start <= at.start && at.end <= start + name.len())
             })
         };
-        // Dates are checked separately, and the check of dates also accepts days that are counted from others.
+        // Dates are checked separately, and the check of dates also accepts days that are counted from other days.
         let is_in_date = |at: &Range<usize>| dates.iter().any(|date| date.start < at.end && at.start < date.end);
         // A spelled-out number in a claim is only checked where it cannot be an article or an idiom.
         let spelled = in_words(content)
@@ -91,7 +91,7 @@ impl Numbers {
         row.len() >= LONG && self.rows.iter().any(|known| known.contains(&row))
     }
 
-    /// Whether a clock time may have been said in another form, such as "3 pm", "half past three" or 下午三点.
+    /// Whether a clock time may have been said in a different form, such as "3 pm", "half past three" or 下午三点.
     fn is_time(&self, number: &Number) -> bool {
         let mut parts = number.chain.split(':').filter_map(|part| part.parse::<f64>().ok());
         let (Some(hour), Some(minute)) = (parts.next(), parts.next()) else { return false };

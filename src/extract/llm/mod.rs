@@ -19,8 +19,8 @@ use crate::tokens;
 
 /// Maximum number of times that a window is halved because its answer was cut or its request was too long.
 const MAX_HALVINGS: u8 = 4;
-/// Number of consecutive requests without a usable answer after which the rest is left to a later run. It equals the
-/// maximum number of requests for one window.
+/// Maximum number of consecutive requests without a usable answer; after that, the rest is left to a later run. The
+/// number equals the maximum number of requests for one window.
 // A window that is halved four times, with every part failing, takes 1 + 2 + 4 + 8 + 16 requests.
 const MAX_FRUITLESS: u32 = 31;
 
@@ -383,7 +383,7 @@ impl WindowReading {
 const MAX_COMPLETION_TOKENS: u32 = 16_384;
 /// Maximum length of the answer to a short request, in tokens.
 const SHORT_COMPLETION_TOKENS: u32 = 8_192;
-/// Number of tokens up to which a request is short.
+/// Maximum number of tokens of a short request.
 const SHORT_TOKENS: usize = 4_000;
 /// Number of tokens of an unusable answer that are included in a repair request.
 const ANSWER_TOKENS: usize = 4_000;

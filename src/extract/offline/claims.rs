@@ -260,7 +260,7 @@ fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     })
 }
 
-/// Returns what the project has, if the clause names the attribute or its value is known.
+/// Returns a fact about what the project has, if the clause mentions the attribute or the value is a known name.
 pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());

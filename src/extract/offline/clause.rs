@@ -80,10 +80,11 @@ pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
     (captured.start() < kept.len()).then(|| kept.to_owned())
 }
 
-/// Last position in a value, in bytes, at which a known name can be its topic.
+/// Maximum byte position in a value at which a known name can be the topic of the value.
 const MAX_NAME_AT: usize = 30;
 
-/// Returns the slot of the known names in `value`. If an attribute has several names, the slot has no value.
+/// Returns the slot of the known names in `value`. If several known names belong to one attribute, the slot has no
+/// value.
 pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     let mut names = product::named(value);
     names.retain(|named| named.at <= MAX_NAME_AT);

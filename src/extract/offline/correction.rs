@@ -1,4 +1,4 @@
-//! Corrections within a conversation: jokes, "I mixed that up", and corrections that name their topic.
+//! Corrections within a conversation: jokes, "I mixed that up", and corrections that mention their topic.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use transcripts::Message;
 const MAX_WITHDRAWN: usize = 2;
 /// Number of people's messages before "I mixed that up" that are searched for the speaker's previous message.
 const MAX_BETWEEN: usize = 3;
-/// Maximum number of words in a sentence that only says that the previous one was a joke.
+/// Maximum number of words in a sentence that only says that the previous sentence was a joke.
 const MAX_JEST_WORDS: usize = 4;
 
 /// Removes each sentence from `said` that the next sentence calls a joke.
@@ -39,7 +39,7 @@ pub(super) fn without_jests(message: &Message, said: &mut Vec<&str>) {
 /// Removes the earlier statements that `message` corrects. `amends` returns whether any sentence of the message is a
 /// correction. It is expensive and is therefore called only if the message shares words with a statement.
 ///
-/// "I mixed that up" names no topic. It retracts what the same person said in `before`, unless there are too many
+/// "I mixed that up" mentions no topic. It retracts what the same person said in `before`, unless there are too many
 /// statements.
 pub(super) fn take_back(
     message: &Message,
@@ -89,8 +89,8 @@ pub(super) fn amends(message: &Message, said: &[&str]) -> bool {
 
 /// Minimum number of letters in a word that identifies a topic.
 const MIN_LETTERS: usize = 4;
-/// Minimum number of words that a correction must share with the statement it retracts, if none of the words names the
-/// topic.
+/// Minimum number of words that a correction must share with the statement it retracts, if none of the words identifies
+/// the topic.
 const MIN_SHARED_WORDS: usize = 2;
 /// Maximum length of a topic at the start of a message, in characters: "exam news: …".
 const MAX_TOPIC_CHARS: usize = 40;

@@ -120,7 +120,7 @@ impl Table {
         self.vetoes.is_match(sentence)
     }
 
-    /// Whether `sentence` is about how the assistant is to answer.
+    /// Whether `sentence` is about how the assistant should answer.
     pub(super) fn is_manner(&self, sentence: &str) -> bool {
         self.manner.is_match(sentence)
     }

@@ -75,7 +75,7 @@ pub(super) struct Definition {
     pub(super) recorded: &'static str,
     /// Pattern of a request that is kept only if `lasting` matches it, too.
     pub(super) tasks: &'static str,
-    /// Pattern of words about how the assistant is to answer.
+    /// Pattern of words about how the assistant should answer.
     pub(super) manner: &'static str,
     /// Pattern of words that make a request permanent.
     pub(super) lasting: &'static str,
@@ -89,7 +89,7 @@ pub(super) struct Definition {
     /// Pattern of the boundary between a clause and the next clause with its own subject. The group `next` is the start
     /// of the next clause.
     pub(super) clause_break: &'static str,
-    /// Cues, of which the first match is used.
+    /// Cues; the first one that matches is used.
     pub(super) cues: &'static [Cue],
     /// Patterns of words at which a captured value ends.
     pub(super) value_end: &'static str,
@@ -214,7 +214,7 @@ impl LanguageRules {
         found.name("rest").map(|rest| rest.as_str())
     }
 
-    /// Whether `text` is about how the assistant is to answer, which is the same in every project.
+    /// Whether `text` is about how the assistant should answer, which is the same in every project.
     pub(super) fn is_manner(&self, text: &str) -> bool {
         self.manner.is_match(text)
     }

@@ -62,7 +62,7 @@ const MAX_MOVE_DISTANCE: usize = 8;
 /// statement.
 const MAX_CORRECTION_DISTANCE: usize = 1;
 
-/// Removes statements to which a later sentence in the messages `people` assigns another day or number.
+/// Removes statements to which a later sentence in the messages `people` assigns a different day or number.
 fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>) {
     let people: Vec<usize> = people.iter().copied().filter(|&at| messages[at].text.len() <= MAX_BYTES).collect();
     let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
@@ -164,7 +164,7 @@ fn end_of(quote: &str, text: &str) -> usize {
     text.find(quote).map_or(0, |start| start + quote.len())
 }
 
-/// Returns the sentences of `message`, at index `at`, that assign another day or number to something.
+/// Returns the sentences of `message`, at index `at`, that assign a different day or number to something.
 fn changes(at: usize, message: &Message) -> Vec<Change> {
     let base = message.text.as_ptr() as usize;
     let usual = detect_read(&message.text, None);
@@ -270,7 +270,7 @@ fn ended(messages: &[Message], people: &[usize], scenes: &Scenes, gathered: &mut
     gathered.remove(&over);
 }
 
-/// A cache of which names occur in only a few messages.
+/// A cache of the names that occur in only a few messages.
 struct Rarity<'t> {
     texts: &'t [&'t str],
     known: BTreeMap<String, bool>,

@@ -10,7 +10,7 @@ use regex::Regex;
 enum Spelling {
     /// Case is ignored.
     Any,
-    /// The capitals must be those of the table, since the lower-case word is a common word.
+    /// The capitals must match the table, since the lower-case word is a common word.
     Exact,
 }
 

@@ -13,7 +13,7 @@ use transcripts::{Message, Role};
 /// Maximum number of messages before a window in which a scene that continues into it may have begun.
 const MAX_BEHIND: usize = 200;
 
-/// Pause after which a story or a game has ended, unless it is resumed, in milliseconds.
+/// Pause, in milliseconds, after which a story or a game has ended unless it is resumed.
 const MAX_PAUSE_MS: i64 = 3 * 60 * 60 * 1000;
 
 /// The speaker of a passage.

@@ -12,9 +12,10 @@ use crate::text::script::count_han;
 
 /// Maximum length of a sentence that is read, in characters. A longer sentence is rarely a single statement.
 pub(super) const MAX_SENTENCE_CHARS: usize = 400;
-/// Number of prose lines above which a message is considered pasted, and only its first and last paragraphs are read.
+/// Maximum number of prose lines in an ordinary message. A longer message is considered pasted, and only its first and
+/// last paragraphs are read.
 const MAX_PROSE_LINES: usize = 40;
-/// Number of consecutive bullets above which a list is considered a dump.
+/// Maximum number of consecutive bullets in a list; a longer list is considered a dump.
 pub(super) const MAX_BULLETS: usize = 8;
 /// Minimum length, in characters, of a line that can be the first part of a wrapped sentence.
 const MIN_WRAPPED_CHARS: usize = 55;

@@ -42,7 +42,7 @@ pub(super) fn is_for_reflection(a: &Known, b: &Known) -> bool {
     (is_derived(a) && is_episode(b)) || (is_derived(b) && is_episode(a))
 }
 
-/// Returns the groups of episodes from which a memory may be derived and none has been derived yet.
+/// Returns the groups of episodes from which a memory may be derived, but has not been derived yet.
 pub(super) fn undecided(field: &Field, groups: &[Group]) -> Vec<Group> {
     let open = groups.iter().filter(|group| group.derived.is_none() && group.repeats(field));
     open.filter(|group| !field.judged.contains_key(&group.hash(field))).cloned().collect()

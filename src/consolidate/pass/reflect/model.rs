@@ -24,15 +24,15 @@ use crate::store::HashPair;
 use crate::text::markup::request_line;
 use crate::text::normalise::normalised_hash;
 
-/// Number of episodes, on as many different days, from which a memory is derived.
+/// Minimum number of episodes, on as many different days, for deriving a memory.
 // Two episodes may be a coincidence.
 pub(in super::super) const MIN_EPISODES: usize = 3;
 
-/// Ratio of shared content words to the content words of the shorter episode from which two episodes count as being on
-/// the same topic.
+/// Minimum ratio of shared content words to the content words of the shorter episode for two episodes to count as being
+/// on the same topic.
 const MIN_OVERLAP: f64 = 0.6;
 
-/// Ratio from which two episodes with a common subject count as being on the same topic.
+/// Minimum ratio of shared content words for two episodes with a common subject to count as being on the same topic.
 const MIN_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
 /// Maximum number of members of a group that a new episode is compared with.
