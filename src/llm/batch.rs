@@ -365,7 +365,8 @@ impl RowReader<'_> {
                     Err(fault) => fault,
                 }
             }
-            // Such a row represents a request that the batch had no time for and that costs nothing.
+            // A row with an error but without a status is a request that the batch had no time for and that costs
+            // nothing.
             (None, Some(error)) => return RowAnswer::Again(self.client.endpoint().clean(error)),
             (None, None) => return RowAnswer::Again("the row contains no response".to_owned()),
         };

@@ -320,7 +320,7 @@ impl Prices {
     /// Returns the table that `text`, in TOML, contains.
     ///
     /// # Errors
-    /// [`PriceError`] if the table has another form, or if a price is not an amount of money.
+    /// [`PriceError`] if the table has a different form, or if a price is not an amount of money.
     pub(crate) fn parse(text: &str) -> Result<Self, PriceError> {
         let table: BTreeMap<String, Price> = toml::from_str(text)?;
         match table.iter().find(|(_, price)| !price.is_valid()) {
@@ -352,7 +352,7 @@ impl Prices {
         let name = model.to_lowercase();
         // Routers put the vendor in front, as in `openai/gpt-5-mini`.
         let bare = name.rsplit('/').next().unwrap_or_default();
-        // The exact name is tried first, so that one version of a model can have a price of its own.
+        // The exact name is tried first, so that one version of a model can have its own price.
         [name.as_str(), bare, without_date(bare)].iter().find_map(|name| self.0.get(*name)).copied()
     }
 

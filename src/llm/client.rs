@@ -312,7 +312,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Halves the number of calls that may be in flight, down to a minimum of one.
+    /// Halves the number of calls that may be in flight, to at least one.
     fn narrow(&self) {
         let mut state = self.gate.state();
         // The limit is computed from the calls in flight, because the limit is infinite until the first overload.
@@ -378,16 +378,16 @@ impl Tag {
 
 /// Returns the settings for an Ollama server on this machine, or `None` if no server answers or it has no chat model.
 ///
-/// `host` is the value of `OLLAMA_HOST`, e.g. `127.0.0.1:11434`. If it names another machine, that machine is not
-/// contacted, since conversations leave this machine only with a person's consent. `named` is the model to use. By
-/// default, the most recently changed model is used.
+/// `host` is the value of `OLLAMA_HOST`, e.g. `127.0.0.1:11434`. If the value specifies another machine, that machine
+/// is not contacted, since conversations leave this machine only with a person's consent. `named` is the model to use.
+/// By default, the most recently changed model is used.
 ///
 /// # Errors
 /// [`LlmError::Permanent`] if `host` is not an address.
 pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
     let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
     let endpoint = Endpoint::new(&settings)?;
-    // `OLLAMA_HOST` may name another machine, and the user has not permitted sending conversations there.
+    // `OLLAMA_HOST` may specify another machine, and the user has not permitted sending conversations there.
     if !endpoint.is_loopback() {
         return Ok(None);
     }
@@ -445,7 +445,7 @@ fn base(host: &str) -> String {
 }
 
 fn chosen(tags: &Tags, named: Option<&str>) -> Option<String> {
-    // Ollama adds the tag `:latest` to a name without one.
+    // Ollama adds the tag `:latest` to a name without a tag.
     let is = |tag: &&Tag, name: &str| tag.name == name || tag.name.strip_suffix(":latest") == Some(name);
     let tag = match named {
         Some(name) => tags.models.iter().find(|tag| is(tag, name)),

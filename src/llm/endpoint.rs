@@ -180,7 +180,7 @@ fn secret_header(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Returns an HTTP client over rustls with ring.
+/// Returns an HTTP client that uses rustls with ring.
 ///
 /// Redirects are not followed, so that no text is sent to a server that the user did not name.
 pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmError> {
@@ -302,10 +302,10 @@ fn root_cause(error: &reqwest::Error) -> String {
     if std::ptr::addr_eq(cause, error) { "no reason given".to_owned() } else { cause.to_string() }
 }
 
-/// The base URL if the settings name none.
+/// The base URL if the settings specify none.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// The model used at `DEFAULT_BASE_URL` if the settings name none.
+/// The model used at `DEFAULT_BASE_URL` if the settings specify none.
 pub const DEFAULT_MODEL: &str = "gpt-5-mini";
 
 /// Sampling temperature sent by default, until a server rejects it.

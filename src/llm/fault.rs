@@ -91,7 +91,7 @@ impl Rejection {
         format!("{} {}", self.message, self.code).to_lowercase()
     }
 
-    /// Returns the status of an error inside an answer with status 200, or 502 if the error names none.
+    /// Returns the status of an error inside an answer with status 200, or 502 if the error contains none.
     pub(super) fn status(&self) -> u16 {
         let named = self.code.split(' ').filter_map(|word| word.parse().ok()).find(|code| (400..600).contains(code));
         let text = self.text();
@@ -113,7 +113,7 @@ impl Rejection {
             ("invalid_request", 400),
         ];
         let guessed = || by_word.iter().find(|(word, _)| text.contains(word)).map(|(_, status)| *status);
-        // If the error names no status, a server error is assumed, so that the request is retried.
+        // If the error contains no status, a server error is assumed, so that the request is retried.
         named.or_else(guessed).unwrap_or(502)
     }
 
@@ -277,7 +277,7 @@ pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Dur
 pub(super) fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
-    // This header of OpenAI is more exact than the standard header.
+    // OpenAI's own header is more exact than the standard header.
     if let Some(wait) = number("retry-after-ms").and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()) {
         return Some(wait);
     }

@@ -19,7 +19,7 @@ struct Provider {
     base_url: &'static str,
     /// The variable that the provider's own tools read to replace its address.
     base_url_variable: &'static str,
-    /// The model if only the provider is named.
+    /// The model if only the provider is specified.
     model: &'static str,
     /// Prefixes of the names of the provider's models.
     models: &'static [&'static str],
@@ -39,8 +39,8 @@ const SERVER: Provider = Provider {
     is_automatic: true,
 };
 
-// A program is never used unless the user names it, since its calls count against a plan that the user pays for other
-// work.
+// A program is never used unless the user specifies it, since its calls count against a plan that the user pays for
+// other work.
 const PROGRAM: Provider = Provider { is_automatic: false, ..SERVER };
 
 /// The providers, in the order in which their keys are looked for.
@@ -125,7 +125,7 @@ pub(crate) fn key_variable(model: &str) -> &'static str {
 }
 
 /// Returns the providers whose programs are installed and may have a login. Such a provider is used only if the user
-/// names it.
+/// specifies it.
 pub(crate) fn logins() -> Vec<&'static str> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let is_installed = |provider: &&Provider| {
@@ -142,11 +142,11 @@ impl ModelSettings {
     ///
     /// `lookup` returns the values of `OPENAI_BASE_URL`, `AFTERTHOUGHT_MODEL`, `OPENAI_MODEL` and the key of each
     /// provider. Empty values count as unset. If there is a base URL, its server is used, with `OPENAI_API_KEY` if this
-    /// is set. Otherwise a model such as `anthropic/claude-haiku-4-5` names its provider. If the model names none, the
-    /// first provider with a key is used, preferably a provider whose models have similar names.
+    /// is set. Otherwise a model such as `anthropic/claude-haiku-4-5` specifies the provider. If the model contains no
+    /// provider, the first provider with a key is used, preferably a provider whose models have similar names.
     ///
     /// # Errors
-    /// [`LlmError::Permanent`] if a server is named without a model, or a provider whose key is missing.
+    /// [`LlmError::Permanent`] if a server is specified without a model, or a provider whose key is missing.
     pub(crate) fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, LlmError> {
         let value = |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let named = value("AFTERTHOUGHT_MODEL").or_else(|| value("OPENAI_MODEL"));
@@ -190,7 +190,7 @@ impl Provider {
     ) -> Result<ModelSettings, LlmError> {
         if self.base_url.is_empty() {
             let model = model.unwrap_or(self.model);
-            // The provider is part of the name, since the same word may name another model elsewhere.
+            // The provider is part of the name, since the same word may refer to another model elsewhere.
             let name = if model.is_empty() { self.name.to_owned() } else { format!("{}/{model}", self.name) };
             return Ok(ModelSettings { protocol: self.protocol.clone(), ..ModelSettings::new("", name) });
         }

@@ -71,7 +71,7 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
 /// Reads the body of an answer with status 200.
 ///
 /// Missing token counts are replaced with this program's estimates. A body with an `error` object counts as an answer
-/// with the status that it names.
+/// with the status in that object.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
     reply_counted(body, model, &|| prompt_tokens(request))
 }

@@ -51,7 +51,7 @@ pub struct Claim {
     pub valid_from: Option<Timestamp>,
     /// Time at which the claim ceased to be true.
     pub valid_to: Option<Timestamp>,
-    /// Time from which the memory is no longer recalled.
+    /// Time at which the memory expires and is no longer recalled.
     pub expires_at: Option<Timestamp>,
 }
 

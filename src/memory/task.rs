@@ -41,7 +41,8 @@ pub struct Task {
     pub record: TaskRecord,
 }
 
-/// The actions of an agent from one request for new work to the next. Each fact names the messages that show it.
+/// The actions of an agent from one request for new work to the next. Each fact lists the ids of the messages that show
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// The request, truncated.
