@@ -19,7 +19,7 @@ fn main() -> Result<(), IngestError> {
             Some(format) => format.read_folder(&folder, &mut sink)?,
             None => {
                 for name in folder.all_files() {
-                    // A folder contains other files beside its logs.
+                    // A folder contains other files besides its logs.
                     if let Err(error) = folder.open(&name).and_then(|input| read_file(input, &mut sink)) {
                         eprintln!("{error}");
                     }

@@ -19,9 +19,9 @@ use crate::{
 // Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completions,
 // and messages with columns that identify a set.
 //
-// A row that contains only `messages` looks like a line of a program's log, so `openai-chat` reads it.
+// A row that contains only `messages` looks like a line of a program's log, so `openai-chat` reads such a row.
 
-/// Columns that occur beside the messages only in training sets.
+/// Columns that accompany messages only in training sets.
 const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "messages_length", "num_turns"];
 
 /// Reads rows of chats.
@@ -67,7 +67,7 @@ fn is_chat_row(value: &Value) -> bool {
 }
 
 /// Returns whether `value` is a prompt with its completion, both as text or both as messages. The log of a program that
-/// sends such prompts also names its model.
+/// sends such prompts also contains the model.
 fn is_completion(value: &Value) -> bool {
     let (prompt, completion) = (&value["prompt"], &value["completion"]);
     let alike = prompt.is_string() && completion.is_string() || prompt.is_array() && completion.is_array();
@@ -178,7 +178,8 @@ fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns the sessions in order. A sample may contain dates of sessions that do not exist, so only sessions count.
+/// Returns the sessions in order. A sample may contain dates of sessions that do not exist, so only existing sessions
+/// are used.
 fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
     let mut sessions: Vec<(u32, &Vec<Value>)> = conversation
         .as_object()
@@ -197,7 +198,7 @@ fn locomo_start(text: &str) -> Option<MessageTime> {
     MessageTime::local(civil, TimeSource::Derived)
 }
 
-/// Returns the words of a turn and the description of the photo that it contains.
+/// Returns the text of a turn and the description of its photo.
 fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let Some(speaker) = turn["speaker"].as_str() else { return Vec::new() };
     let id = turn["dia_id"].string();
@@ -216,7 +217,7 @@ fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
     words.map(|text| said(Kind::Prose, text.to_owned(), id.to_owned())).into_iter().chain(photo).collect()
 }
 
-// `LongMemEval`: questions, each with the sessions of a user and an assistant that contain its answer.
+// `LongMemEval`: questions, each with the sessions of a user and an assistant that contain the answer.
 
 /// Reads `LongMemEval`.
 pub(crate) struct LongMemEval;
@@ -255,7 +256,7 @@ struct Session<'a> {
     turns: &'a Value,
 }
 
-/// Returns the sessions in the order in which they took place, which is not always that of the file.
+/// Returns the sessions in chronological order, which is not always the order in the file.
 fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Session<'a>> {
     let array = |key: &str| object.value[key].list();
     let (ids, dates) = (array("haystack_session_ids"), array("haystack_dates"));
@@ -307,7 +308,8 @@ fn longmemeval_start(text: &str) -> Option<MessageTime> {
     MessageTime::local(civil, TimeSource::Derived)
 }
 
-// `OpenAssistant`: trees of messages by volunteers, as whole trees or flat rows; the path with the best ranks is read.
+// `OpenAssistant`: trees of messages by volunteers, as whole trees or as flat rows. Only the path with the best ranks
+// is read..
 
 /// Reads `OpenAssistant`.
 pub(crate) struct Oasst;
@@ -385,7 +387,7 @@ fn read_group(rows: &[Value], origin: String, number: usize, sink: &mut Sink<'_>
         replies.entry(row["parent_id"].string()).or_default().push(row);
     }
     let (mut path, mut seen) = (Vec::new(), HashSet::new());
-    // The root is the row without a parent or, if that is missing, the first row.
+    // The root is the row without a parent or, if there is none, the first row.
     let root = replies.get("").and_then(|roots| best(roots.iter().copied()));
     let mut next = root.or_else(|| best(rows.iter().take(1)));
     while let Some(message) = next.filter(|message| seen.insert(message["message_id"].string())) {

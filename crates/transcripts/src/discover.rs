@@ -10,14 +10,14 @@ use crate::{Folder, IngestError, detect_folder};
 pub struct Found {
     /// A file, or a folder that is a log as a whole.
     pub path: PathBuf,
-    /// Whether the person named it; a file that was merely found in a folder may have no known format.
+    /// Whether the person specified the path; a file that was merely found in a folder may have no known format.
     pub named: bool,
 }
 
-/// The logs to read: each one once, sorted by path within each argument.
+/// The logs to read: each log once, sorted by path within each argument.
 pub(crate) type Discovered = Vec<Found>;
 
-/// Extensions of files that contain no conversation in any format; such files in a folder are skipped without opening
+/// Extensions of files that contain conversations in no format; such files in a folder are skipped without opening
 /// them.
 const NEVER_LOGS: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "pdf", "mp3", "mp4", "wav", "webm", "exe", "dll", "so", "o",
@@ -27,13 +27,13 @@ const NEVER_LOGS: &[&str] = &[
 
 /// Returns the logs that `arguments` refer to.
 ///
-/// A folder is searched recursively, including hidden files and folders but excluding those of version control and
+/// A folder is searched recursively, including hidden files and folders, but excluding folders of version control and
 /// dependencies; symbolic links are not followed. A folder that some format reads as a whole is one log. A pattern
 /// (`*`, `?`, `[…]`, `**`) is expanded unless a file of that name exists.
 ///
 /// # Errors
-/// [`IngestError::Read`] if a named file does not exist, [`IngestError::NothingThere`] for an empty folder or a pattern
-/// without matches, [`IngestError::Pattern`] for an invalid pattern.
+/// [`IngestError::Read`] if a specified file does not exist, [`IngestError::NothingThere`] for an empty folder or a
+/// pattern without matches, [`IngestError::Pattern`] for an invalid pattern.
 pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
     let mut search = Search::default();
     for argument in arguments {
@@ -61,13 +61,13 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
 #[derive(Default)]
 struct Search {
     found: Discovered,
-    /// The index of each log in `found` by its canonical path: different spellings of a path are one log.
+    /// The index of each log in `found` by its canonical path: different spellings of a path refer to one log.
     seen: HashMap<PathBuf, usize>,
 }
 
 impl Search {
     fn add(&mut self, path: PathBuf, named: bool) {
-        // Different spellings of one file, such as through a link, must not be read twice.
+        // A file that is reachable by different paths, for example through a link, must not be read twice.
         let place = *self.seen.entry(true_path(&path)).or_insert(self.found.len());
         match self.found.get_mut(place) {
             Some(known) => known.named |= named,
@@ -109,10 +109,11 @@ pub fn true_path(path: &Path) -> PathBuf {
 /// Yields the files in `folder` that may be logs, sorted by path. A folder that some format reads as a whole is one
 /// log.
 ///
-/// A folder that cannot be opened is also yielded, so that reading it reports the reason, and the search continues.
+/// A folder that cannot be opened is also yielded, so that the caller's attempt to read it reports the reason; the
+/// search continues.
 pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
-    // Links are not followed, so that cycles of links cause no endless search.
+    // Links are not followed, because a cycle of links would cause an endless search.
     let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
     std::iter::from_fn(move || {
         loop {

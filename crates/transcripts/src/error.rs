@@ -8,7 +8,7 @@ pub enum IngestError {
     /// The path does not exist, is not readable, or could not be read to its end.
     #[error("cannot read {}; check the path and its permissions", spelled(.path))]
     Read {
-        /// The path as given.
+        /// The path as specified by the user.
         path: PathBuf,
         /// The error of the operating system.
         source: std::io::Error,
@@ -16,39 +16,39 @@ pub enum IngestError {
     /// No row of [`INGESTORS`](crate::INGESTORS) recognises the content.
     #[error("the format of {} is unknown; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
     UnknownFormat {
-        /// The path as given.
+        /// The path as specified by the user.
         path: PathBuf,
     },
-    /// The name given to `--format` is not a row of [`INGESTORS`](crate::INGESTORS).
+    /// The argument of `--format` is not the name of any row of [`INGESTORS`](crate::INGESTORS).
     #[error("no format is called {name:?}; see `afterthought log formats`")]
     NoSuchFormat {
-        /// The name as given.
+        /// The name as specified by the user.
         name: String,
     },
     /// A database cannot be read, or does not have the expected tables.
     #[error("cannot read the database {}: {reason}; close the program that writes to it, or copy the file and read the copy", .path.display())]
     Database {
-        /// The path as given.
+        /// The path as specified by the user.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault in the database.
         reason: String,
     },
     /// A file has no content.
     #[error("{} is empty; nothing to read", spelled(.path))]
     Empty {
-        /// The path as given.
+        /// The path as specified by the user.
         path: PathBuf,
     },
     /// A folder contains no file, or a pattern matches none.
     #[error("no files under {}; give a log file, a folder of logs, or a pattern such as 'logs/**/*.jsonl'", .path.display())]
     NothingThere {
-        /// The path or pattern as given.
+        /// The path or pattern as specified by the user.
         path: PathBuf,
     },
-    /// The name given to `--from` is not that of a known program.
+    /// The argument of `--from` is not the name of a known program.
     #[error("no known program is called {name:?}; known programs are {known}, and `all`")]
     NoSuchSource {
-        /// The name as given.
+        /// The name as specified by the user.
         name: String,
         /// The known names.
         known: String,
@@ -58,15 +58,15 @@ pub enum IngestError {
         "no conversations from {name} on this machine ({expected}); `afterthought log list` lists the existing ones"
     )]
     NothingOf {
-        /// The name as given.
+        /// The name as specified by the user.
         name: String,
         /// The places where the conversations would be.
         expected: String,
     },
-    /// A program stores its logs in project folders, so a folder has to be named.
+    /// A program stores its logs in project folders, so a folder must be specified.
     #[error("{name} stores its histories in project folders; pass a folder that contains them with --below FOLDER")]
     NeedsBelow {
-        /// The name as given.
+        /// The name as specified by the user.
         name: String,
     },
     /// A pattern is invalid.
@@ -74,7 +74,7 @@ pub enum IngestError {
         "cannot understand the pattern {pattern:?}: {reason}; write * for any name, ** for any folders, and [[] for a bracket"
     )]
     Pattern {
-        /// The pattern as given.
+        /// The pattern as specified by the user.
         pattern: String,
         /// The fault in the pattern.
         reason: String,

@@ -2,10 +2,10 @@
 
 use crate::{Folder, Head, IngestError, Ingestor, Input, agents, api, assistants, datasets, people, text};
 
-/// Every format that can be read, in the order in which they are tried.
+/// Every readable format, in the order in which detection tries them.
 pub const INGESTORS: &[&dyn Ingestor] = &[
-    // Formats with unique marks come first; general formats and those that have to be guessed come last.
-    // Agents.
+    // Formats with unique marks come first; general formats and formats that must be guessed come last. The first
+    // group: agents.
     &agents::claude_code::ClaudeCode,
     &agents::claude_export::ClaudeExport,
     &agents::codex::Codex,
@@ -76,7 +76,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &datasets::Oasst,
     &datasets::WildChat,
     //
-    // Formats that are general or have to be guessed.
+    // Formats that are general or must be guessed.
     &api::openai_chat::OpenAiChat,
     &text::Plain,
 ];
@@ -84,7 +84,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
 /// Returns the ingestor called `name`.
 ///
 /// # Errors
-/// [`IngestError::NoSuchFormat`].
+/// [`IngestError::NoSuchFormat`] if no ingestor has this name.
 pub fn by_name(name: &str) -> Result<&'static dyn Ingestor, IngestError> {
     INGESTORS
         .iter()
@@ -93,16 +93,16 @@ pub fn by_name(name: &str) -> Result<&'static dyn Ingestor, IngestError> {
         .ok_or_else(|| IngestError::NoSuchFormat { name: name.to_owned() })
 }
 
-/// Returns the ingestor that reads `folder` as a whole, the first in the order of [`INGESTORS`].
+/// Returns the first ingestor, in the order of [`INGESTORS`], that reads `folder` as a whole.
 #[must_use]
 pub fn detect_folder(folder: &Folder) -> Option<&'static dyn Ingestor> {
     INGESTORS.iter().copied().find(|ingestor| ingestor.sniff_folder(folder))
 }
 
-/// Returns the ingestor that recognises `input`, the first in the order of [`INGESTORS`].
+/// Returns the first ingestor, in the order of [`INGESTORS`], that recognises `input`.
 ///
 /// # Errors
-/// [`IngestError::UnknownFormat`].
+/// [`IngestError::UnknownFormat`] if no ingestor recognises the input.
 pub fn detect(input: &Input) -> Result<&'static dyn Ingestor, IngestError> {
     let head = Head::of(input);
     INGESTORS

@@ -1,9 +1,9 @@
-//! The contract of a format: which files it recognises, how it reads them, and where its transcripts go.
+//! The interface of a format: which files it recognises, how it reads them, and where its transcripts go.
 
 use crate::{Folder, Head, IngestError, Input, Transcript};
 
 /// Maximum length of a line or array element, in bytes; a longer one is skipped and reported.
-// Tool output includes whole files, and records contain images as base64, so real records have tens of megabytes.
+// Tool output includes whole files, and records contain images as base64, so real records may have tens of megabytes.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Size of the text in one [`Transcript`], in bytes, after which the rest of the conversation becomes its next part.
 // The limit bounds the memory use of a run, however long a conversation is.
@@ -11,48 +11,47 @@ pub const MAX_PART_BYTES: usize = 8 << 20;
 /// Maximum length of prose in one message, in bytes; the middle of a longer text is replaced by a marker.
 pub const MAX_PROSE_BYTES: usize = 1 << 20;
 /// Maximum length of tool output in one message, in bytes.
-// A model is shown only a few dozen tokens of tool output.
+// Models receive only a few dozen tokens of tool output.
 pub const MAX_TOOL_BYTES: usize = 4 << 10;
 
 /// Reads one transcript format.
 ///
-/// An implementation must accept any bytes: it passes a record that it cannot use to [`Sink::skip`] and reads the rest
-/// of the file. It yields messages in conversation order, and leaves redaction to `guard`. Text that no participant
-/// addressed to another (system prompts, reminders, reasoning, summaries) is not dropped silently but marked by its
-/// `Kind`.
+/// An implementation must accept any bytes: it reports an unusable record to [`Sink::skip`] and reads the rest of the
+/// file. It yields messages in conversation order, and leaves redaction to `guard`. Text that no participant addressed
+/// to another (system prompts, reminders, reasoning, summaries) is not dropped silently but marked by its `Kind`.
 pub trait Ingestor: Sync {
     /// The spelling used by `--format` and stored with each transcript, such as `claude-code`.
     fn name(&self) -> &'static str;
     /// A short description of the format, such as `Claude Code session JSONL`.
     fn about(&self) -> &'static str;
-    /// How the format is recognised, in one line for people.
+    /// A description, for people, of how the format is recognised, on one line.
     fn rule(&self) -> &'static str;
     /// Returns whether `head`, the start of a file, looks like this format.
     fn sniff(&self, head: &Head<'_>) -> bool;
     /// Reads the whole of `input`, and passes each conversation to `sink` as soon as it is complete.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the bytes cannot be read to their end; transcripts already passed to `sink` remain
-    /// valid.
+    /// [`IngestError::Read`] if the input cannot be read to its end; transcripts already passed to `sink` remain valid.
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError>;
     /// Returns whether `folder`, a directory or an archive, is one log of this format as a whole, such as a Slack
-    /// export, which has names in one file and messages in others. Its files are then not read individually.
+    /// export, which has names in one file and messages in others. The files of such a folder are not read
+    /// individually.
     fn sniff_folder(&self, _folder: &Folder) -> bool {
         false
     }
     /// Reads a folder that [`Ingestor::sniff_folder`] accepts.
     ///
     /// # Errors
-    /// The same as for [`Ingestor::read`].
+    /// The same errors as [`Ingestor::read`].
     fn read_folder(&self, folder: &Folder, _sink: &mut Sink<'_>) -> Result<(), IngestError> {
         Err(IngestError::UnknownFormat { path: folder.path().to_owned() })
     }
-    /// The family of the format: the folder of this module that contains it.
+    /// The family of the format: the folder of the module that implements it.
     fn family(&self) -> &'static str {
         std::any::type_name::<Self>().split("::").nth(1).unwrap_or_default()
     }
     /// Returns whether this format is a data set of other people's conversations, for training or evaluating models.
-    /// Such a file is read only if it is named, never because it is in a folder.
+    /// Such a file is read only if the user specifies it, not if it is merely found in a folder.
     fn is_dataset(&self) -> bool {
         self.family() == "datasets"
     }
@@ -80,7 +79,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Records that a record could not be used: its 1-based line or element, and the reason.
+    /// Reports an unusable record, with its 1-based line or element number and the reason.
     ///
     /// `reason` must not repeat the record's text, which may contain secrets.
     pub fn skip(&mut self, record: usize, reason: impl Into<String>) {

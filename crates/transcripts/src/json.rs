@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Lenient access to the fields of a log record: a value of an unexpected type is treated as missing.
 ///
-/// Programs change the types of their fields between versions, and one such field must not make the whole record
+/// Programs change the types of their fields between versions, and a changed field must not make the whole record
 /// unusable.
 pub(crate) trait Json {
     /// Returns the elements of an array; an empty slice for any other value.
@@ -50,15 +50,15 @@ impl Json for Value {
     }
 }
 
-/// Maximum nesting that is parsed; dropping a value recurses, so a deeper one could overflow the stack.
+/// Maximum nesting that is parsed; dropping a value is recursive, so a deeper value could overflow the stack.
 const MAX_DEPTH: usize = 2_000;
 /// Length of `\u0000`.
 const LONGEST_ESCAPE: usize = 6;
 
-/// Parses `text`; if that fails, repairs faults that are known to occur in logs and parses it again.
+/// Parses `text`. If that fails, repairs faults that are known to occur in logs, and parses the result.
 ///
-/// Unpaired surrogate escapes, `\x` escapes and raw control characters in strings are repaired. Nesting may be 2 000
-/// levels deep. Returns the value and whether a repair was needed.
+/// Unpaired surrogate escapes, `\x` escapes and raw control characters in strings are repaired. Nesting may be 2,000
+/// levels deep. Returns the value, and whether a repair was needed.
 ///
 /// # Errors
 /// The first parse error, if the repaired text cannot be parsed either.
@@ -77,7 +77,7 @@ fn is_too_deep(text: &str) -> bool {
 /// The reason for rejecting a record whose nesting exceeds the limit.
 pub(crate) const TOO_DEEP: &str = "nested too deeply";
 
-/// Returns why `text` cannot be used, without repeating any of it.
+/// Returns why `text` cannot be used, without quoting any of it.
 pub(crate) fn reason(text: &str, error: &serde_json::Error) -> String {
     if is_too_deep(text) {
         TOO_DEEP.to_owned()
@@ -88,8 +88,8 @@ pub(crate) fn reason(text: &str, error: &serde_json::Error) -> String {
     }
 }
 
-/// Parses with the recursion that `serde_json` allows, and uses a growing stack only for text that is nested more
-/// deeply: measuring the depth of every record first would take as long as parsing it.
+/// Parses within the recursion limit of `serde_json`, and uses a growing stack only for more deeply nested text,
+/// because measuring the depth of every record first would take as long as parsing it.
 fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     match serde_json::from_str(text) {
         Err(error) if is_recursion(&error) => {}
@@ -105,7 +105,7 @@ fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     Ok(value)
 }
 
-/// Returns whether parsing ended at the recursion limit of `serde_json`, which reports it only in its message.
+/// Returns whether parsing ended at the recursion limit of `serde_json`, which reports this only in its error message.
 fn is_recursion(error: &serde_json::Error) -> bool {
     error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
@@ -127,7 +127,7 @@ fn depth(text: &str) -> usize {
     most
 }
 
-/// Replaces characters that JSON forbids inside strings by permitted ones.
+/// Replaces characters that JSON forbids inside strings with permitted characters.
 fn repair(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut chars, mut in_string) = (text.chars().peekable(), false);
@@ -172,7 +172,7 @@ fn repair_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut
     }
 }
 
-/// Writes a surrogate pair if the low half follows, or the replacement character if it does not.
+/// Writes a surrogate pair if the low half follows, or otherwise the replacement character.
 fn repair_pair(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String, high: u32) {
     let mut ahead = chars.clone();
     let low = (ahead.next() == Some('\\') && ahead.next() == Some('u')).then(|| hex_digits(&mut ahead, 4)).flatten();
@@ -195,8 +195,8 @@ fn hex_digits(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, count: usize
     Some(value)
 }
 
-/// Parses as much of a JSON document as is available: containers that are open at the end of `text` are closed, and a
-/// truncated value is dropped entirely, so that every returned value was complete in the text.
+/// Parses an incomplete JSON document: containers that are open at the end of `text` are closed, and a truncated value
+/// is dropped entirely, so that every returned value was complete in the text.
 ///
 /// Returns `None` if not even the first container is open, as in prose.
 #[must_use]
@@ -210,7 +210,7 @@ pub(crate) fn parse_start(text: &str) -> Option<Value> {
     closed(text, Cut::Kept)
 }
 
-/// How a truncated string is treated.
+/// Handling of a truncated string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Dropped,
@@ -222,7 +222,8 @@ fn closed(text: &str, string: Cut) -> Option<Value> {
         return Some(value);
     }
     let cuts = safe_cuts(text, string);
-    // The last positions may still be between a key and its value, but not all of the positions before them.
+    // The last positions may still be between a key and its value, but at least one of several consecutive positions is
+    // not.
     cuts.iter().rev().take(8).find_map(|(end, closers)| {
         let closed: String = text[..*end].chars().chain(closers.chars().rev()).collect();
         parse(&closed).ok().map(|(value, _)| value)

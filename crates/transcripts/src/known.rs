@@ -1,7 +1,7 @@
-//! A table of the folders in which agents and assistants store their conversations, and a search for those on this
-//! machine.
+//! A table of the folders in which agents and assistants store their conversations, and a search for these folders on
+//! this machine.
 //!
-//! No file is opened here. Files are recognised by their folder and extension; the ingestors examine their content.
+//! This module opens no files. It recognises files by folder and extension; the ingestors examine the content.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -23,14 +23,15 @@ pub struct Known {
 /// An existing folder of a known program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownFolder {
-    /// The folder, or the one database.
+    /// The folder, or the single database.
     pub path: PathBuf,
-    /// The possible endings of the names of its logs; empty if any name is possible.
+    /// The possible suffixes of the names of its logs; empty if any name is possible.
     pub endings: &'static [&'static str],
 }
 
 impl Known {
-    /// Returns whether its logs are in project folders, so that they are only found below folders that a person names.
+    /// Returns whether the program's logs are in project folders, so that they are found only below folders that the
+    /// user specifies.
     #[must_use]
     pub(crate) fn is_in_projects(&self) -> bool {
         self.places.iter().any(Place::is_in_projects)
@@ -42,7 +43,7 @@ impl Known {
         let (mut folders, mut seen) = (Vec::new(), HashSet::new());
         for place in self.places {
             for path in place.paths(machine, below) {
-                // On file systems that ignore case, a folder has several spellings.
+                // On file systems that ignore case, a folder has several valid spellings.
                 let Ok(real) = path.canonicalize() else { continue };
                 if seen.insert(real) {
                     folders.push(KnownFolder { path, endings: place.endings });
@@ -52,7 +53,7 @@ impl Known {
         folders
     }
 
-    /// Returns the places where its logs would be, for the message that none exist.
+    /// Returns the places where the program's logs would be, for the message that there are none.
     #[must_use]
     pub(crate) fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
         self.places.iter().flat_map(|place| place.patterns(machine)).collect()
@@ -60,7 +61,7 @@ impl Known {
 }
 
 impl KnownFolder {
-    /// Returns the logs in it, sorted by path, and the folders that cannot be opened.
+    /// Returns the logs in the folder, sorted by path, and any folders that cannot be opened.
     #[must_use]
     pub fn files(&self) -> Vec<Found> {
         let ends = |path: &Path| {
@@ -85,7 +86,7 @@ pub fn by_name(name: &str) -> Result<&'static Known, IngestError> {
     })
 }
 
-/// Returns the logs of the programs called `names`, or of every known program for `all`; each file once.
+/// Returns the logs of the programs called `names`, or of every known program if the name is `all`; each file once.
 ///
 /// # Errors
 /// [`IngestError::NoSuchSource`] for an unknown name; [`IngestError::NothingOf`] for a program without logs on this
@@ -119,7 +120,7 @@ fn spelled(paths: &[PathBuf]) -> String {
 
 // The location of a folder on a machine: its root, which depends on platform and environment, and the path below it.
 
-/// An operating system, as far as it determines where programs store their files.
+/// An operating system, which determines where programs store their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
     /// Linux and other Unixes.
@@ -131,7 +132,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// Returns the platform for which this program was built.
+    /// Returns the platform that this program was built for.
     #[must_use]
     pub const fn this() -> Self {
         if cfg!(windows) {
@@ -144,21 +145,21 @@ impl Platform {
     }
 }
 
-/// The properties of a machine that determine where folders are.
+/// The properties of a machine that determine the locations of folders.
 pub struct Machine<'a> {
     /// The operating system.
     pub platform: Platform,
     /// The home folder; `None` if it is unknown.
     pub home: Option<PathBuf>,
-    /// Reads a variable of the environment.
+    /// Reads an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Machine<'_> {
-    /// Returns the folder in the variable `name`; an empty value counts as unset.
+    /// Returns the folder in the environment variable `name`; an empty value counts as unset.
     fn set(&self, name: &str) -> Option<PathBuf> {
         let value = (self.variable)(name).filter(|value| !value.trim().is_empty())?;
-        // A shell does not expand a tilde inside quotes, but people write one there.
+        // A shell does not expand a tilde inside quotes, but people write it there anyway.
         Some(match (value.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(value),
@@ -175,7 +176,7 @@ impl Machine<'_> {
 enum Root {
     /// The home folder.
     Home,
-    /// The folder in a variable, or else a folder below the home folder.
+    /// The folder in an environment variable, or otherwise a folder below the home folder.
     Variable(&'static str, &'static str),
     /// The folder in which programs store settings: `~/.config`, `Application Support` or `%APPDATA%`.
     Config,
@@ -183,15 +184,15 @@ enum Root {
     Data,
     /// `~/.local/share` even on macOS and Windows.
     XdgData,
-    /// The folders of the editors based on VS Code, for this machine or for others that connect to it.
+    /// The folders of editors based on VS Code, both local folders and those of remote connections to this machine.
     Editors,
-    /// Folders that a person names, and all folders below them.
+    /// Folders that the user specifies, and all folders below them.
     Projects,
 }
 
-/// Editors based on VS Code, as their folders are named.
+/// Folder names of editors based on VS Code.
 const EDITORS: &[&str] = &["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
-/// The parts of such editors on machines that are used remotely.
+/// Folders of the server components of these editors, on machines that are used remotely.
 const SERVERS: &[&str] = &[".vscode-server/data", ".vscode-server-insiders/data", ".cursor-server/data"];
 
 impl Root {
@@ -229,7 +230,7 @@ struct Place {
     root: Root,
     /// The path below the root, with `/` between its parts; `*` stands for any name.
     below: &'static str,
-    /// The possible endings of the names of logs, in lower case; empty if any name is possible.
+    /// The possible suffixes of the names of logs, in lower case; empty if any name is possible.
     endings: &'static [&'static str],
 }
 
@@ -244,7 +245,7 @@ impl Place {
         roots.map(|root| self.below.split('/').fold(root, |path, part| path.join(part))).collect()
     }
 
-    /// Returns the matching paths; those without `*` may not exist.
+    /// Returns the matching paths; paths without `*` need not exist.
     fn paths(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<PathBuf> {
         if self.is_in_projects() {
             return below.iter().flat_map(|folder| called(folder, self.below)).collect();
@@ -273,7 +274,7 @@ fn children(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Maximum depth of the search below a folder that a person names.
+/// Maximum depth of the search below a folder that the user specifies.
 const MAX_DEPTH: usize = 8;
 
 /// Returns the files called `name` below `folder`, skipping dependencies and version control.

@@ -1,12 +1,12 @@
 //! Reads conversation logs: bytes in, [`Transcript`]s out.
 //!
-//! 1. `discover` finds the logs at a path; [`known`] lists where programs store theirs.
+//! 1. `discover` finds the logs at a path; [`known`] lists where programs store their logs.
 //! 2. `reading` opens a file, an archive, a folder or a database, and yields its start ([`Head`]) and its [`Records`].
-//! 3. `formats` contains the table [`INGESTORS`] and selects the format that recognises the start.
+//! 3. `formats` contains the table [`INGESTORS`] and selects the format that recognises the start of the file.
 //! 4. The formats are grouped in families, with one file each: `agents`, `assistants`, `api`, `people`, `datasets`,
 //!    `text`. Each implements [`Ingestor`] and passes its transcripts to a [`Sink`].
-//! 5. `message` contains the code that all formats share to create messages: roles, content blocks, one-line calls,
-//!    times, identities.
+//! 5. `message` contains the code with which all formats create messages: roles, content blocks, one-line calls, times,
+//!    identities.
 //!
 //! Formats only parse. They call no model, store no state, and leave redaction to the caller.
 

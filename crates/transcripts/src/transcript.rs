@@ -7,25 +7,26 @@ use sha2::{Digest, Sha256};
 
 use crate::message::action::{self, Action};
 
-/// One conversation, or one part of a very long one, in chronological order.
+/// One conversation, or one part of a very long conversation, in chronological order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
     /// Name of the format from which the transcript was read, such as `claude-code`.
     pub source: String,
     /// Identity within `source`; it does not change when the file is moved or grows.
     pub external_id: String,
-    /// The location from which the transcript was read: a path or `-`, and the record if a file contains several.
+    /// The location that the transcript was read from: a path or `-`, followed by the record if the file contains
+    /// several.
     pub origin: String,
-    /// Title in the log.
+    /// Title of the conversation, from the log.
     pub title: Option<String>,
-    /// Working directory, repository or channel named in the log.
+    /// Working directory, repository or channel, from the log.
     pub project: Option<String>,
     /// URL of the repository, such as `https://github.com/ana/shop`, if the log also contains it.
     pub repository: Option<String>,
     /// Branch of the repository on which the work was done, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Model that answered, if the log names it.
+    /// Model that answered, if the log contains it.
     pub model: Option<String>,
     /// The start of the conversation according to the log, for logs whose messages have no time.
     pub created_at: Option<Timestamp>,
@@ -33,7 +34,7 @@ pub struct Transcript {
     pub messages: Vec<Message>,
 }
 
-/// One thing said, done or injected in a conversation.
+/// Something said, done or injected in a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// The id in the log, or the 1-based position in the transcript if there is none.
@@ -48,8 +49,8 @@ pub struct Message {
     pub time: Option<MessageTime>,
     /// The decoded text; messages with an empty text are dropped.
     pub text: String,
-    /// What a tool call did, or how it ended. The action is not part of the text, so [`Message::content_hash`] leaves
-    /// it out.
+    /// The effect of a tool call, or how the call ended. The action is not part of the text, so
+    /// [`Message::content_hash`] ignores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Box<Action>>,
 }
@@ -74,7 +75,7 @@ pub enum Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Words that a participant addressed to the others.
+    /// Text that a participant addressed to the others.
     Prose,
     /// A tool call, as one short line: the tool's name and its main target.
     ToolCall,
@@ -93,7 +94,7 @@ pub enum Kind {
 /// When a message was said: an instant, the offset of the speaker's clock, and the source of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageTime {
-    /// The instant. If `offset_seconds` is unknown, it is the local time treated as UTC.
+    /// The instant. If `offset_seconds` is unknown, this is the local time treated as UTC.
     pub at: Timestamp,
     /// Offset of the clock from UTC, in seconds; `None` if the log contains none.
     pub offset_seconds: Option<i32>,
@@ -114,7 +115,7 @@ pub enum TimeSource {
 }
 
 impl MessageTime {
-    /// Returns a time that the log contains for the message, on a clock in UTC.
+    /// Returns a time that the log contains for the message, in UTC.
     #[must_use]
     pub const fn logged(at: Timestamp) -> Self {
         Self { at, offset_seconds: Some(0), source: TimeSource::Log }
@@ -125,7 +126,7 @@ impl MessageTime {
         Self { source: TimeSource::Derived, ..self }
     }
 
-    /// Returns the instant at which a clock in an unknown time zone shows `local`, which is treated as UTC.
+    /// Returns the instant at which a clock in an unknown time zone shows `local`, treating it as UTC.
     pub(crate) fn local(local: jiff::civil::DateTime, source: TimeSource) -> Option<Self> {
         Some(Self { at: Offset::UTC.to_timestamp(local).ok()?, offset_seconds: None, source })
     }
@@ -139,19 +140,19 @@ impl MessageTime {
 }
 
 impl Message {
-    /// Returns a user's words without time or speaker; the caller sets `id`.
+    /// Returns a message of the user, without time or speaker; the caller sets `id`.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self::prose(Role::User, text)
     }
 
-    /// Returns an assistant's words without time or speaker; the caller sets `id`.
+    /// Returns a message of the assistant, without time or speaker; the caller sets `id`.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::prose(Role::Assistant, text)
     }
 
-    /// Returns words spoken in `role`, without id, time or speaker.
+    /// Returns a message in `role`, without id, time or speaker.
     #[must_use]
     pub fn prose(role: Role, text: impl Into<String>) -> Self {
         Self { id: String::new(), role, kind: Kind::Prose, speaker: None, time: None, text: text.into(), action: None }
@@ -162,7 +163,7 @@ impl Message {
         Self { kind, ..Self::prose(role, text) }
     }
 
-    /// Returns text that a program put into the conversation.
+    /// Returns text that a program inserted into the conversation.
     pub(crate) fn context(text: impl Into<String>) -> Self {
         Self::new(Role::System, Kind::Context, text)
     }
@@ -194,7 +195,7 @@ impl Message {
         Self { action: action::of_result(call, failed, None), ..self }
     }
 
-    /// Adds the id by which the result of the call refers to it.
+    /// Adds the id with which the result of the call refers to it.
     #[must_use]
     pub(crate) fn called(mut self, id: Option<&str>) -> Self {
         if let (Some(action), Some(id)) = (&mut self.action, id) {
@@ -208,13 +209,14 @@ impl Message {
         Self::new(Role::Tool, Kind::ToolResult, text)
     }
 
-    /// Returns whether a person is speaking; a window is only worth a request if it contains such a message.
+    /// Returns whether a person is speaking. A request for a window is worthwhile only if the window contains such a
+    /// message.
     #[must_use]
     pub fn is_human(&self) -> bool {
         self.role == Role::User && self.kind == Kind::Prose
     }
 
-    /// Hashes what was said and by whom: 32 hexadecimal digits. Ids and times are left out, because forks change them.
+    /// Hashes the text and its author: 32 hexadecimal digits. Ids and times are left out, because forks change them.
     #[must_use]
     pub fn content_hash(&self) -> String {
         let mut hasher = Sha256::new();
@@ -232,13 +234,13 @@ impl Message {
 }
 
 impl Transcript {
-    /// Returns `source:external_id`, by which the store identifies the transcript.
+    /// Returns `source:external_id`, which identifies the transcript in the store.
     #[must_use]
     pub fn key(&self) -> String {
         format!("{}:{}", self.source, self.external_id)
     }
 
-    /// Returns whether people talk to each other: two people are named, or one is named and no assistant answers.
+    /// Returns whether people talk to each other: there are two named people, or one named person and no assistant.
     #[must_use]
     pub fn is_among_people(&self) -> bool {
         let mut first = None;
@@ -295,7 +297,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Parses an RFC 3339 time into an instant and its offset from UTC in seconds; `Z` is offset 0.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<(Timestamp, i32)> {
-    // jiff drops the offset when it parses an instant, so the text is split first.
+    // jiff drops the offset when it parses an instant, so the pieces are parsed separately.
     let pieces = jiff::fmt::temporal::DateTimeParser::new().parse_pieces(text).ok()?;
     let offset = pieces.to_numeric_offset().map_or(0, jiff::tz::Offset::seconds);
     text.parse().ok().map(|at| (at, offset))

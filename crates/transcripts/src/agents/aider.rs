@@ -1,8 +1,8 @@
-//! Aider's `.aider.chat.history.md`: all chats of one folder, in one Markdown file that only grows.
+//! Aider's `.aider.chat.history.md`: all chats in one folder, in one append-only Markdown file.
 //!
 //! Aider ends each line that the user typed, and each line of its own output, with two spaces. If a chat has these
 //! spaces, they distinguish a typed `#### ` line from a heading in an answer, and a `> ` line of Aider's output from a
-//! quotation. If an editor has removed them, every such line counts.
+//! quotation. If an editor has removed them, every line with one of these marks counts.
 
 use std::collections::HashMap;
 
@@ -20,9 +20,9 @@ use crate::{
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "aider";
-/// Text before the local time at which a chat was started.
+/// Text that precedes the local start time of a chat.
 const HEADER: &str = "# aider chat started at ";
-/// Commands whose argument is addressed to the model.
+/// Commands whose argument is a message to the model.
 const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
 
 /// Reads Aider's chat histories.
@@ -70,7 +70,7 @@ enum Voice {
     Assistant,
 }
 
-/// Whether the lines with a given mark end with two spaces in this chat, as decided by the first one.
+/// Whether lines with a given mark end with two spaces in this chat, as decided by the first such line.
 #[derive(Debug, Default)]
 struct Mark {
     is_spaced: Option<bool>,
@@ -129,7 +129,7 @@ impl Chat {
             (Voice::Assistant, line)
         };
         let blank_before = self.last_line > 0 && record.number > self.last_line + 1;
-        // Each line of a multi-line prompt repeats the mark, so only a preceding blank line begins another prompt.
+        // Each line of a multi-line prompt repeats the mark, so a new prompt begins only after a blank line.
         let is_new = voice != self.voice || voice == Voice::User && blank_before;
         if is_new || self.text.len() > MAX_RECORD_BYTES {
             self.say(sink);
@@ -141,7 +141,8 @@ impl Chat {
         self.last_line = record.number;
     }
 
-    /// Sets the chat's identity: its start and first line, plus a number if both have occurred before.
+    /// Sets the chat's identity: its start time and first line, plus a number if another chat has the same start and
+    /// first line.
     fn name(&mut self, line: &str, ids: &mut HashMap<String, usize>) {
         let start = self.start.map(|start| start.to_string()).unwrap_or_default();
         let id = identity::of_parts(&[&start, line.trim()]);
@@ -188,10 +189,10 @@ impl Chat {
     }
 }
 
-/// Classifies typed text; the argument of a command that asks the model counts as words of the user.
+/// Classifies typed text; the argument of a command that asks the model counts as a message of the user.
 fn typed(text: &str) -> Message {
     let text = text.trim();
-    // Aider writes this for an empty prompt.
+    // Aider writes `<blank>` for an empty prompt.
     if text == "<blank>" {
         return Message::user("");
     }

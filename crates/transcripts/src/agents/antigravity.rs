@@ -12,7 +12,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "antigravity";
-/// The version of the transcript in which no text is shortened.
+/// The version of the transcript in which no text is truncated.
 const FULL: &str = "transcript_full.jsonl";
 const REQUEST: &str = "USER_REQUEST";
 /// Headings in a saved conversation, each with the role of the text below it.
@@ -69,7 +69,7 @@ fn is_saved(value: &Value) -> bool {
 /// The state of one conversation while its steps are being read.
 struct Steps {
     draft: Assembler,
-    /// The last step, and the number of messages before it; a step is written again when it ends.
+    /// The last step, and the number of messages before it; a step is logged again when it ends.
     last: (Option<i64>, usize),
     held: usize,
     clock: Clock,
@@ -83,7 +83,7 @@ impl Steps {
 
     fn take(&mut self, step: &Value, sink: &mut Sink<'_>) {
         let index = step["step_index"].as_i64();
-        // A step is written when it starts and again when it ends; only the last version is complete.
+        // A step is logged when it starts and again when it ends; only the last version is complete.
         if index.is_some() && index == self.last.0 {
             self.held = self.last.1;
             self.draft.truncate(self.held);
@@ -99,7 +99,8 @@ impl Steps {
             self.draft.meta().model = Some(model);
         }
         for message in messages(step) {
-            // A step has no id except its number, so the conversation is identified by its first words and their time.
+            // A step has no id except its number, so the conversation is identified by the text and time of its first
+            // message.
             self.draft.name_after(&message, || identity::of_parts(&[created, message.text.trim()]));
             let id = index.map(|index| index.to_string()).unwrap_or_default();
             self.held += usize::from(self.draft.hold(Message { id, time, ..message }));
@@ -160,7 +161,7 @@ fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
     draft.meta().created_at = time.map(|time| time.at);
     let (mut voice, mut said) = (None, String::new());
     let markdown = text("markdown").unwrap_or_default();
-    // The extra heading at the end flushes the text below the last real one.
+    // The extra heading at the end flushes the text below the last real heading.
     for line in markdown.lines().chain([HEADINGS[0].0]) {
         if let Some((_, role)) = HEADINGS.iter().find(|(heading, _)| line.trim_end() == *heading) {
             let before = std::mem::take(&mut said);

@@ -1,4 +1,4 @@
-//! Sessions of blockcell: JSONL files with a line about the session, followed by one message per line.
+//! Sessions of blockcell: JSONL files with a header line, followed by one message per line.
 
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ fn is_head(line: &Value) -> bool {
     line["_type"] == "metadata" && line.get("role").is_none()
 }
 
-/// Returns the messages in one line: reasoning, words, files and calls. Lines have no time, so the time of the session
+/// Returns the messages in one line: reasoning, text, files and calls. Lines have no time, so the time of the session
 /// is used.
 fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();

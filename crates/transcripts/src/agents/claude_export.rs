@@ -1,8 +1,8 @@
-//! Sessions of Claude Code as text, written by `/export` or copied from the terminal.
+//! Claude Code sessions as text, written by `/export` or copied from the terminal.
 //!
 //! Each turn begins at the left margin: `>` or `❯` before a prompt, `⏺` or `●` before an answer or a call, and `⎿`
-//! before a result. The rest of the turn is indented. Newer versions pad the lines of a prompt with spaces to the width
-//! of the terminal.
+//! before a result. The remaining lines of the turn are indented. Newer versions pad the lines of a prompt with spaces
+//! to the width of the terminal.
 
 use crate::agents::claude_code::classify;
 use crate::message::identity;
@@ -13,9 +13,9 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTE
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "claude-export";
-/// Number of lines with text, such as those of a shell, that may precede the banner.
+/// Maximum number of non-blank lines, such as shell output, that may precede the banner.
 const LINES_BEFORE: usize = 10;
-/// Marks of prompts, of answers, and of a result.
+/// Marks of prompts, answers and results.
 const PROMPTS: &[char] = &['❯', '>'];
 const ANSWERS: &[char] = &['⏺', '●'];
 const RESULT: char = '⎿';
@@ -47,7 +47,7 @@ impl Ingestor for ClaudeExport {
         let is_prompt = |line: &str| prompt(line).is_some();
         let Some(answer) = place(&is_answer) else { return false };
         let begins = place(&|line| BANNER.is_match(line)).is_some_and(|banner| banner <= LINES_BEFORE);
-        // Without a banner, a list with such bullets under a quotation has to be excluded.
+        // If there is no banner, a list with such bullets under a quotation must not be mistaken for a session.
         let is_bare = place(&is_prompt) == Some(0)
             && filled().any(|line| line.starts_with(['❯', ' ']) && line.contains(['❯', RESULT]));
         let is_quoted = filled().take(answer).any(|line| line.starts_with("```"));
@@ -84,7 +84,7 @@ impl Ingestor for ClaudeExport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Prompt,
-    /// A prompt that the program itself answered.
+    /// A command that the program itself answered.
     Command,
     Answer,
     Thought,
@@ -118,7 +118,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
             if part == Part::Result {
                 answered(&mut blocks);
             }
-            // The lines of a box are one note.
+            // All lines of a box form one note.
             let note = blocks.last_mut().filter(|last| part == Part::Note && last.part == part && !last.is_parted);
             if let Some(note) = note {
                 note.lines.push(text);
@@ -148,18 +148,18 @@ fn opened(line: &str) -> Option<(Part, &str)> {
     if indent <= 3 && (bare.starts_with("✻ Thinking") || bare.starts_with("∴ Thinking")) {
         return Some((Part::Thought, ""));
     }
-    // The logo begins with a space or two.
+    // The logo begins with one or two spaces.
     let is_note = indent == 0 && line.starts_with(NOTES) || indent <= 2 && bare.starts_with(['▐', '▝', '▘', '▎']);
     is_note.then_some((Part::Note, line))
 }
 
-/// Records that a result follows the last block. What seemed to be an answer is then the name of a tool.
+/// Records that a result follows the last block, which means that an apparent answer is the name of a tool.
 fn answered(blocks: &mut Vec<Block<'_>>) {
     let Some(last) = blocks.last_mut() else { return };
     let end = last.lines.iter().rposition(|line| !line.is_empty()).unwrap_or(0);
     match last.part {
         Part::Prompt if end == 0 => last.part = Part::Command,
-        // The name of a tool without a mark, such as `Update Todos`, follows the words of an answer.
+        // The name of a tool without a mark, such as `Update Todos`, follows the text of an answer.
         Part::Prompt | Part::Answer if end > 0 && last.lines[end - 1].is_empty() && is_tool(last.lines[end]) => {
             let lines = last.lines.split_off(end);
             blocks.push(Block { part: Part::Call, lines, width: 0, is_parted: false });
@@ -177,7 +177,8 @@ fn is_tool(line: &str) -> bool {
 }
 
 impl<'a> Block<'a> {
-    /// Adds a line without a mark to the block, or returns the type and the text of the block that the line begins.
+    /// Adds a line without a mark to the block, or returns the type and the text of the block that begins with this
+    /// line.
     fn take(&mut self, line: &'a str) -> Option<(Part, &'a str)> {
         let bare = line.trim_start();
         let indent = line.len() - bare.len();
@@ -197,7 +198,7 @@ impl<'a> Block<'a> {
             {
                 return Some((Part::Note, line));
             }
-            // Words after the output of a tool are at the indentation of an answer.
+            // Text after the output of a tool has the indentation of an answer.
             Part::Result | Part::Call if self.is_parted && (2..5).contains(&indent) => {
                 return Some((Part::Answer, bare));
             }
@@ -257,7 +258,7 @@ fn called(text: &str) -> Option<Message> {
     let found = CALL.captures(&joined)?;
     let (tool, target) = (found.get(1)?.as_str(), found.get(2)?.as_str());
     let key = if tool == "Bash" { "command" } else { "file_path" };
-    // The export calls an edit an update.
+    // The export labels an edit as an update.
     let does = if tool == "Update" { "Edit" } else { tool };
     Some(Message::call(call_on(tool, target)).doing(does, &serde_json::json!({ key: target })))
 }

@@ -38,7 +38,7 @@ impl Ingestor for Cline {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let is_screen = Head::of(&input).objects().any(is_shown);
-        // The screen's copy omits the surroundings, which state the folder and the time zone.
+        // The screen's copy omits the environment details, which contain the folder and the time zone.
         if is_screen && input.sibling(HISTORY).is_some_and(|other| Head::of(&other).objects().any(is_history)) {
             sink.skip(1, format!("the task is read from {HISTORY} in the same folder"));
             return Ok(());
@@ -84,7 +84,7 @@ fn log_of(folder: &Folder) -> Option<Input> {
     })
 }
 
-/// The folder and the clock of a task, as stated in the text about its surroundings.
+/// The folder and the clock of a task, as stated in the environment details.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Place {
     folder: Option<String>,
@@ -152,7 +152,7 @@ const TOOLS: &[&str] = &[
     "replace_in_file", "search_and_replace", "search_files", "switch_mode", "update_todo_list", "use_mcp_tool",
     "web_fetch", "write_to_file",
 ];
-/// Those of these tools whose argument is a file or a part of one.
+/// Tools, among these, whose argument is a file or a part of a file.
 const WRITING: &[&str] = &["write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_and_replace"];
 /// Maximum length of a tag, in bytes.
 const LONGEST_TAG: usize = 40;
@@ -160,7 +160,7 @@ const LONGEST_TAG: usize = 40;
 const SPOKEN: &[&str] = &["result", "question", "response"];
 const SPEAKING: &[&str] = &["attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"];
 
-/// Returns whether `value` is a message that only these programs write.
+/// Returns whether `value` is a message that only Cline and its derivatives write.
 fn is_history(value: &Value) -> bool {
     let content = &value["content"];
     let said = content.as_str().map_or_else(
@@ -198,7 +198,7 @@ impl HistoryReader {
 
     fn user(&mut self, blocks: &[Value]) -> Vec<Message> {
         let mut messages = Vec::new();
-        // The tool whose result was announced and is in the next block.
+        // The tool whose result was announced and follows in the next block.
         let mut announcing: Option<String> = None;
         for block in blocks {
             let said = text(block);
@@ -207,7 +207,7 @@ impl HistoryReader {
                 let tool = self.calls.get(id).map_or("", String::as_str);
                 let from = messages.len();
                 messages.extend(answer_texts(&block["content"]).iter().flat_map(|text| answered(tool, text)));
-                // One result may have several parts; the first ends the call.
+                // A result may have several parts; the first part ends the call.
                 if let Some(first) = messages.get_mut(from).filter(|first| first.kind == Kind::ToolResult) {
                     first.action = action::of_result(block["tool_use_id"].text(), block["is_error"].as_bool(), None);
                 }
@@ -240,8 +240,8 @@ impl HistoryReader {
             Some("tool_use") => {
                 let name = block["name"].as_str().unwrap_or("tool");
                 let id = block["id"].string();
-                // A result contains only the id of its call, and the tool determines whether the result contains the
-                // user's words.
+                // A result contains only the id of its call, but the name of the tool determines whether the result
+                // comes from the user.
                 self.calls.insert(id.to_owned(), name.to_owned());
                 let spoken = SPOKEN.iter().find_map(|key| block["input"][*key].as_str());
                 if let Some(words) = spoken.filter(|_| SPEAKING.contains(&name)) {
@@ -288,7 +288,7 @@ pub(crate) fn tagged(text: &str) -> Vec<Message> {
     while let Some((start, tag)) = next_call(rest) {
         messages.push(Message::assistant(&rest[..start]));
         let inner = &rest[start + tag.len() + 2..];
-        // A file being written may contain the tag itself, so such a call ends at the last closing tag.
+        // The content of a written file may include the closing tag, so such a call ends at the last closing tag.
         let close = format!("</{tag}>");
         let end = if WRITING.contains(&tag) { inner.rfind(&close) } else { inner.find(&close) };
         let (inner, after) = end.map_or((inner, ""), |end| (&inner[..end], &inner[end + close.len()..]));
@@ -305,7 +305,8 @@ fn next_call(text: &str) -> Option<(usize, &'static str)> {
     text.match_indices('<').find_map(|(start, _)| {
         let begins_line =
             text[..start].trim_end_matches([' ', '\t']).ends_with('\n') || text[..start].trim().is_empty();
-        // Only the text next to the bracket is examined: a file in the text may contain thousands of brackets.
+        // Only the text immediately after the bracket is examined: a file in the text may contain thousands of
+        // brackets.
         let near = &text.as_bytes()[start + 1..text.len().min(start + LONGEST_TAG)];
         let name = &near[..near.iter().position(|byte| *byte == b'>').filter(|_| begins_line)?];
         let tag = TOOLS.iter().chain(&["thinking"]).find(|tag| tag.as_bytes() == name)?;
@@ -371,7 +372,7 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
             Message::call(call_line(name, target.unwrap_or_default())).doing(name, &details)
         }
         "command_output" | "mcp_server_response" | "browser_action_result" => Message::answer(text),
-        // Token counts, and questions that concern only the program, contain no words.
+        // Token counts, and questions that concern only the program, contain no text.
         _ if kind.starts_with("api_req") && kind != "api_req_failed" || kind.starts_with("resume_") => {
             Message::prose(Role::System, "")
         }
@@ -379,27 +380,27 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
     }
 }
 
-// The user's turn: words in tags, the text that the program wrote around them, and tool results.
+// The user's turn: the user's text in tags, the text that the program added, and tool results.
 
-/// Tags around the user's words.
+/// Tags that enclose the user's text.
 const TYPED: &[&str] = &["task", "user_message", "feedback", "answer"];
 /// Tools whose result comes from the user.
 const ASKING: &[&str] =
     &["ask_followup_question", "attempt_completion", "plan_mode_respond", "act_mode_respond", "new_task", "condense"];
-/// Beginnings of the text that the program itself writes in the user's turn.
+/// Prefixes of the text that the program itself writes in the user's turn.
 const NOTES: &[&str] =
     &["[ERROR]", "[TASK RESUMPTION]", "[NOTE]", "# Reminder", "[PLAN MODE", "[ACT MODE", "The user "];
-/// Beginnings of a result in which the program passes on the user's reaction to a call.
+/// Prefixes of results in which the program reports the user's reaction to a call.
 const FEEDBACK: &[&str] = &[
     "The user denied this operation and provided the following feedback:",
     "The user provided the following feedback:",
     "The user has provided feedback on the results.",
 ];
-/// Maximum number of pieces that a text is split into, which limits the time for a text full of tags.
+/// Maximum number of pieces that a text is split into, which limits the time for texts with many tags.
 const MOST_PIECES: usize = 400;
 const SURROUNDINGS: &str = "environment_details";
 
-/// Returns whether `text` has one of the tags that only these programs write around the user's words.
+/// Returns whether `text` has one of the tags in which only Cline and its derivatives enclose the user's text.
 fn is_wrapped(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with("<task>\n")
@@ -414,7 +415,7 @@ fn announced(text: &str) -> Option<(&str, &str)> {
     Some((name, answer))
 }
 
-/// Returns the messages in a text that is not a tool result.
+/// Returns the messages in a text other than a tool result.
 pub(crate) fn stated(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
@@ -431,7 +432,7 @@ pub(crate) fn stated(text: &str) -> Vec<Message> {
     let is_note = NOTES.iter().any(|note| rest.trim_start().starts_with(note));
     let is_typed = is_bare && !is_note && !crate::message::speaker::is_only_injected(rest);
     messages.push(if is_typed { Message::user(rest.trim()) } else { Message::context(rest) });
-    // If the words have no tags, the text before the surroundings is the user's.
+    // If the user's text has no tags, it is the text before the environment details.
     if let [first, ..] = messages.as_mut_slice()
         && is_bare
         && !crate::message::speaker::is_only_injected(&first.text)
@@ -445,7 +446,7 @@ pub(crate) fn stated(text: &str) -> Vec<Message> {
     messages
 }
 
-/// Returns the messages in a result of `tool`; if the tool asks a question, they are the user's words.
+/// Returns the messages in a result of `tool`; if the tool asks a question, the result is the user's answer.
 fn answered(tool: &str, answer: &str) -> Vec<Message> {
     let trimmed = answer.trim();
     let is_passed_on = FEEDBACK.iter().any(|opening| trimmed.starts_with(opening));
@@ -461,7 +462,7 @@ fn answered(tool: &str, answer: &str) -> Vec<Message> {
 
 /// Splits `text` at its first tag into the text before it, its name, its contents and the text after it.
 fn next_tag(text: &str) -> Option<(&str, &'static str, &str, &str)> {
-    // All tags are searched for from the same position, because the first of them is wanted.
+    // All tags are searched for from the same position, because the first tag is wanted.
     let tags = TYPED.iter().chain(&[SURROUNDINGS]);
     let (start, tag) = tags.filter_map(|tag| Some((text.find(&format!("<{tag}>"))?, *tag))).min()?;
     let inner = &text[start + tag.len() + 2..];
@@ -470,7 +471,7 @@ fn next_tag(text: &str) -> Option<(&str, &'static str, &str, &str)> {
     Some((&text[..start], tag, inner, after))
 }
 
-/// Reads the folder and the clock from the text about the surroundings.
+/// Reads the folder and the clock from the environment details.
 fn surroundings(text: &str) -> Place {
     patterns! {
         FOLDER = r"# Current (?:Working|Workspace) Directory \((.{1,1000}?)\) Files";

@@ -38,7 +38,7 @@ impl Ingestor for Continue {
             meta.title = text(&session["title"]);
             meta.project = text(&session["workspaceDirectory"]).map(|address| turn::folder_path(&address));
             meta.model = text(&session["chatModelTitle"]);
-            // Messages have no time, and the time of the file is that of its last change.
+            // Messages have no times, and the modification time of the file is that of the last change.
             let time = began.or(of_file);
             meta.created_at = time.map(|time| time.at);
             let answered = answered(history);
@@ -76,7 +76,7 @@ fn answered(history: &[Value]) -> HashSet<&str> {
     answers.filter_map(|said| said["toolCallId"].as_str()).collect()
 }
 
-/// Returns the messages in one item of the history: attachments, words, reasoning, calls and their results.
+/// Returns the messages in one item of the history: attachments, text, reasoning, calls and results.
 fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let said = &item["message"];
@@ -97,7 +97,7 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
     let states = list(&item["toolCallStates"]);
-    // Older sessions contain one call per item, newer ones a list of calls.
+    // Older sessions contain one call per item, newer sessions contain a list of calls.
     let states = if states.is_empty() { list(&Value::Array(vec![item["toolCallState"].clone()])) } else { states };
     let calls: Vec<Value> = list(&said["toolCalls"]);
     for call in &calls {

@@ -1,5 +1,5 @@
-//! Chat sessions of VS Code. A session is either one JSON document, as stored or as written by "Export Chat…", or the
-//! log of changes that newer versions write, which is replayed into such a document.
+//! Chat sessions of VS Code. A session is either one JSON document, as stored or as written by "Export Chat…", or a log
+//! of changes, which newer versions write and which is replayed into such a document.
 
 use std::collections::HashMap;
 
@@ -70,12 +70,12 @@ struct File {
     project: Option<String>,
 }
 
-/// Returns the workspace of the session, which is named in a file in the parent folder.
+/// Returns the workspace of the session, which a file in the parent folder contains.
 fn workspace(input: &Input) -> Option<String> {
     let folder = input.path.parent().filter(|_| !input.is_in_archive())?;
     // Sessions of windows without a folder are stored elsewhere and have no workspace.
     let above = folder.parent().filter(|_| folder.ends_with("chatSessions"))?;
-    // The folder of a workspace is named by a hash; this file contains the folder that it represents.
+    // The name of a workspace's folder is a hash; this file contains the folder that the hash represents.
     let text = Folder::directory(above).open("workspace.json").ok()?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<Value>(&text).ok()?;
     let address = value["folder"].as_str().or_else(|| value["workspace"].as_str())?;
@@ -108,7 +108,7 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
         let halves = [(request_id, asked_at, asked(request)), (response_id, answered_at, answered(request))];
         for (id, time, messages) in halves {
             for message in &messages {
-                // An export names no session, but the ids of its requests occur in no other session.
+                // An export contains no session id, but the ids of its requests occur in no other session.
                 draft.name_after(message, || match request_id {
                     Some(id) => identity::of_parts(&[id]),
                     None => identity::of_file(&file.stem, message),
@@ -138,7 +138,7 @@ fn is_change(line: &Value) -> bool {
     is_known && (line["k"].is_array() || line["v"].is_object())
 }
 
-/// The document, as far as the changes have been replayed.
+/// The document that results from the changes so far.
 struct Replay {
     state: Value,
     held: usize,
@@ -155,7 +155,7 @@ impl Replay {
     /// Applies the next change.
     ///
     /// # Errors
-    /// Why the change cannot be applied; the document is then unchanged.
+    /// The reason why the change cannot be applied; the document is then unchanged.
     fn apply(&mut self, mut change: Value) -> Result<(), &'static str> {
         let kind = change["kind"].as_u64().filter(|_| is_change(&change)).ok_or("not a change to a session")?;
         let value = change["v"].take();
@@ -269,9 +269,9 @@ fn weight(value: &Value) -> usize {
     bytes
 }
 
-// One request of a chat: what the user asked, and everything that was answered.
+// One request of a chat: the user's prompt, and all parts of the answer.
 
-/// Returns whether the request was undone, and will be removed when the next one is sent.
+/// Returns whether the request was undone and will be removed when the next request is sent.
 fn is_taken_back(request: &Value) -> bool {
     request["shouldBeRemovedOnSend"].is_object() && request["shouldBeRemovedOnSend"]["afterUndoStop"].is_null()
 }
@@ -300,7 +300,7 @@ fn asked(request: &Value) -> Vec<Message> {
 fn answered(request: &Value) -> Vec<Message> {
     let response = &request["response"];
     let items = response.items();
-    // Each change of a call is written again; the first entry gives its position, the last its outcome.
+    // Each change of a call is logged as another entry; the first entry determines the position, the last the outcome.
     let mut last_calls: HashMap<&str, &Value> = HashMap::new();
     for item in items {
         if let Some(id) = call_id(item) {
@@ -328,7 +328,7 @@ fn call_id(item: &Value) -> Option<&str> {
     item["toolCallId"].text().filter(|_| item["kind"] == "toolInvocationSerialized")
 }
 
-/// Collects an answer whose sentences are split over several items.
+/// Collects an answer whose sentences are split across several items.
 #[derive(Default)]
 struct Answer {
     messages: Vec<Message>,
@@ -338,7 +338,7 @@ struct Answer {
 impl Answer {
     fn take(&mut self, item: &Value) {
         match item["kind"].as_str() {
-            // A lone fence surrounds an edit, which is shown at its position.
+            // An isolated code fence encloses an edit, which is handled at its own position.
             None | Some("markdownContent" | "markdownVuln") => {
                 let words = markdown(item).filter(|words| words.trim() != "```");
                 self.words.push_str(words.unwrap_or_default());
@@ -350,7 +350,7 @@ impl Answer {
                 self.add_all(vec![Message::reasoning(thought)]);
             }
             Some("toolInvocationSerialized") => self.add_all(tool(item)),
-            // The edits themselves are bookkeeping of the editor; the path identifies what was changed.
+            // The edits themselves are internal data of the editor; the path shows which file was changed.
             Some("textEditGroup" | "notebookEditGroup") => {
                 let path = item["uri"]["path"].text().or_else(|| item["uri"]["fsPath"].text()).unwrap_or_default();
                 self.add_all(vec![call("edit", &Value::String(path.to_owned()))]);
@@ -365,7 +365,7 @@ impl Answer {
                 self.add_all(vec![Message::context(warning)]);
             }
             Some("questionCarousel") => self.add_all(questions(item)),
-            // Progress, undo markers and buttons contain no words.
+            // Progress, undo markers and buttons contain no text.
             Some(_) => {}
         }
     }
@@ -388,7 +388,7 @@ impl Answer {
     }
 }
 
-/// Returns the words of an item, which older versions wrap in another object.
+/// Returns the text of an item, which older versions wrap in another object.
 fn markdown(item: &Value) -> Option<&str> {
     [item, &item["value"], &item["content"], &item["content"]["value"]].into_iter().find_map(Value::as_str)
 }
@@ -409,7 +409,7 @@ fn tool(item: &Value) -> Vec<Message> {
     let arguments = match (command, details["input"].text()) {
         (Some(command), _) => Value::String(command.to_owned()),
         (None, Some(input)) => Value::String(input.to_owned()),
-        // A link without words, as shown for a file: `Reading [](file:///a.rs)`.
+        // A link without text, as shown for a file: `Reading [](file:///a.rs)`.
         (None, None) => Value::String(found.unwrap_or_default().replace("[](", "").replace(')', "")),
     };
     let mut messages = vec![call(name, &arguments)];

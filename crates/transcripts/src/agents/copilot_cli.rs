@@ -1,4 +1,4 @@
-//! Sessions of the Copilot command line: `events.jsonl`, with one event per line, most of which are bookkeeping.
+//! Sessions of the Copilot command line: `events.jsonl`, with one event per line, most of which contain no messages.
 
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "copilot-cli";
-/// The tool that ends a turn; its argument is the answer that the user sees.
+/// The tool that ends a turn; its argument is the answer shown to the user.
 const CLOSING_TOOL: &str = "task_complete";
-/// The tag around text that another session wrote into this one.
+/// The tag that encloses text that another session wrote in this one.
 const CROSS_SESSION: &str = "<cross_session_message>";
 const NOTIFICATION: &str = "<system_notification>";
 
@@ -50,7 +50,7 @@ fn is_event(line: &Value) -> bool {
     is_named && line["data"].is_object()
 }
 
-/// Returns whether such a line occurs in no other kind of log.
+/// Returns whether `line` could not occur in any other kind of log.
 fn is_distinctive(line: &Value) -> bool {
     let known = ["session.start", "session.resume", "user.message", "assistant.message", "assistant.turn_start"];
     is_event(line) && line["type"].as_str().is_some_and(|kind| known.contains(&kind))
@@ -79,12 +79,13 @@ impl Session {
         }
         let mut messages = messages_of(kind, data);
         if kind == "system.message" {
-            // The prompt is repeated in each turn; only a changed one is of interest.
+            // The prompt is repeated in each turn; only a changed prompt is of interest.
             let prompt = data["content"].text().unwrap_or_default();
             messages.retain(|_| prompt != self.system);
             prompt.clone_into(&mut self.system);
         }
-        // Events of a sub-agent are interleaved with the others, and name the call that started the sub-agent.
+        // Events of a sub-agent are interleaved with other events, and contain the id of the call that started the
+        // sub-agent.
         if data["parentToolCallId"].text().is_some() {
             turn::of_sub_agent(&mut messages);
         }
@@ -103,7 +104,7 @@ impl Session {
             "session.start" => {
                 let context = &data["context"];
                 let place = [&context["cwd"], &context["gitRoot"], &context["repository"]].into_iter().find_map(owned);
-                // A session that is resumed elsewhere starts again; its first folder remains the project.
+                // When a session is resumed in another folder, it starts again; its first folder remains the project.
                 meta.project = meta.project.take().or(place);
                 meta.branch = meta.branch.take().or_else(|| owned(&context["branch"]));
                 meta.created_at = meta.created_at.or_else(|| identity::instant(&data["startTime"]));
@@ -143,17 +144,17 @@ fn messages_of(kind: &str, data: &Value) -> Vec<Message> {
 fn user(data: &Value) -> Vec<Message> {
     let words = data["content"].text().unwrap_or_default();
     let is_others = || {
-        // The text sent to the model repeats the typed words, which may themselves mention the tag.
+        // The text sent to the model repeats the typed text, which may itself mention the tag.
         let sent = data["transformedContent"].text().unwrap_or_default();
         sent.replace(words, "").contains(CROSS_SESSION)
     };
     let mut messages = match data["source"].text().unwrap_or("user") {
-        // The program writes its notifications into the user's turn, without a distinct source.
+        // The program writes its notifications in the user's turn, without a distinct source.
         "user" if words.starts_with(NOTIFICATION) => vec![Message::context(words)],
         "user" if is_others() => vec![Message::prose(Role::Other, words)],
         "user" => user_words(words),
         source if source.starts_with("agent-") => vec![Message::prose(Role::Other, words)],
-        // The program wrote all other text, such as that of the autopilot, skills and instructions.
+        // The program wrote all other text, such as text for the autopilot, skills and instructions.
         _ => vec![Message::context(words)],
     };
     for attachment in data["attachments"].list() {

@@ -1,4 +1,4 @@
-//! Replays of Copilot chat, which VS Code's chat debug view exports with each request to a model.
+//! Replays of Copilot chats, which VS Code's chat debug view exports with every request to a model.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime,
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "copilot-replay";
-/// Text before the folder in the program's note about the workspace.
+/// Text that precedes the folder in the program's note about the workspace.
 const WORKSPACE: &str = "workspace with the following folders:";
 
 /// Reads replays of Copilot chat.
@@ -51,7 +51,7 @@ fn is_prompt(value: &Value) -> bool {
 struct Replay {
     draft: Assembler,
     stem: String,
-    /// The last prompt, which the log repeats for each round of its tools.
+    /// The last prompt, which the log repeats for each round of tool calls.
     last: String,
 }
 
@@ -98,11 +98,11 @@ impl Replay {
                 } else if name.starts_with("tool/") {
                     vec![Message { role: Role::Other, ..said }]
                 } else {
-                    // Titles and summaries, which the program itself requests.
+                    // Titles and summaries, which the program requests on its own behalf.
                     vec![Message::context(said.text)]
                 }
             }
-            // Elements of a prompt, which are also part of the request.
+            // Elements of a prompt, which the request also contains.
             _ => Vec::new(),
         }
     }

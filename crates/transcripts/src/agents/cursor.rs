@@ -1,8 +1,8 @@
 //! Cursor's `state.vscdb`: the conversations of all projects in one key-value table.
 //!
 //! A conversation, which Cursor calls a composer, is a row that lists its messages, called bubbles, each of which has
-//! its own row. Older versions store the bubbles inside the composer, and the oldest store chats in tabs in another
-//! table.
+//! its own row. Older versions store the bubbles inside the composer, and the oldest versions store chats in tabs, in
+//! another table.
 
 use std::collections::HashSet;
 
@@ -66,7 +66,7 @@ struct Source {
     has_table: bool,
 }
 
-/// Returns the folder that is named in the file beside the database of a workspace.
+/// Returns the folder given in the file next to the database of a workspace.
 fn workspace(input: &Input) -> Option<String> {
     let text = input.sibling("workspace.json")?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<serde_json::Value>(&text).ok()?;
@@ -81,7 +81,8 @@ const COMPOSER_KEY: &str = "composerData:";
 
 /// Reads all conversations in the table.
 fn read_composers(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // The character after the colon ends the range of keys, so that the index is used and no other value is read.
+    // The upper bound of the key range is the character after the colon, so that the index is used and no other value
+    // is read.
     let sql = "SELECT rowid, key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
     let mut known = HashSet::new();
     source.database.each(sql, &[], |row| {
@@ -109,7 +110,8 @@ fn read_one(
     let listed = composer["fullConversationHeadersOnly"].as_array().filter(|headers| !headers.is_empty());
     let inside = composer["conversation"].as_array().filter(|bubbles| !bubbles.is_empty());
     let mut missing = 0;
-    // Newer versions list the bubbles and store each in a row; older ones store them inside the conversation.
+    // Newer versions list the bubbles and store each in a row; older versions store the bubbles inside the
+    // conversation.
     match (listed, inside) {
         (Some(headers), _) => {
             for header in headers {
@@ -137,7 +139,7 @@ fn read_one(
     Ok(())
 }
 
-/// Returns the information about a conversation in the table of newer versions.
+/// Returns the information about a conversation from the table of newer versions.
 fn header_of(source: &Source, id: &str) -> Result<Value, IngestError> {
     let mut header = Value::Null;
     let columns = source.database.columns("composerHeaders");
@@ -155,7 +157,7 @@ fn header_of(source: &Source, id: &str) -> Result<Value, IngestError> {
     Ok(header)
 }
 
-/// Returns the bubble in its own row; a row that cannot be read is reported.
+/// Returns the bubble that is stored in a separate row; an unreadable row is reported.
 fn bubble_in_row(
     source: &Source,
     id: &str,
@@ -187,7 +189,7 @@ fn read_unlisted(
     })
 }
 
-/// Reports how many bubbles belong to conversations that were deleted.
+/// Reports the number of bubbles of deleted conversations.
 fn report_orphans(source: &Source, known: &HashSet<String>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let sql = "SELECT rowid, key FROM cursorDiskKV WHERE key >= 'bubbleId:' AND key < 'bubbleId;' ORDER BY key";
     let (mut count, mut first) = (0_usize, 0);
@@ -211,7 +213,7 @@ struct Conversation {
     is_sub_agents: bool,
     /// The calls that older versions store in the conversation, by bubble.
     tools: Value,
-    /// The time of the last message, or else of the start of the conversation.
+    /// The time of the last message, or otherwise of the start of the conversation.
     clock: Clock,
 }
 
@@ -222,7 +224,7 @@ impl Conversation {
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, format!("{}#{id}", source.origin));
         let title = composer["name"].text().or_else(|| header["name"].text());
-        // Older versions do not name the workspace in the conversation.
+        // Older versions do not store the workspace in the conversation.
         let folder = [composer, header].into_iter().find_map(|one| {
             let uri = &one["workspaceIdentifier"]["uri"];
             uri["fsPath"].text().or_else(|| uri["path"].text()).map(str::to_owned)
@@ -255,12 +257,12 @@ impl Conversation {
     }
 }
 
-/// Returns the model that `value` names; the placeholder of the model picker does not count.
+/// Returns the model in `value`; the placeholder of the model picker does not count.
 fn model(value: &Value) -> Option<String> {
     value["modelName"].text().filter(|name| *name != "default").map(str::to_owned)
 }
 
-/// Returns the calls that the first versions store beside the bubbles, in an object or in JSON inside a string.
+/// Returns the calls that the first versions store next to the bubbles, in an object or in JSON inside a string.
 fn tools_of(composer: &Value) -> Value {
     let maps = composer["capabilities"].list().iter().map(|one| &one["data"]["bubbleDataMap"]);
     for map in maps {
@@ -279,9 +281,9 @@ fn tools_of(composer: &Value) -> Value {
     Value::Null
 }
 
-// One bubble of a conversation: what the user typed, or one step of the assistant.
+// One bubble of a conversation: a prompt that the user typed, or one step of the assistant.
 
-/// A time before Cursor existed is a count since the start of the program.
+/// An earlier time, from before Cursor existed, is a duration since the start of the program.
 const EARLIEST: Timestamp = Timestamp::constant(1_577_836_800, 0);
 
 /// Returns the messages in a bubble. `header` is its entry in the list of the conversation, and `tool` the call that
@@ -339,14 +341,14 @@ fn tool_messages(data: &Value) -> Vec<Message> {
     messages
 }
 
-/// Returns the output inside a result, which is a text or an object in JSON.
+/// Returns the output inside a result, which is a string or an object in JSON.
 fn result_text(result: &str) -> String {
     let parsed = crate::json::parse::<Value>(result).map_or(Value::Null, |(value, _)| value);
     let output = parsed.first_text(&["output", "contents", "result"]);
     output.unwrap_or(result).to_owned()
 }
 
-/// Returns the time of a bubble: a date in newer versions, a number of milliseconds in older ones.
+/// Returns the time of a bubble: a date in newer versions, a number of milliseconds in older versions.
 fn time_of(bubble: &Value) -> Option<MessageTime> {
     let timing = &bubble["timingInfo"];
     let counts = ["clientRpcSendTime", "clientSettleTime", "clientEndTime", "clientStartTime"];
@@ -357,7 +359,8 @@ fn time_of(bubble: &Value) -> Option<MessageTime> {
         .find(|time| time.at > EARLIEST)
 }
 
-// Older versions, which use `ItemTable`: chats in tabs, and conversations inside the list of all conversations.
+// Older versions, which use the table `ItemTable`: chats in tabs, and conversations inside the list of all
+// conversations.
 
 const COMPOSERS_KEY: &str = "composer.composerData";
 
@@ -392,10 +395,10 @@ fn read_tab(source: &Source, id: &str, tab: &Value, sink: &mut Sink<'_>) {
     let mut draft = Assembler::new(NAME, id, format!("{}#{id}", source.origin));
     draft.meta().title = tab["chatTitle"].owned();
     draft.meta().project.clone_from(&source.project);
-    // The tab contains the time of the last message, and the messages contain none.
+    // The tab contains the time of the last message; the messages have no times.
     let sent = identity::instant(&tab["lastSendTime"]).map(|at| MessageTime::logged(at).derived());
     for bubble in tab["bubbles"].list() {
-        // Tabs name the speaker in words, composers by a number.
+        // Tabs give the speaker as a word, composers as a number.
         let header = match bubble["type"].as_str() {
             Some("user") => serde_json::json!({"type": 1}),
             Some("ai") => serde_json::json!({"type": 2}),

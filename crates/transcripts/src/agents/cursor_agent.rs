@@ -1,4 +1,4 @@
-//! Transcripts of Cursor's agents: JSONL in which each line consists of a role and content blocks.
+//! Transcripts of Cursor's agents: JSONL files in which each line consists of a role and content blocks.
 
 use serde_json::Value;
 
@@ -11,9 +11,9 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "cursor-agent";
-/// The tag around what the user typed; the program wrote everything outside it.
+/// The tag that encloses text typed by the user; all text outside the tag comes from the program.
 const QUERY: &str = "user_query";
-/// The line that names the project in the program's note about the user.
+/// The line with the project in the program's note about the user.
 const WORKSPACE: &str = "Workspace Path:";
 
 /// Reads transcripts of Cursor's agents.
@@ -34,7 +34,7 @@ impl Ingestor for CursorAgent {
         let origin = input.path.display().to_string();
         let stem = input.stem();
         let fallback = identity::file_time(&input);
-        // Only the folder, not the file, shows that an agent wrote the prompts.
+        // Only the folder, not the file, shows that another agent wrote the prompts.
         let is_sub_agents = input.path.iter().any(|part| part == "subagents");
         let mut records = Records::lines(input);
         let mut draft = Assembler::new(NAME, "", origin);
@@ -45,7 +45,7 @@ impl Ingestor for CursorAgent {
                 continue;
             }
             let mut messages = messages_of(&line);
-            // Only the first note from the program to the agent names the project.
+            // Only the first note from the program to the agent contains the project.
             project = project.or_else(|| messages.iter().find_map(workspace));
             if is_sub_agents {
                 turn::of_sub_agent(&mut messages);
@@ -64,7 +64,7 @@ impl Ingestor for CursorAgent {
 
 fn is_line(line: &Value) -> bool {
     let content = &line["message"]["content"];
-    // Claude Code and others write the same two fields together with further ones.
+    // Claude Code and other agents write the same two fields together with other fields.
     let is_foreign = ["uuid", "sessionId", "type", "mapping"].iter().any(|key| line.get(*key).is_some());
     line["role"].is_string() && (content.is_array() || content.is_string()) && !is_foreign
 }
@@ -100,7 +100,7 @@ fn spoken(role: &str, words: &str) -> Vec<Message> {
     if role == "user" { typed(words) } else { turn::spoken(role, words) }
 }
 
-/// Separates the user's words from what the program put around them.
+/// Separates the user's text from the text that the program put around it.
 fn typed(text: &str) -> Vec<Message> {
     let Some(query) = between(text, QUERY) else { return user_words(text) };
     let (open, close) = (format!("<{QUERY}>"), format!("</{QUERY}>"));
@@ -110,7 +110,7 @@ fn typed(text: &str) -> Vec<Message> {
     [note(before), Message::user(query), note(after)].into_iter().filter(|message| !message.text.is_empty()).collect()
 }
 
-/// Returns the project named in the program's note.
+/// Returns the project from the program's note.
 fn workspace(message: &Message) -> Option<String> {
     let mut lines = message.text.lines().filter(|_| message.kind == Kind::Context);
     let path = lines.find_map(|line| line.trim().strip_prefix(WORKSPACE))?.trim();

@@ -1,7 +1,7 @@
-//! Chats of Cursor and its descendants, exported as Markdown.
+//! Chats of Cursor and its derivatives, exported as Markdown.
 //!
-//! A horizontal rule and a bold name precede each turn. The only timestamp is that of the export, which is later than the last
-//! message.
+//! A horizontal rule and a bold name precede each turn. The only timestamp is the time of the export, which is later
+//! than the last message.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
@@ -13,7 +13,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Mes
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "cursor-export";
-/// Zones in which people write the month first, with their offsets in hours.
+/// Time zones of regions where people write the month first, with the offsets in hours.
 const ZONES: &[(&str, i32)] =
     &[("EST", -5), ("EDT", -4), ("CST", -6), ("CDT", -5), ("MST", -7), ("MDT", -6), ("PST", -8), ("PDT", -7)];
 
@@ -109,7 +109,7 @@ fn offset(word: &str) -> Option<i32> {
     if rest.is_empty() { Some(0) } else { seconds_of(&format!("{hours}:{minutes}")) }
 }
 
-/// Reads a date whose order depends on the language of the system; `None` if the order is not known.
+/// Reads a date whose order depends on the system's language; `None` if the order is not known.
 fn date(text: &str, is_month_first: bool) -> Option<Date> {
     let parts: Vec<&str> = text.split(['/', '.', '-']).collect();
     let [first, second, third] = parts[..] else { return None };
@@ -126,12 +126,12 @@ fn date(text: &str, is_month_first: bool) -> Option<Date> {
     Date::new(third.parse().ok()?, month, day).ok()
 }
 
-/// Splits the lines below the header into turns, each with the name above it.
+/// Splits the lines below the header into turns, each with the name from its heading.
 fn turns<'a>(lines: &[&'a str], program: &str) -> Vec<(&'a str, String)> {
     let name = |place: usize| {
         let name =
             lines[place].strip_prefix("**")?.strip_suffix("**").filter(|name| *name == "User" || *name == program)?;
-        // A bold word in an answer has no rule above it.
+        // A bold word in an answer has no horizontal rule above it.
         lines[..place].iter().rfind(|line| !line.is_empty()).filter(|line| **line == "---").map(|_| name)
     };
     let marks: Vec<(usize, &str)> = (0..lines.len()).filter_map(|place| Some((place, name(place)?))).collect();

@@ -1,8 +1,8 @@
 //! The Devin command line's `sessions.db`: messages are nodes of a tree, in which one chain is the conversation.
 //!
-//! A message that is rewritten gets a new node and keeps its id, so only the last node with an id is used. A node
-//! outside the chain that descends from it was abandoned. A node that does not descend from it precedes a compaction,
-//! and is retained.
+//! A rewritten message gets a new node but keeps its id, so only the last node with each id is used. A node that
+//! descends from the chain without being part of it was abandoned. A node that does not descend from the chain precedes
+//! a compaction, and is retained.
 
 use std::collections::{HashMap, HashSet};
 
@@ -82,9 +82,9 @@ fn read_nodes(
     Ok(())
 }
 
-/// Returns the nodes that count: the last one of each message, without abandoned branches.
+/// Returns the nodes that belong to the conversation: the last node of each message, without abandoned branches.
 fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Result<HashSet<i64>, IngestError> {
-    // The database extracts the id, so that no message has to be kept in memory for it.
+    // The database extracts the id, so that messages need not be kept in memory to read the id.
     let sql = "SELECT node_id, parent_node_id,
             CASE WHEN json_valid(chat_message) THEN json_extract(chat_message, '$.message_id') END
         FROM message_nodes WHERE session_id = ?1 ORDER BY node_id, rowid";
@@ -92,7 +92,7 @@ fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Resul
     database.each(sql, &[&session_id], |row| {
         if let Ok(node) = row.get::<_, i64>(0) {
             parents.insert(node, row.get::<_, i64>(1).ok());
-            // A message that is rewritten keeps its id and gets a later node.
+            // A rewritten message keeps its id and gets a later node.
             last.insert(database::text(row, 2).unwrap_or_else(|| format!("node {node}")), node);
         }
         Ok(())
@@ -141,7 +141,7 @@ fn is_left(
 fn messages_of(said: &Value) -> Vec<Message> {
     let words = words_of(&said["content"]);
     let mut messages = match said["role"].string() {
-        // The program also writes into the user's turn, and marks such messages.
+        // The program also writes in the user's turn, and marks such messages.
         "user" if said["metadata"]["is_user_input"] == false => vec![Message::context(words)],
         role => spoken(role, &words),
     };

@@ -1,8 +1,8 @@
 //! Gemini CLI: session recordings, saved checkpoints, and the history of prompts.
 //!
 //! A recording is one JSON object (until 2025) or JSONL (2026), in which a later line can change an earlier one,
-//! replace all of them, or undo the last ones. A checkpoint contains only the history of a chat; `logs.json` contains
-//! the prompts that were typed.
+//! replace all earlier lines, or undo the last ones. A checkpoint contains only the history of a chat; `logs.json`
+//! contains the prompts that were typed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -53,8 +53,8 @@ impl Ingestor for GeminiCli {
         if is_array {
             return read_prompts(input, sink);
         }
-        // A recording of 2025 is continued in a JSONL file of the same name, and the old file remains.
-        // Tools that archive recordings name either kind `.jsonl`.
+        // A recording from 2025 continues in a JSONL file of the same name, and the old file remains. Tools that
+        // archive recordings name either kind `.jsonl`.
         let is_archived = input.path.extension().is_some_and(|ending| ending == "jsonl");
         if !is_lines && !is_archived && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
             sink.skip(1, "the recording continues in the JSONL file of the same name, which is read instead");
@@ -79,7 +79,7 @@ fn is_text(value: &Value, key: &str) -> bool {
     value.get(key).is_some_and(Value::is_string)
 }
 
-/// Returns whether `value` is a whole recording, or the first line of one.
+/// Returns whether `value` is a whole recording, or the first line of a recording.
 fn is_start(value: &Value) -> bool {
     is_text(value, "projectHash") && is_text(value, "sessionId")
 }
@@ -151,7 +151,7 @@ struct Turn {
 
 /// Collects one recording.
 ///
-/// Changes apply to the buffered records, that is, to the last part of a very long session.
+/// Changes apply to the buffered records, which are only the last part of a very long session.
 struct Session {
     draft: Assembler,
     turns: Vec<Turn>,
@@ -163,7 +163,7 @@ struct Session {
     /// Whether another agent writes the prompts.
     is_agents: bool,
     id: Option<String>,
-    /// The root of the project, from a file beside the folder of recordings.
+    /// The root of the project, from a file next to the folder of recordings.
     root: Option<String>,
     clock: Clock,
 }
@@ -201,7 +201,7 @@ impl Session {
         } else {
             return false;
         }
-        // The last record remains buffered, because the following lines usually change that one.
+        // The last record remains buffered, because the following lines usually change that record.
         if self.bytes >= MAX_PART_BYTES {
             self.release(1, sink);
         }
@@ -228,7 +228,7 @@ impl Session {
         meta.created_at = meta.created_at.or_else(|| head["startTime"].as_str().and_then(|time| time.parse().ok()));
     }
 
-    /// Replaces all buffered records by the messages in `change`, if it contains any.
+    /// Replaces all buffered records with the messages in `change`, if `change` contains messages.
     fn replace_all(&mut self, number: usize, change: &Value, sink: &mut Sink<'_>) {
         let Some(messages) = change["messages"].as_array() else { return };
         self.truncate(0);
@@ -241,7 +241,7 @@ impl Session {
         }
     }
 
-    /// Adds a record; if its id has already occurred, it replaces the earlier record.
+    /// Adds a record, or replaces the earlier record with the same id.
     fn take_message(&mut self, number: usize, record: &Value, sink: &mut Sink<'_>) {
         if let Some(model) = record["model"].as_str().filter(|model| !model.is_empty()) {
             self.draft.meta().model = Some(model.to_owned());
@@ -297,8 +297,8 @@ impl Session {
         self.bytes = self.turns.iter().map(|turn| weight(&turn.messages)).sum();
     }
 
-    /// Sub-agents may be recorded under the id of the session that started them, so the id of their first record is
-    /// added to distinguish them.
+    /// Sub-agents may be recorded under the id of the session that started them, so the id of the sub-agent's first
+    /// record is added to distinguish its session.
     fn name(&mut self) {
         if let Some(id) = self.id.clone().filter(|_| !self.is_named) {
             let first = self.turns.first().map(|turn| turn.id.as_str()).unwrap_or_default();
@@ -313,8 +313,8 @@ fn weight(messages: &[Message]) -> usize {
     messages.iter().map(|message| size_of::<Message>() + message.text.len()).sum()
 }
 
-/// Returns the root named in the file `.project_root` above the folder of recordings; the caller checks it against the
-/// hash.
+/// Returns the root given in the file `.project_root` above the folder of recordings; the caller checks the root
+/// against the hash.
 fn noted_root(input: &Input) -> Option<String> {
     let above = input.path.parent()?.parent()?;
     let note = Folder::directory(above).open(".project_root").ok()?;
@@ -325,17 +325,17 @@ fn noted_root(input: &Input) -> Option<String> {
 
 /// The possible types of a record.
 const KINDS: &[&str] = &["user", "gemini", "info", "error", "warning"];
-/// Beginning of the program's own first turn, and the answer that it attributes to the model.
+/// Start of the program's own first turn, and the answer that the program attributes to the model.
 const OPENING: &str = "This is the Gemini CLI. We are setting up the context";
 const OPENING_ANSWER: &str = "Got it. Thanks for the context!";
 const REMEMBER: &str = "/memory add ";
 
-/// Returns the messages in a record of a session, in order: reasoning, words, and calls with their results.
+/// Returns the messages in a record of a session, in order: reasoning, text, and calls with results.
 fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
     let mut messages = match record["type"].as_str() {
         Some("user") => user(record),
         Some("gemini") => gemini(record),
-        // Notes from the program to its user: notices, failures, the output of commands.
+        // Notes from the program to the user: notices, failures, and the output of commands.
         _ => gemini_parts(&record["content"]).into_iter().map(|(_, text)| Message::context(text)).collect(),
     };
     let time = time_of(record);
@@ -377,7 +377,7 @@ fn user(record: &Value) -> Vec<Message> {
         Kind::Context => Message::new(Role::System, kind, text),
         kind => Message::new(Role::User, kind, text),
     };
-    // Older recordings have no copy of what was shown on the screen.
+    // Older recordings have no copy of the text that was shown on the screen.
     if shown.iter().all(|(_, text)| text.trim().is_empty()) {
         return full.into_iter().map(of_part).collect();
     }
@@ -417,7 +417,7 @@ fn gemini(record: &Value) -> Vec<Message> {
 /// Classifies text in the user's turn: typed for the model, a command to the program, or injected.
 fn typed(text: &str) -> Message {
     let trimmed = text.trim();
-    // A fact that a person asks to be remembered counts as said, although it is part of a command.
+    // A fact that a person asks the program to remember counts as said, although it is part of a command.
     if let Some(fact) = trimmed.strip_prefix(REMEMBER) {
         return Message::user(fact);
     }

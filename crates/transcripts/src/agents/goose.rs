@@ -1,6 +1,6 @@
 //! goose sessions: the JSONL files of older versions, `sessions.db`, and the output of `goose session export`.
 //!
-//! The number of a session in the database is a daily counter, so two computers use the same numbers. The identity
+//! The number of a session in the database is a daily counter, so two computers may use the same number. The identity
 //! therefore includes the first message; this also preserves the identity of a file that was later moved into the
 //! database.
 
@@ -41,7 +41,7 @@ impl Ingestor for Goose {
             return read_database(&database, &origin, sink);
         }
         let stem = input.stem();
-        // An export is one document on many lines, and an old log has one object per line.
+        // An export is one document spanning many lines, whereas an old log has one object per line.
         let is_export = Head::of(&input).document.as_ref().is_some_and(is_export);
         let mut records = if is_export { Records::elements(input) } else { Records::lines(input) };
         let mut session = Session::new(stem, origin);
@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Adds a message that is written as in goose's session files.
+    /// Adds a message in the format of goose's session files.
     fn take(&mut self, record: &Value, sink: &mut Sink<'_>) {
         let metadata = &record["metadata"];
         // Only a compaction hides a message from the agent.
@@ -130,7 +130,7 @@ fn is_programs(session_type: &str) -> bool {
 
 /// Type of the sessions that are run with `--no-session`.
 const HIDDEN: &str = "hidden";
-/// Name of the sessions of an editor, which have the hidden type in earlier versions.
+/// Name of sessions in an editor, which earlier versions also mark as hidden.
 const EDITORS: &str = "ACP Session";
 
 fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -139,7 +139,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
     // The columns are in the order that `session_of` expects.
     let columns = ["name", "description", "session_type", "created_at", "model_config_json"];
     let columns = database.or_null("sessions", &columns);
-    // The rows are sorted by column number: the sixth column is `created_at`, or null in databases that lack it.
+    // The rows are sorted by a column number: the sixth column is `created_at`, or null in databases that lack it.
     let sql = format!("SELECT id, working_dir, {columns} FROM sessions ORDER BY 6, id");
     let mut number = 0;
     database.each(&sql, &[], |row| {
@@ -149,7 +149,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
             return Ok(());
         };
         let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
-        // In earlier versions, the sessions of an editor have the hidden type as well.
+        // Earlier versions also mark the sessions of an editor as hidden.
         if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
             sink.skip(number, "a hidden session, so it is not read");
             return Ok(());
@@ -242,13 +242,13 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
 
 fn request(tool_call: &Value) -> Message {
     match &tool_call["value"] {
-        // A call that the model wrote incorrectly is retained as an error.
+        // A malformed call by the model is retained as an error.
         Value::Null => call("invalid call", &tool_call["error"]),
         value => call(value["name"].string(), &value["arguments"]),
     }
 }
 
-/// Returns a tool result: a list of blocks, an object around one, or an error.
+/// Returns a tool result: a list of blocks, an object that contains a list, or an error.
 fn response(result: &Value) -> Option<String> {
     let value = &result["value"];
     let blocks = value.as_array().or_else(|| value["content"].as_array());

@@ -19,7 +19,7 @@ const NAME: &str = "hermes";
 const JSON_CONTENT: &str = "\0json:";
 /// Sources of sessions that contain nothing typed by a person.
 const PROGRAMS: &[&str] = &["tool", "cron", "subagent"];
-/// Beginnings of a summary that replaces earlier messages.
+/// Prefixes of a summary that replaces earlier messages.
 const SUMMARIES: &[&str] = &["[CONTEXT COMPACTION", "[CONTEXT SUMMARY]"];
 
 /// Reads sessions of Hermes Agent.
@@ -73,7 +73,7 @@ fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> S
     let config = database::value(row, 8);
     let source = database::text(row, 7).unwrap_or_default();
     let delegated_by = config["_delegate_from"].text();
-    // Sub-agent runs belong to the session that delegated to them.
+    // A sub-agent's run belongs to the session that delegated to it.
     let identity = delegated_by.map_or_else(|| id.clone(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let began = stamped(row, 2);
@@ -146,7 +146,7 @@ fn messages_of(row: &Row<'_>) -> Vec<Message> {
         "user" | "assistant" if SUMMARIES.iter().any(|mark| words.trim_start().starts_with(mark)) => {
             vec![Message::summary(words)]
         }
-        // A message that was overheard in a group and not addressed to the agent.
+        // A message that the agent overheard in a group, and that was not addressed to the agent.
         "user" if is_observed => vec![Message::context(words)],
         role => spoken(role, &words),
     };
@@ -155,13 +155,13 @@ fn messages_of(row: &Row<'_>) -> Vec<Message> {
     thought.map(Message::reasoning).into_iter().chain(said).chain(calls.list().iter().map(call_of)).collect()
 }
 
-/// Returns the words of a plain text, or of a list of blocks.
+/// Returns the content of a plain text, or the texts of a list of blocks.
 fn text_of(content: &str) -> String {
     let Some(json) = content.strip_prefix(JSON_CONTENT) else { return content.to_owned() };
     crate::json::parse::<Value>(json).map_or_else(|_| json.to_owned(), |(blocks, _)| words_of(&blocks))
 }
 
-/// Reads the seconds since 1970 in a column.
+/// Reads the number of seconds since 1970 in a column.
 fn stamped(row: &Row<'_>, column: usize) -> Option<MessageTime> {
     let seconds: Value = row.get::<_, f64>(column).ok()?.into();
     identity::instant(&seconds).map(MessageTime::logged)

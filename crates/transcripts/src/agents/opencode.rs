@@ -1,5 +1,5 @@
 //! opencode sessions: `opencode.db`, the folder `storage` of earlier versions, and the output of `opencode export`. All
-//! have the same three layers: sessions, their messages, and the parts of these.
+//! have the same three layers: sessions, messages, and parts of messages.
 
 use std::collections::HashSet;
 
@@ -58,7 +58,7 @@ impl Ingestor for OpenCode {
     }
 
     fn sniff_folder(&self, folder: &Folder) -> bool {
-        // Another program could have folders with these three names, but not with such files in them.
+        // Another program could have folders with these three names, but without such files in them.
         let is_session = |name: &String| name.rsplit('/').next().is_some_and(|file| file.starts_with("ses_"));
         ["session", "message", "part"].iter().all(|name| folder.has(name))
             && folder.folders("session").iter().any(|project| folder.files(project).iter().any(is_session))
@@ -78,14 +78,14 @@ fn is_export(document: &Value) -> bool {
 
 // One session while it is being read, and the point from which it was undone.
 
-/// Beginnings of the titles that a session has until it receives its own.
+/// Prefixes of the titles that a session has until a title is generated for it.
 const PLACEHOLDER_TITLES: &[&str] = &["New session - ", "Child session - "];
 
 /// A session; everything after the point from which it was undone is left out.
 struct Session {
     draft: Assembler,
     is_sub_agents: bool,
-    /// The message, and possibly the part of it, from which everything is undone.
+    /// The message, and possibly the part of the message, from which everything is undone.
     undone_from: Option<(String, Option<String>)>,
     is_undone: bool,
 }
@@ -95,10 +95,10 @@ impl Session {
     fn new(info: &Value, origin: String) -> Option<Self> {
         let id = info["id"].text()?;
         let parent = info["parentID"].text();
-        // The identity includes the parent's id, so that erasing a session also erases those of its agents.
+        // The identity includes the parent's id, so that erasing a session also erases the sessions of its agents.
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, origin);
-        // Until a title is generated, the start date takes its place.
+        // Until a title is generated, the title contains the start date instead.
         let is_own = |title: &&str| !PLACEHOLDER_TITLES.iter().any(|start| title.starts_with(start));
         let meta = draft.meta();
         meta.title = info["title"].text().filter(is_own).map(str::to_owned);
@@ -118,7 +118,7 @@ impl Session {
         }
         let head = MessageHead::of(id, info);
         let mut messages: Vec<_> = parts.iter().flat_map(|part| messages_of(part, &head)).collect();
-        // An error of the server, which nobody in the conversation said.
+        // An error from the server, which no participant in the conversation said.
         if let Some(error) = info["error"]["data"]["message"].text() {
             let failed = Message::context(error);
             messages.push(Message { id: id.to_owned(), time: head.time, ..failed });
@@ -131,7 +131,7 @@ impl Session {
 
     /// Returns the parts that were not undone.
     fn kept(&mut self, id: &str, mut parts: Vec<Value>) -> Option<Vec<Value>> {
-        // Undoing only records the point from which it applies; the messages remain.
+        // Undoing records only the point from which it applies; the messages remain.
         if self.is_undone {
             return None;
         }
@@ -140,7 +140,7 @@ impl Session {
         {
             self.is_undone = true;
             let part = part.as_deref()?;
-            // If the named part is missing, nothing in this message is undone, only what follows it.
+            // If the part is missing, only the messages after this one are undone.
             let first = parts.iter().position(|one| one["id"] == part).unwrap_or(parts.len());
             parts.truncate(first);
         }
@@ -168,7 +168,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
         }
         Ok(())
     })?;
-    // Rows without a session belong to no project, so they are counted and not read.
+    // Rows without a session belong to no project, so they are counted but not read.
     for [table, key, parent] in [["message", "session_id", "session"], ["part", "message_id", "message"]] {
         database.report_orphans(
             [table, key, parent],
@@ -217,7 +217,7 @@ fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Resul
     let sql = "SELECT rowid, id, data FROM part WHERE message_id = ?1 ORDER BY id";
     database.each(sql, &[&message_id], |row| {
         if let Some(mut part) = database::parsed(row, 2, "row of part", sink) {
-            // The stored document lacks its id, by which an undo refers to the part.
+            // The stored document lacks its id, with which an undo refers to the part.
             if let (Some(fields), Some(id)) = (part.as_object_mut(), database::text(row, 1)) {
                 fields.insert("id".to_owned(), id.into());
             }
@@ -231,7 +231,7 @@ fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Resul
 // The folder `storage`: `session/<project>/<session>.json`, `message/<session>/<message>.json`,
 // and `part/<message>/<part>.json`.
 
-/// A folder and its sorted file names, listed once because each look-up in an archive would search through all of it.
+/// A folder and its sorted file names, listed once because each look-up in an archive would search the whole archive.
 struct Listing<'a> {
     folder: &'a Folder,
     names: Vec<String>,
@@ -305,7 +305,7 @@ fn stem(name: &str) -> &str {
 
 // The parts of a message.
 
-/// The properties of a message that apply to all its parts.
+/// The properties of a message that apply to all parts of the message.
 struct MessageHead {
     id: String,
     role: Role,
@@ -321,7 +321,7 @@ impl MessageHead {
             Some("system") => Role::System,
             Some(_) | None => Role::Other,
         };
-        // A user's message has an object of that name, which contains a generated title.
+        // In a user's message, `summary` is an object that contains a generated title.
         let is_summary = info["summary"] == true;
         Self { id: id.to_owned(), role, is_summary, time: identity::stamp(&info["time"]["created"]) }
     }
@@ -336,7 +336,7 @@ impl MessageHead {
     }
 }
 
-/// Returns the messages in one part; steps, snapshots and patches are bookkeeping and contain none.
+/// Returns the messages in one part; steps, snapshots and patches are internal data and contain none.
 fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
     let mut messages = match part["type"].string() {
         "text" => match part["text"].text() {
@@ -352,7 +352,7 @@ fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
         }
         "file" => vec![Message::new(head.role, Kind::Attachment, label(part))],
         "tool" => tool(part),
-        // The template of a command, followed by the words that the user typed; the sub-agent is given nothing else.
+        // The template of a command, followed by the text that the user typed; the sub-agent receives nothing else.
         "subtask" => part["prompt"].text().map(Message::context).into_iter().collect(),
         _ => Vec::new(),
     };

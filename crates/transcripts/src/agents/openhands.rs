@@ -56,7 +56,7 @@ fn titled(title: &str, origin: String) -> Assembler {
     draft
 }
 
-/// A run stores an event as an object, or an action and its observation as a pair.
+/// A run stores each event as an object, or as a pair of an action and its observation.
 fn is_run(row: &Value) -> bool {
     let events = row["history"].list().iter().flat_map(Json::items);
     events.take(20).any(is_event) && (row["instance_id"].is_string() || row["instruction"].is_string())

@@ -14,7 +14,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "qwen-code";
-/// Types of user records that a person typed; all others are notices, timers and other agents.
+/// Types of user records that a person typed; all other types are notices, timers and other agents.
 const TYPED: &[&str] = &["", "at_command", "mid_turn_user_message", "user_text_elements"];
 
 /// Reads Qwen Code sessions.
@@ -68,7 +68,7 @@ impl Session {
     fn take(&mut self, line: &Value, sink: &mut Sink<'_>) {
         self.take_head(line);
         let messages = messages(line);
-        // A tool result is written as a user line as well, and must not count as a rewind.
+        // A tool result is also logged as a user line, and must not count as a rewind.
         if line["type"] == "user" && messages.iter().any(Message::is_human) {
             self.rewind(line["parentUuid"].as_str());
         }
@@ -101,8 +101,7 @@ impl Session {
         }
     }
 
-    /// Removes the messages after the line to which a new prompt refers: the user rewound the conversation to that
-    /// line.
+    /// Removes the messages after the line that a new prompt refers to: the user rewound the conversation to that line.
     fn rewind(&mut self, parent: Option<&str>) {
         if let Some(end) = parent.and_then(|parent| self.ends.get(parent)).copied().filter(|end| *end < self.held) {
             self.draft.truncate(end);

@@ -1,7 +1,7 @@
 //! Trajectories of SWE-agent and mini-swe-agent.
 //!
-//! Nobody types in a run: the task is a template around the text of an issue, and every later turn of the user is the
-//! output of a command.
+//! Nobody types in a run: the task is a template that contains the text of an issue, and every later turn of the user
+//! is the output of a command.
 
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ fn messages(run: &Value) -> Vec<Message> {
     turns.iter().flat_map(|turn| of_turn(turn, &mut has_acted)).collect()
 }
 
-/// Returns the messages of a step, in a trajectory without its history.
+/// Returns the messages of a step in a trajectory that lacks its history.
 fn step(step: &Value) -> Vec<Message> {
     let thought = step["thought"].text().or(step["response"].text()).map(Message::assistant);
     let acted = step["action"].text().map(|action| call("run", &shell(action)));
@@ -89,7 +89,7 @@ fn of_turn(turn: &Value, has_acted: &mut bool) -> Vec<Message> {
         _ if turn["is_demo"] == true => vec![Message::context(words)],
         "assistant" | "ai" => {
             *has_acted = true;
-            // Where the log separates the thought from the action, the content repeats both.
+            // If the log separates the thought from the action, the content repeats both.
             let is_separate = turn["thought"].is_string() && turn["action"].is_string();
             let thought = if is_separate { turn["thought"].string().to_owned() } else { words };
             let calls: Vec<Message> = turn["tool_calls"].list().iter().map(call_of).collect();

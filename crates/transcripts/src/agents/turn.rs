@@ -1,4 +1,4 @@
-//! The parts of a message that agents' logs have in common: the typed words, the text that the agent wraps around them,
+//! The parts of a message that agents' logs have in common: the typed text, the text that the agent wraps around it,
 //! and the speaker.
 
 use serde_json::Value;
@@ -8,10 +8,10 @@ use crate::message::parts;
 use crate::message::speaker::without_leading_block;
 use crate::{Message, Role};
 
-/// Returns the contents of the user's turn: the blocks that a program put first, and the typed words.
+/// Returns the contents of the user's turn: leading blocks from a program, and the typed text.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     let (mut messages, mut rest) = (Vec::new(), text.trim());
-    // Only blocks at the start come from the program; a later one may have been pasted by the user.
+    // Only blocks at the start come from the program; the user may have pasted a later block.
     while let Some(after) = without_leading_block(rest) {
         messages.push(Message::context(&rest[..rest.len() - after.len()]));
         rest = after.trim_start();
@@ -68,7 +68,7 @@ pub(super) fn answer(text: &str) -> Message {
     Message::answer(parts::without_data(text))
 }
 
-/// Attributes messages to an agent that another agent started: neither a person nor the assistant speaks in them.
+/// Attributes messages to an agent that another agent started, because neither a person nor the assistant wrote them.
 pub(super) fn of_sub_agent(messages: &mut [Message]) {
     for message in messages {
         if matches!(message.role, Role::User | Role::Assistant) {

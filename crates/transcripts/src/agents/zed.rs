@@ -61,7 +61,7 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
     let stored = database::bytes(row, 5).ok_or("a thread without data")?;
     let mut text = Vec::new();
     match kind.as_str() {
-        // One additional byte is enough to detect below that the thread is too long.
+        // One additional byte is enough to detect later that the thread is too long.
         "json" => text.extend_from_slice(&stored[..stored.len().min(limit + 1)]),
         // A small row may decompress to any size, so reading stops just after the limit.
         "zstd" => {
@@ -81,7 +81,7 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
 fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &mut Sink<'_>) {
     let parent = database::text(row, 6);
     let parent = parent.or_else(|| document["subagent_context"]["parent_thread_id"].owned());
-    // The identity includes the parent's id, so that erasing a thread also erases those of its agents.
+    // The identity includes the parent's id, so that erasing a thread also erases the threads of its agents.
     let identity = parent.as_ref().map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let snapshot = &document["initial_project_snapshot"];
@@ -95,7 +95,7 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
     meta.project = folder.filter(|folder| !folder.is_empty()).or_else(worktree);
     meta.model = document["model"]["model"].owned();
     meta.created_at = written(8).or_else(|| identity::instant(&snapshot["timestamp"]));
-    // Messages have no separate time, so they get that of the thread, preferably its start.
+    // Messages have no separate times, so they get a time from the thread, preferably its start.
     let at = meta.created_at.or_else(|| written(3));
     let time = at.map(|at| MessageTime::logged(at).derived());
     for entry in document["messages"].list() {
@@ -108,14 +108,14 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
     draft.finish(sink);
 }
 
-// The messages of a thread: keyed by the speaker or, in older versions, with a role and segments.
+// The messages of a thread, which are keyed by the speaker or, in older versions, have a role and segments.
 
 /// Returns the id of an entry and its messages; a marker such as `"Resume"` contains none.
 fn messages_of(entry: &Value) -> (&str, Vec<Message>) {
     if entry["role"].is_string() {
         return ("", older(entry));
     }
-    // Rust enums are written as an object whose only key is the variant.
+    // Rust enums are serialised as an object whose only key is the variant.
     let Some((who, body)) = entry.as_object().and_then(|fields| fields.iter().next()) else { return ("", Vec::new()) };
     let messages = match who.as_str() {
         "User" => user(&body["content"]),
@@ -129,7 +129,7 @@ fn messages_of(entry: &Value) -> (&str, Vec<Message>) {
     (body["id"].text().unwrap_or_default(), messages)
 }
 
-/// Returns a value and the variant that is its key, as in `{"Text": "…"}`.
+/// Returns a value and its variant, which is the key, as in `{"Text": "…"}`.
 fn variant(block: &Value) -> (&str, &Value) {
     match block {
         Value::Object(fields) => fields.iter().next().map_or(("", &Value::Null), |(key, value)| (key.as_str(), value)),
@@ -142,7 +142,7 @@ fn user(content: &Value) -> Vec<Message> {
     for block in content.items() {
         match variant(block) {
             ("Text", value) => words.push_str(value.as_str().unwrap_or_default()),
-            // The name of a mention appears in the sentence; its text was included without being typed.
+            // The name of a mention appears in the sentence; the mentioned text was included without being typed.
             ("Mention", value) => {
                 words.extend(mentioned(&value["uri"]).map(|name| format!("@{name}")));
                 rest.extend(value["content"].text().map(Message::context));

@@ -1,4 +1,4 @@
-//! The Anthropic Messages API: requests, replies, pairs of both, bare messages, and batch results.
+//! The Anthropic Messages API: requests, replies, pairs of a request and a reply, bare messages, and batch results.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const OWN_BLOCKS: &[&str] = &[
 ];
 /// Blocks that also occur in messages of other vendors.
 const SHARED_BLOCKS: &[&str] = &["text", "image", "document"];
-/// Fields of a message; agents that store the same messages add further ones.
+/// Fields of a message; agents that store the same messages add other fields.
 const MESSAGE_FIELDS: &[&str] = &[
     "role", "content", "id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container",
     "context_management", "cache_control",
@@ -25,7 +25,7 @@ const FOREIGN: &[&str] = &[
     "uuid", "sessionId", "projectHash", "chat_messages", "mapping", "info", "working_dir", "_type", "trace_id",
     "run_type", "chosen", "v",
 ];
-/// Tags that coding agents put around the user's words, in files that have the same format.
+/// Tags in which coding agents enclose the user's text, in files that have the same format.
 const AGENT_TAGS: &[&str] = &["<task>", "<environment_details>", "<user_message>", "<feedback>"];
 
 /// Reads the Anthropic Messages API.
@@ -39,11 +39,11 @@ impl Ingestor for Anthropic {
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        // Cline and related agents store the same messages in their own files, which are read by their own formats.
+        // Cline and related agents store the same messages in separate files, which have formats of their own.
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
             return false;
         }
-        // Such blocks may be rare, so it is enough if the other messages have no foreign fields.
+        // Such blocks may be rare, so a single one suffices if the other messages have no foreign fields.
         let (messages, blocks) = bare(head.objects().chain(&head.lines));
         let all = head.objects().count() + head.lines.len();
         messages > 0 && messages * 2 >= all && blocks || head.objects().any(is_exchange) || head.most_lines(is_exchange)
@@ -70,7 +70,7 @@ impl Ingestor for Anthropic {
     }
 }
 
-/// Counts the messages outside of any request, and returns whether any of them has a block of this vendor.
+/// Counts the messages outside any request, and returns whether any of them has a block of this vendor.
 fn bare<'a>(values: impl Iterator<Item = &'a Value>) -> (usize, bool) {
     values
         .filter(|value| is_message(value) && !is_reply(value))
@@ -150,7 +150,7 @@ fn is_of_an_agent(value: &Value) -> bool {
     holds(value) || value["messages"].as_array().is_some_and(|messages| messages.iter().any(holds))
 }
 
-/// Returns the conversation in one record, or reports why there is none.
+/// Returns the conversation in one record, or reports why the record contains none.
 fn conversation<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Option<Conversation<'a>> {
     let value = &object.value;
     let mut facts = vec![value];

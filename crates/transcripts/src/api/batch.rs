@@ -25,7 +25,7 @@ pub(crate) enum Line<'a> {
 /// Reads a vendor's line of a batch: its `custom_id`, and its content.
 pub(crate) type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
 
-/// The other half of a batch, as far as it is found in files in the same folder.
+/// The other half of a batch, where files in the same folder contain it.
 #[derive(Default)]
 struct Other {
     /// The request or reply with each id; `None` if several files contradict each other.
@@ -40,12 +40,12 @@ struct Half {
     facts: Value,
 }
 
-/// Reads a file of a batch, joined with the other half if that is in the same folder.
+/// Reads a file of a batch, joined with the other half if the other half is in the same folder.
 ///
-/// Whichever of the two files is read, a request with its reply is the same conversation with the same identity.
+/// A request and its reply form the same conversation with the same identity, whichever of the two files is read.
 ///
 /// # Errors
-/// The same as for [`Objects::next`].
+/// The same errors as [`Objects::next`].
 pub(crate) fn read(source: &'static str, line: ReadLine, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let (stem, other) = (input.stem(), Other::beside(&input, line));
     if other.bytes > MAX_RECORD_BYTES {
@@ -104,7 +104,7 @@ fn join(
         let known = if question.is_empty() { &answer } else { &question };
         identity::of_parts(&[custom_id, &content_hash(known)])
     });
-    // The reply names the exact model, and only the reply contains a time.
+    // The reply contains the exact model name, and only the reply contains a time.
     let beside = half.map_or(&Value::Null, |half| &half.facts);
     let facts = if is_request { vec![beside, body] } else { vec![body, beside] };
     question.extend(answer);
@@ -120,7 +120,7 @@ impl Other {
             // A file with a single line is parsed as a document.
             !head.objects().chain(&head.lines).filter_map(line).any(|(_, pieces)| matches!(pieces, Line::Request(_)))
         };
-        // A compressed file has a second extension.
+        // A compressed file has an additional extension.
         let is_lines = |name: &String| name.to_ascii_lowercase().contains(".jsonl");
         for name in input.siblings().iter().filter(|name| is_lines(name)).take(MAX_SIBLINGS) {
             let Some(file) = input.sibling(name) else { continue };
@@ -129,7 +129,7 @@ impl Other {
                 line(value).is_some_and(|(_, pieces)| matches!(pieces, Line::Request(_)) == wants_requests)
             };
             if head.objects().chain(&head.lines).any(is_half) {
-                // The head borrows the file, which is read further below.
+                // `head` borrows the file, which is read further below.
                 drop(head);
                 other.collect(file, line, wants_requests);
             }
@@ -141,7 +141,7 @@ impl Other {
     }
 
     fn collect(&mut self, file: Input, line: ReadLine, wants_requests: bool) {
-        // Faults in that file are reported when it is itself read.
+        // Faults in that file are reported when that file is read.
         let mut ignore = |_| {};
         let mut ignored = Sink::new(&mut ignore);
         let mut objects = Objects::of(file);

@@ -1,4 +1,4 @@
-//! Assembles conversations from responses that name the previous response.
+//! Assembles conversations from responses that refer to the previous response.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ pub(crate) struct Turn {
     pub(crate) id: String,
     /// The id of the previous exchange.
     pub(crate) previous: Option<String>,
-    /// The conversation with which it was stored, which takes the place of a chain.
+    /// The conversation that the exchange was stored with, which takes precedence over the chain.
     pub(crate) conversation: Option<String>,
     /// The prompt of this exchange, which does not carry over to later ones.
     pub(crate) prompt: Option<Message>,
@@ -34,8 +34,8 @@ impl Turn {
 
 /// Collects the turns of a file, which may be in any order, and assembles their conversations.
 ///
-/// If two turns follow the same one, the later of them continues its conversation; the other begins a separate
-/// conversation that contains only the messages from there on, so that nothing is read twice.
+/// If two turns follow the same turn, the later of the two continues its conversation. The other turn begins a separate
+/// conversation that contains only the messages from this turn on, so that nothing is read twice.
 pub(crate) struct Chains {
     source: &'static str,
     turns: Vec<Turn>,
@@ -51,8 +51,7 @@ impl Chains {
 
     /// Adds a turn; `number` is the number of its record.
     ///
-    /// If the file is larger than [`MAX_RECORD_BYTES`], a chain that extends over more than this length is split in
-    /// two.
+    /// If the file is larger than [`MAX_RECORD_BYTES`], a chain that spans more than this length is split in two.
     pub(crate) fn add(&mut self, turn: Turn, number: usize, sink: &mut Sink<'_>) {
         if turn.messages.iter().all(|message| message.text.trim().is_empty()) {
             return sink.skip(number, "a response without any text");
@@ -76,7 +75,7 @@ impl Chains {
     fn assemble(&mut self, sink: &mut Sink<'_>) {
         let mut turns = std::mem::take(&mut self.turns);
         self.bytes = 0;
-        // Sorting is stable: without times, turns stay in file order.
+        // The sort is stable, so turns without times remain in file order.
         turns.sort_by_key(|turn| turn.created);
         for path in paths(&turns) {
             let Some(first) = path.first().map(|place| &turns[*place]) else { continue };
@@ -123,7 +122,7 @@ fn paths(turns: &[Turn]) -> Vec<Vec<usize>> {
             paths[path].push(place);
             taken[place] = true;
         } else if before(turn).and_then(|previous| after.get(&previous)) != Some(&place) {
-            // No path leads to this turn: it is the start of a chain, or of an abandoned branch.
+            // No path leads to this turn, which is therefore the start of a chain or of an abandoned branch.
             paths.push(walk(place, &after, &mut taken));
         }
     }

@@ -59,7 +59,7 @@ fn is_ours(value: &Value) -> bool {
         || value["runs"].as_array().is_some_and(|runs| runs.iter().any(is_run))
 }
 
-/// Returns the messages in a prompt, a history or another object that contains them.
+/// Returns the messages in a prompt, a history, or another object that contains messages.
 fn held(value: &Value) -> Option<&Vec<Value>> {
     let messages = [&value["kwargs"]["messages"], &value["messages"]].into_iter().find_map(Value::as_array)?;
     messages.iter().any(is_langchain).then_some(messages)
@@ -69,10 +69,10 @@ fn is_run(value: &Value) -> bool {
     value["run_type"].is_string() && (value["inputs"].is_object() || value["outputs"].is_object())
 }
 
-/// Reads a run if it is a call to a model or the root of a trace, in which no model run may have been recorded.
+/// Reads a run if it is a call to a model or the root of a trace, because a trace may contain no recorded model run.
 fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let is_root = run["parent_run_id"].is_null();
-    // Chains and tools between the root and the model repeat the content of the model's own run.
+    // Chains and tools between the root and the model repeat the content of the model's run.
     if run["run_type"] != "llm" && !is_root {
         return;
     }
@@ -159,7 +159,7 @@ mod tests {
                 lines(&seen[0]),
                 ["User Prose hi", "Assistant Prose ho", "User Prose well?", "Assistant Prose well."]
             );
-            // The log contains no offset, so none is invented.
+            // The log contains no offset, and the reader must not invent one.
             assert_eq!(seen[0].messages[0].time.map(|time| time.offset_seconds), Some(None));
         }
     }

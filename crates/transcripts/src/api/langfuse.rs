@@ -1,4 +1,4 @@
-//! Langfuse: traces with their observations, or the rows of observations and traces that it exports.
+//! Langfuse: traces with their observations, or exported rows of observations and traces.
 
 use serde_json::Value;
 
@@ -29,7 +29,8 @@ impl Ingestor for Langfuse {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
-        // Steps around the calls repeat their content; without calls, the steps may contain text that nobody said.
+        // Steps around the calls repeat the content of the calls; without calls, the steps may contain text that nobody
+        // said.
         let (mut calls, mut steps, mut last) = (0_usize, 0_usize, 0);
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;
@@ -89,7 +90,7 @@ fn is_ours(value: &Value) -> bool {
         || is_trace(value)
 }
 
-/// Reads a trace: its calls to a model or, if none of them has content, its own input and output.
+/// Reads a trace: its calls to a model or, if none of these has content, the input and output of the trace itself.
 fn read_trace(object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let trace = &object.value;
     let observations = trace["observations"].list();
@@ -107,7 +108,7 @@ fn read_trace(object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     }
 }
 
-/// Adds the content of `one`, a call or a trace; `trace` is the surrounding trace if it is known.
+/// Adds the content of `one`, a call or a trace; `trace` is the enclosing trace, if known.
 fn add(one: &Value, trace: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let input = asked(&one["input"]);
     let output = without_repetition(&input, answered(&one["output"]));

@@ -33,7 +33,7 @@ fn line(value: &Value) -> Option<(&str, Line<'_>)> {
     } else if value["error"].is_object() {
         Line::Failed("the request failed, so there is no answer".to_owned())
     } else if response["body"].is_object() && response["status_code"].as_u64().is_some_and(|code| code >= 400) {
-        // A reply with an error status also has a body, which no model wrote.
+        // A reply with an error status also has a body, which does not come from a model.
         Line::Failed(format!("the request was answered with status {}", response["status_code"]))
     } else if response["body"].is_object() {
         Line::Reply(&response["body"])

@@ -62,7 +62,7 @@ fn is_foreign(value: &Value) -> bool {
     FOREIGN.iter().any(|key| value.get(*key).is_some())
 }
 
-/// Returns the messages of a whole conversation, in the order in which they were said.
+/// Returns the messages of a whole conversation, in chronological order.
 fn conversation(value: &Value) -> Option<Vec<&Value>> {
     if is_foreign(value) {
         return None;
@@ -70,7 +70,7 @@ fn conversation(value: &Value) -> Option<Vec<&Value>> {
     if let Some(preferred) = value["preferred_output"].as_array() {
         return value["input"]["messages"].as_array().map(|asked| asked.iter().chain(preferred).collect());
     }
-    // Programs that store both halves of a call either store them side by side, or put the answer inside the request.
+    // Programs that log both halves of a call either store them side by side, or put the answer inside the request.
     let half = |key: &str| if value[key].is_object() { &value[key] } else { value };
     let (asked, choices) = (&half("request")["messages"], &half("response")["choices"]);
     if let Some(choices) = choices.as_array() {

@@ -1,5 +1,5 @@
-//! The `OpenAI` Responses API: stored responses chained by `previous_response_id`, requests with `input`, and the items
-//! of a conversation.
+//! The `OpenAI` Responses API: stored responses chained by `previous_response_id`, requests with `input`, and items of
+//! conversations.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{Head, IngestError, Ingestor, Input, Layout, Message, Object, Objects
 
 /// Types of content that only this API has.
 const OWN_PARTS: &[&str] = &["input_text", "output_text", "input_image", "input_file"];
-/// Types of items that only this API has, besides calls and their outputs.
+/// Types of items that only this API has, in addition to calls and outputs.
 const OWN_ITEMS: &[&str] = &["reasoning", "function_call", "function_call_output", "mcp_approval_request"];
 /// Fields of records that contain such items but belong to other formats.
 const FOREIGN: &[&str] =
@@ -88,27 +88,27 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
-    // Text as `input` occurs in many types of records.
-    // Together with a model and instructions, it is a request of this API.
+    // Many types of records have a text as `input`. With a model and instructions, such a record is a request of this
+    // API.
     let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
     value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)
 }
 
-/// Returns whether `value` is a response, a request, a pair of both, or a list of items.
+/// Returns whether `value` is a response, a request, a pair of these, or a list of items.
 fn is_record(value: &Value) -> bool {
     let pair = is_response(&value["response"]) || is_request(&value["request"]);
     !FOREIGN.iter().any(|key| value.get(*key).is_some())
         && (is_response(value) || is_request(value) || pair || listed(value).is_some())
 }
 
-/// Returns the items of a list in the order in which they were said.
+/// Returns the items of a list in chronological order.
 fn listed(value: &Value) -> Option<Vec<&Value>> {
     let data = value["data"].as_array().filter(|_| value["object"] == "list")?;
     if !data.iter().any(is_item) {
         return None;
     }
     let mut items: Vec<&Value> = data.iter().collect();
-    // The response does not repeat the order that was requested; only some programs record it.
+    // The response does not repeat the requested order, and only some programs record it.
     let is_reversed = match value["order"].as_str() {
         Some(order) => order == "desc",
         None => is_newest_first(&items),
@@ -150,7 +150,7 @@ fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
     let text = |key: &str| facts.iter().find_map(|fact| fact[key].as_str()).map(str::to_owned);
     let conversation =
         facts.iter().find_map(|fact| fact["conversation"]["id"].as_str().or(fact["conversation"].as_str()));
-    // Text counts as a prompt only together with a model, so both are passed on together.
+    // Text counts as a prompt only together with a model, so the test provides both.
     let sent = serde_json::json!({"model": request["model"].string(), "input": request["input"]});
     let messages = if request["input"].is_null() { Vec::new() } else { asked(&sent) };
     let answer = if response["output"].is_array() { answered(&response["output"]) } else { Vec::new() };
@@ -194,7 +194,7 @@ mod tests {
         let (one, two) = (response("resp_1", None, "one"), response("resp_2", Some("resp_1"), "two"));
         for text in [format!("{two}\n{one}\n"), json!([one, two]).to_string()] {
             assert!(sniffs(&OpenAiResponses, &text));
-            // Both were created in the same second, so the order is determined by the chain and not by the file.
+            // Both responses were created in the same second, so the chain, not the file, determines the order.
             let (seen, skipped) = read(&OpenAiResponses, "log.jsonl", &text);
             assert_eq!((seen.len(), seen[0].external_id.as_str(), skipped), (1, "resp_1", vec![]));
             assert_eq!(lines(&seen[0]), ["System Context Be brief.", "Assistant Prose one", "Assistant Prose two"]);

@@ -1,8 +1,8 @@
 //! Traces and logs of calls to a model, as exported by `OpenTelemetry`: OTLP in JSON, as one document or one object per
 //! line.
 //!
-//! Content is read from the attributes of the `GenAI` conventions, both old and new, and from those of `OpenInference`
-//! and Traceloop.
+//! Content is read from the attributes of the `GenAI` conventions, both old and new, and from the attributes of
+//! `OpenInference` and Traceloop.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{Head, IngestError, Ingestor, Input, Message, MessageTime, Object, Ob
 
 /// Prefixes of attribute names that occur only in calls to a model.
 const MARKS: &[&str] = &["gen_ai.", "llm.", "openinference.", "traceloop."];
-/// Attributes that name the conversation, the most specific first.
+/// Attributes that identify the conversation, the most specific first.
 const THREADS: &[&str] = &[
     "gen_ai.conversation.id",
     "session.id",
@@ -86,7 +86,7 @@ impl Reader<'_> {
     fn read_spans(&mut self, sink: &mut Sink<'_>) {
         for resource in items(&self.object.value, "resourceSpans") {
             let service = service(resource);
-            // Until 2022, OTLP called a scope an instrumentation library, and old exporters still do.
+            // Until 2022, OTLP used the name “instrumentation library” for a scope, as old exporters still do.
             let scopes = items(resource, "scopeSpans").chain(items(resource, "instrumentationLibrarySpans"));
             for span in scopes.flat_map(|scope| items(scope, "spans")) {
                 self.read_span(span, service.as_deref(), sink);
@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
         let times = [time(&span["startTimeUnixNano"]), time(&span["endTimeUnixNano"])];
         if input.is_empty() && output.is_empty() {
-            // Steps of a program around the calls are not operations of a model.
+            // Program steps around the calls are not model operations.
             self.empty += usize::from(
                 of_a_model && attributes.text(&["gen_ai.operation.name"]).is_none_or(|name| name == "chat"),
             );
@@ -127,7 +127,7 @@ impl Reader<'_> {
                 calls.entry((text("traceId"), text("spanId"))).or_default().push(record);
             }
             for records in calls.values_mut() {
-                // Exporters write in batches, in which an answer can precede its question.
+                // Exporters write in batches, in which an answer may precede its question.
                 records.sort_by_key(|record| stamp(record).map(|time| time.at));
                 self.read_records(records, service.as_deref(), sink);
             }
@@ -145,7 +145,7 @@ impl Reader<'_> {
             let (asked, answered) = event_content(&name, &attributes, &any_value(&record["body"]));
             input.extend(asked);
             output.extend(answered);
-            // Not every record of a call names the conversation.
+            // Not every record of a call identifies the conversation.
             if known.text(THREADS).is_none() {
                 known = attributes;
             }
@@ -188,7 +188,7 @@ fn service(resource: &Value) -> Option<String> {
     Attributes::of(&resource["resource"]["attributes"]).text(&["service.name"])
 }
 
-/// Returns the time at which a log record was created, or else received.
+/// Returns the time at which a log record was created, or otherwise received.
 fn stamp(record: &Value) -> Option<MessageTime> {
     time(&record["timeUnixNano"]).or_else(|| time(&record["observedTimeUnixNano"]))
 }
@@ -233,7 +233,7 @@ fn event_content(name: &str, attributes: &Attributes, body: &Value) -> (Vec<Mess
             if !input.is_empty() || !output.is_empty() || !name.starts_with("gen_ai.client") {
                 return (input, output);
             }
-            // Some exporters write the attributes of the event into its body.
+            // Some exporters write the attributes of the event in its body.
             let of_body = |keys: &[&str]| keys.iter().map(|key| &body[*key]).find(|value| !value.is_null()).cloned();
             return (asked(&of_body(ASKED).unwrap_or_default()), answered(&of_body(ANSWERED).unwrap_or_default()));
         }
@@ -257,7 +257,7 @@ fn with_role(message: &Value, role: &str) -> Value {
     message
 }
 
-// Attributes of spans and events: OTLP's typed values as plain JSON, and messages that are split over many keys.
+// Attributes of spans and events: OTLP's typed values as plain JSON, and messages that are split across many keys.
 
 /// Maximum nesting of an attribute's value.
 const MAX_DEPTH: usize = 64;
@@ -293,7 +293,7 @@ impl Attributes {
         self.0.keys().any(|key| prefixes.iter().any(|prefix| key.starts_with(prefix)))
     }
 
-    /// Returns the messages in the attributes `<prefix>.<place>.…` as objects, ordered by place.
+    /// Returns the messages in the attributes `<prefix>.<place>.…` as objects, ordered by `<place>`.
     fn messages(&self, prefix: &str) -> Vec<Value> {
         let mut messages: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
         for (key, value) in &self.0 {
@@ -327,12 +327,12 @@ fn message(fields: &Map<String, Value>) -> Value {
     });
     let calls: Vec<Value> = calls.collect();
     let content = fields.get("content").filter(|content| !content.is_null()).cloned();
-    // A prompt that consists of parts is written as JSON in a string.
+    // A prompt with several parts is logged as JSON in a string.
     let content = content.map(|content| content.as_str().and_then(embedded).filter(Value::is_array).unwrap_or(content));
     json!({"role": fields.get("role"), "content": content.unwrap_or(Value::Array(parts)), "tool_calls": calls})
 }
 
-/// Returns the fields called `<list>.<place>.…`, by place.
+/// Returns the fields called `<list>.<place>.…`, indexed by `<place>`.
 fn numbered(fields: &Map<String, Value>, list: &str) -> BTreeMap<u32, Map<String, Value>> {
     let mut found: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
     for (key, value) in fields {
@@ -354,7 +354,7 @@ fn any_value(value: &Value) -> Value {
 fn plain(value: &Value, depth: usize) -> Value {
     let Some((kind, inner)) = value.as_object().and_then(|fields| fields.iter().next()) else { return Value::Null };
     match (kind.as_str(), depth.checked_sub(1)) {
-        // Here, too, whole numbers are written as strings, and nothing in this file needs them as numbers.
+        // Here, too, whole numbers are written as strings; this module does not need them as numbers.
         ("stringValue" | "boolValue" | "doubleValue" | "intValue", _) => inner.clone(),
         ("arrayValue", Some(depth)) => {
             let values = inner["values"].list();

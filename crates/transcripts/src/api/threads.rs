@@ -1,4 +1,4 @@
-//! Assembles conversations from calls to a model that repeat their history.
+//! Assembles conversations from calls to a model in which each call repeats the history.
 //!
 //! A trace contains one record for each call, and most programs send the whole conversation with each call. If the
 //! first message of a call is known, the call adds its new messages to that conversation. A call with another first
@@ -50,7 +50,8 @@ struct Shared {
 
 /// Collects the calls of a file, which may be in any order.
 ///
-/// Repeated messages are stored once, so memory use grows with what was said, not with how often it was sent.
+/// Repeated messages are stored once, so memory use depends on the amount of distinct text, not on the number of times
+/// that it was sent.
 pub(crate) struct Threads {
     source: &'static str,
     held: Vec<Held>,
@@ -110,13 +111,13 @@ impl Threads {
     fn assemble(&mut self, sink: &mut Sink<'_>) {
         let mut held = std::mem::take(&mut self.held);
         self.bytes = 0;
-        // Of calls that started at the same time, the one with the longest input is closest to the whole conversation.
+        // Of calls that started at the same time, the one with the longest input contains the most of the conversation.
         held.sort_by_key(|one| (one.call.start.map(|time| time.at), std::cmp::Reverse(one.input.len())));
         for one in held {
             let place = self.place_of(&one.call);
             self.open[place].take(one, sink);
         }
-        // Each conversation retains the hashes; the messages themselves are no longer needed.
+        // Each conversation retains its hashes; the messages themselves are no longer needed.
         self.pool.clear();
     }
 
@@ -144,8 +145,8 @@ impl Thread {
         let mut new = input.iter().chain(&output).filter(|shared| shared.message.kind != Kind::Context);
         let first = new.next();
         let is_later = !self.traces.contains(&call.trace);
-        // Without a history, people may say the same short words again.
-        // Equal words are then the same call only within one trace.
+        // Without a history, a repeated short text may have been said again. Equal texts then belong to the same call
+        // only within one trace.
         let is_said_anew = self.is_without_history && is_later && new.count() <= output.len();
         let repeats = !is_said_anew && first.is_none_or(|shared| self.counts.contains_key(&shared.hash));
         let is_agents_own = !repeats && !is_later;
@@ -157,7 +158,7 @@ impl Thread {
             let count = counted.entry(Rc::clone(hash)).or_insert(0);
             *count += 1;
             let known = self.counts.entry(Rc::clone(hash)).or_insert(0);
-            // Prompts are sent with each call, whether or not the rest of the history is.
+            // Prompts are sent with each call, even if the rest of the history is not.
             if (repeats || message.kind == Kind::Context) && *count <= *known {
                 continue;
             }

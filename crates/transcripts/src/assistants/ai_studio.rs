@@ -10,7 +10,7 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// Types of files in a chunk: each has a field named after where the file is stored and its type, such as `driveImage`.
+/// Types of files in a chunk: the field of a file is named after its storage location and its type, as in `driveImage`.
 const FILES: &[&str] = &["File", "Document", "Image", "Audio", "Video"];
 
 /// Reads prompts of Google AI Studio.
@@ -65,7 +65,7 @@ fn read_prompt(
         let time = clock.next(identity::stamp(&chunk["createTime"]));
         messages.extend(messages_of(chunk, time, number, sink));
     }
-    // Text that was typed but never sent was not said to anybody.
+    // Text that was typed but never sent is not part of the conversation.
     let drafts = prompt["chunkedPrompt"]["pendingInputs"].list();
     if drafts.iter().any(|draft| !words(draft, false).trim().is_empty()) {
         sink.skip(number, "a draft that was not sent");
@@ -75,14 +75,14 @@ fn read_prompt(
     let mut draft = Assembler::new("ai-studio", id, origin);
     draft.meta().title =
         prompt["displayName"].owned().or_else(|| Some(stem.to_owned()).filter(|stem| !stem.is_empty()));
-    // The field contains the prefix of the resource name; people use the name without it.
+    // The field contains the prefix of the resource name, which is not part of the usual name.
     draft.meta().model = prompt["runSettings"]["model"].owned().map(|model| model.replacen("models/", "", 1));
     draft.meta().created_at = started.map(|time| time.at);
     draft.extend(messages, sink);
     draft.finish(sink);
 }
 
-/// Leaves out answers of which the chunks contain a newer version.
+/// Leaves out answers for which the chunks contain a newer version.
 fn shown(chunks: &[Value]) -> Vec<&Value> {
     let parent = |chunk: &Value| chunk["branchParent"]["id"].as_str().map(str::to_owned);
     let parents: HashMap<&str, Option<String>> =
@@ -101,7 +101,7 @@ fn instruction(value: &Value) -> Option<String> {
     value.owned().or_else(|| value["text"].owned()).or_else(|| Some(joined).filter(|words| !words.trim().is_empty()))
 }
 
-/// Returns the words or the thoughts of a chunk: from its text, or else from the parts in which it was streamed.
+/// Returns the text or the thoughts of a chunk: from its text, or otherwise from the parts in which it was streamed.
 fn words(chunk: &Value, of_thought: bool) -> String {
     let is_thought = |value: &Value| value["isThought"] == true || value["thought"] == true;
     let whole = chunk["text"].owned().filter(|_| is_thought(chunk) == of_thought);

@@ -8,7 +8,7 @@ use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Sink};
 
-/// Minimum length, in bytes, of an id that serves as an identity; a shorter one is a counter that the next export
+/// Minimum length, in bytes, of an id that serves as an identity; a shorter id is a counter, which the next export
 /// reuses.
 const SHORTEST_ID: usize = 8;
 

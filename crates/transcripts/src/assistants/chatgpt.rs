@@ -1,4 +1,4 @@
-//! The ChatGPT data export: conversations are trees of nodes, of which the branch that was shown last is read.
+//! The ChatGPT data export: conversations are trees of nodes, and the branch that was shown last is read.
 
 use std::collections::HashSet;
 
@@ -55,7 +55,8 @@ fn is_shared(value: &Value) -> bool {
     value["shared_conversation_id"].is_string() && value["messages"].is_array()
 }
 
-/// Returns the messages of the branch shown last, or all messages of a flat list; `None` if there is neither.
+/// Returns the messages of the branch that was shown last, or all messages of a flat list; `None` if the conversation
+/// is neither.
 fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Option<Vec<&'a Value>> {
     let Some(mapping) = conversation["mapping"].as_object() else {
         let messages = conversation["messages"].as_array()?;
@@ -72,7 +73,7 @@ fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Opti
     Some(branch.into_iter().map(|place| messages[place]).filter(|message| message.is_object()).collect())
 }
 
-/// Reads a conversation; `instructions` are the custom instructions that an earlier one in the file contains.
+/// Reads a conversation; `instructions` are the custom instructions from an earlier conversation in the file.
 fn read_conversation(
     conversation: &Value,
     origin: String,
@@ -91,7 +92,7 @@ fn read_conversation(
     let meta = draft.meta();
     meta.title = conversation["title"].owned();
     meta.model = model(conversation, &said);
-    // The same field may name a custom GPT, which is not a project of the user.
+    // The same field may contain the id of a custom GPT, which is not a project of the user.
     meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
     meta.created_at = started.map(|time| time.at);
     // The branch that is shown is not always the one that was started first.
@@ -109,7 +110,7 @@ fn read_conversation(
                     if is_profile && message.kind == Kind::Prose && !instructions.insert(message.text.clone()) {
                         message.kind = Kind::Context;
                     }
-                    // In some conversations, the profile is inserted again with each turn.
+                    // In some conversations, each turn contains the profile again.
                     if message.kind != Kind::Context || profiles.insert(message.text.clone()) {
                         draft.push(message, sink);
                     }
@@ -133,7 +134,7 @@ fn model(conversation: &Value, said: &[&Value]) -> Option<String> {
     said.iter().rev().find_map(of_message).or_else(|| conversation["default_model_slug"].owned())
 }
 
-/// Returns the conversation's id, or one derived from its beginning.
+/// Returns the conversation's id, or an id derived from its first messages.
 fn external_id(conversation: &Value, said: &[&Value]) -> String {
     let own = conversation.first_owned(&["conversation_id", "id", "shared_conversation_id"]);
     own.unwrap_or_else(|| {
@@ -148,7 +149,8 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
 
 /// Suffix of the id of a message that contains the user's text from the settings.
 const PROFILE: &str = "/instructions";
-/// The program's introduction to the user's text from the settings, which follows between lines of three backticks.
+/// Text with which the program introduces the user's text from the settings, which follows between lines of three
+/// backticks.
 const INTRODUCED: &str = "The user provided the ";
 
 /// Types of content that may be empty without loss of information.
@@ -159,7 +161,7 @@ const KNOWN: &[&str] = &[
 
 /// The result of reading a node's message.
 enum Placed {
-    /// The messages in the node, in order; none if it is empty.
+    /// The messages in the node, in order; none if the node is empty.
     Said(Vec<Message>),
     /// The type of content is unknown, and there is no text.
     Unknown,
@@ -198,9 +200,9 @@ fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
     Placed::Said(said.into_iter().chain(own).chain(files).collect())
 }
 
-/// Returns the fields with custom instructions, each with the words in it that the user wrote.
+/// Returns the fields with custom instructions, each with the part of the text that the user wrote.
 ///
-/// Other texts in these fields, such as a time zone, were written by the program.
+/// Other text in these fields, such as a time zone, were written by the program.
 fn instructions(content: &Value) -> Vec<(&str, &str)> {
     if content["content_type"] != "user_editable_context" {
         return Vec::new();
@@ -228,7 +230,7 @@ fn role_of(message: &Value) -> Role {
 
 fn kind_of(message: &Value, role: Role) -> Kind {
     let metadata = &message["metadata"];
-    // The export marks a message that is not shown with a weight of 0.
+    // The export gives a message that is not shown a weight of 0.
     let hidden = message["weight"].as_f64() == Some(0.0) || metadata["is_visually_hidden_from_conversation"] == true;
     let recipient = message["recipient"].as_str().unwrap_or("all");
     let content_type = message["content"]["content_type"].as_str().unwrap_or("text");
@@ -237,12 +239,13 @@ fn kind_of(message: &Value, role: Role) -> Kind {
         (_, "thoughts" | "reasoning_recap") => Kind::Reasoning,
         (Role::Tool, _) => Kind::ToolResult,
         (Role::System, _) => Kind::Context,
-        // What the assistant wrote into its own memory is its interpretation of the user, not the user's words.
+        // Text that the assistant wrote in its own memory is an interpretation of the user, not something that the user
+        // said.
         (Role::Assistant, _) if recipient == "bio" => Kind::Context,
-        // A message that is not addressed to everyone is addressed to the tool of that name.
+        // A message that is not addressed to everyone is addressed to the tool with the name in `recipient`.
         (Role::Assistant, _) if recipient != "all" => Kind::ToolCall,
         _ if hidden || metadata["is_user_system_message"] == true => Kind::Context,
-        // Newer models answer in channels, of which only `final` contains the answer.
+        // Newer models write in several channels, of which only `final` contains the answer.
         (Role::Assistant, _) if matches!(message["channel"].as_str(), Some("analysis" | "commentary")) => {
             Kind::Reasoning
         }
@@ -275,7 +278,7 @@ fn text_of(content: &Value) -> Option<String> {
     (!text.trim().is_empty() || is_known).then_some(text)
 }
 
-/// Joins the parts that contain words: strings, and transcriptions of recordings.
+/// Joins the parts that contain text: strings, and transcriptions of recordings.
 fn parts(content: &Value) -> String {
     let parts = content["parts"].list();
     let words = parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str()));
@@ -289,7 +292,7 @@ fn thoughts(content: &Value) -> String {
     if words.is_empty() { parts(content) } else { words }
 }
 
-/// Adds the profile that older exports store beside the content.
+/// Adds the profile that older exports store outside the content.
 fn with_profile(message: &Value, text: &str) -> String {
     let profile = &message["metadata"]["user_context_message_data"];
     let fields = ["about_user_message", "about_model_message"].map(|field| profile[field].string());
@@ -317,16 +320,16 @@ fn attachments(message: &Value) -> Vec<String> {
     let named_images = labels.iter().filter(|label| label.starts_with("[image")).count();
     let images = count("image_asset_pointer").saturating_sub(named_images);
     labels.extend((0..images).map(|_| file_label("image", None)));
-    // A recording that was transcribed is already present as words.
+    // If a recording was transcribed, its text is already present.
     let heard = count("audio_transcription");
     let recordings = count("audio_asset_pointer") + count("real_time_user_audio_video_asset_pointer");
     labels.extend((0..recordings.saturating_sub(heard)).map(|_| file_label("audio", None)));
     labels
 }
 
-/// Removes citation marks; a mark that contains displayed words is replaced by them.
+/// Removes citation marks; a mark that contains displayed text is replaced by that text.
 fn without_marks(text: &str) -> String {
-    // Citations: newer answers enclose them in private-use characters, older ones write `【4:0†source】`.
+    // Citations: newer answers enclose them in private-use characters, older answers use `【4:0†source】`.
     patterns! {
         MARKS = "\u{e200}([^\u{e200}\u{e201}]{0,800})\u{e201}|[\u{e200}-\u{e202}]|【[0-9:]+†[^】\n]{0,200}】";
     }
@@ -337,7 +340,7 @@ fn without_marks(text: &str) -> String {
         .into_owned()
 }
 
-/// Returns the words that a mark displays: an entity's name or a link's title.
+/// Returns the text that a mark displays: an entity's name or a link's title.
 fn shown(body: &str) -> Option<String> {
     let (kind, rest) = body.split_once('\u{e202}')?;
     match kind {

@@ -1,4 +1,4 @@
-//! The data export of claude.ai: conversations are lists of messages, which in newer exports name their parents.
+//! The data export of claude.ai: conversations are lists of messages, which refer to their parents in newer exports.
 
 use std::collections::HashSet;
 
@@ -79,7 +79,7 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
     let node = |(place, message): (usize, &&'a Value)| Node {
         id: message["uuid"].string(),
         parent: message["parent_message_uuid"].as_str(),
-        // A message that does not name its parent, or whose parent is missing, follows the previous one.
+        // A message without a parent id, or with the id of a missing parent, follows the previous message.
         before: if message["parent_message_uuid"] == NO_PARENT { None } else { place.checked_sub(1) },
         time: identity::stamp(&message["created_at"]).map(|time| time.at),
     };
@@ -89,7 +89,7 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
     branch.into_iter().map(|place| usable[place]).collect()
 }
 
-/// Returns the conversation's id, or one derived from its beginning.
+/// Returns the conversation's id, or an id derived from its first messages.
 fn external_id(conversation: &Value, said: &[&Value]) -> String {
     conversation["uuid"].owned().unwrap_or_else(|| {
         let first = said.first().map(|message| [&message["uuid"], &message["text"], &message["content"]]);
@@ -98,7 +98,7 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
     })
 }
 
-/// Returns the words of a list of text blocks or of a bare string.
+/// Returns the text of a list of text blocks or of a bare string.
 fn words(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
@@ -108,7 +108,7 @@ fn words(value: &Value) -> String {
 
 // The content of one message of a claude.ai conversation, block by block.
 
-/// The text that replaces each block other than text in the `text` field.
+/// The text that the `text` field contains in place of each non-text block.
 const UNSUPPORTED: &str = "```\nThis block is not supported on your current device yet.\n```";
 /// Blocks that contain nothing of interest.
 const EMPTY_BLOCKS: &[&str] = &["token_budget", "flag"];
@@ -122,7 +122,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
     };
     let mut said = of_blocks(&message["content"], role, number, sink);
     if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
-        // Exports from before content blocks contain the words in a single field.
+        // Exports from before the introduction of content blocks contain the text in a single field.
         let fallback = message["text"].as_str().or_else(|| message["content"].as_str()).unwrap_or_default();
         said.extend(of_text(fallback));
     }
@@ -131,7 +131,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
     export::messages(id, role, time, said)
 }
 
-/// Returns the content of each block in `content`; words that a citation separated are joined again.
+/// Returns the content of each block in `content`; text that a citation split is joined again.
 fn of_blocks(content: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     let mut said = Vec::new();
     for block in content.list() {
@@ -172,7 +172,7 @@ fn call(block: &Value) -> String {
     }
 }
 
-/// Separates words from the reasoning and the documents that older answers contain in special tags.
+/// Separates text from the reasoning and the documents, which older answers contain in special tags.
 fn of_text(text: &str) -> Vec<(Kind, String)> {
     patterns! {
         THOUGHTS = "(?s)<antThinking>(.*?)</antThinking>";
@@ -189,7 +189,7 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
     thought.into_iter().chain([(Kind::Prose, spoken.replace(UNSUPPORTED, ""))]).collect()
 }
 
-/// Returns a placeholder for each file, followed by the text extracted from it, which nobody said.
+/// Returns a placeholder for each file, followed by the text extracted from the file, which nobody said.
 fn files(message: &Value) -> Vec<(Kind, String)> {
     let mut said = Vec::new();
     for field in ["attachments", "files", "files_v2"] {
@@ -211,7 +211,7 @@ fn noun(name: &str) -> &'static str {
     if ["png", "jpg", "jpeg", "gif", "webp", "heic"].contains(&ending.as_str()) { "image" } else { "file" }
 }
 
-// The design sessions of a claude.ai export: one file each, with messages inside an additional object.
+// The design sessions of a claude.ai export: one file per session, in which an additional object encloses the messages.
 
 /// Reads design sessions of a claude.ai export.
 pub(crate) struct ClaudeDesign;
@@ -279,7 +279,7 @@ fn read_session(session: &Value, origin: String, number: usize, sink: &mut Sink<
     draft.finish(sink);
 }
 
-/// Returns the content of a message: its words, or else its blocks.
+/// Returns the content of a message: its text, or otherwise its blocks.
 fn said(inner: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     let blocks = if inner["contentBlocks"].is_array() { &inner["contentBlocks"] } else { &inner["content"] };
     let mut said = of_blocks(blocks, role, number, sink);
@@ -289,10 +289,10 @@ fn said(inner: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(K
     said
 }
 
-// Turns of the user that were edited, in exports without parents.
+// User turns that were edited, in exports that do not store parents.
 
 /// Leaves out turns that the user later edited: an edited turn directly follows its first version and repeats most of
-/// it. A turn that differs from the next one merely received no answer.
+/// it. A turn that differs from the next turn was not edited, but received no answer.
 fn without<'a>(messages: Vec<&'a Value>, number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     let before = messages.len();
     let mut kept: Vec<&Value> = Vec::with_capacity(before);
@@ -326,7 +326,7 @@ fn is_said_again(earlier: &str, later: &str) -> bool {
     !earlier.is_empty() && again * 3 >= earlier.len() * 2
 }
 
-/// Returns the words of `text` in lower case; in scripts that do not separate words, pairs of characters.
+/// Returns the words of `text` in lower case; pairs of characters for scripts without spaces between words.
 fn terms(text: &str) -> HashSet<String> {
     const FIRST_UNPARTED: char = '\u{2e80}';
     let lower = text.to_lowercase();

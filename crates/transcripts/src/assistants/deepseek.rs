@@ -28,7 +28,7 @@ impl Ingestor for DeepSeek {
     }
 }
 
-/// Returns whether `value` is a conversation of this export rather than of `ChatGPT`, whose trees look the same.
+/// Returns whether `value` is a conversation of this export, and not of `ChatGPT`, whose trees look the same.
 pub(crate) fn is_conversation(value: &Value) -> bool {
     value["mapping"].as_object().is_some_and(|nodes| {
         value.get("inserted_at").is_some() || nodes.values().any(|node| node["message"]["fragments"].is_array())
@@ -96,11 +96,11 @@ fn messages_of(
             _ => sink.skip(number, "a fragment of a kind that is not known"),
         }
     }
-    // Older exports store the words of a message beside its role.
+    // Older exports store the text of a message next to its role.
     if let Some(words) = message["content"].as_str() {
         said.push(made(Kind::Prose, if is_users(message) { Role::User } else { Role::Assistant }, words));
     }
-    // Files belong to no fragment, so their role follows from the words of the message.
+    // Files belong to no fragment, so their role follows from the text of the message.
     let asked = said.iter().any(|message| message.role == Role::User);
     for file in message["files"].list() {
         let name = file["file_name"].as_str().or_else(|| file["name"].as_str());
@@ -110,7 +110,7 @@ fn messages_of(
     said
 }
 
-/// Returns the result of a search: its words, or the titles of its results.
+/// Returns the result of a search: its text, or the titles of the results.
 fn found(fragment: &Value, words: &str) -> String {
     let titles = fragment["results"].list().iter().filter_map(|hit| hit["title"].as_str());
     std::iter::once(words).chain(titles).filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! Shared parts of reading exports: fields, times of messages that have none, and the branch that was shown last.
+//! Shared parts of reading exports: fields, default times of messages, and the branch that was shown last.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +30,7 @@ pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Ve
 // Iterates over the conversations of an export.
 
 /// Passes each conversation of `input` to `read`, with its location and number. The conversations are the elements of
-/// an array, the lines of a JSONL file, or the single object that is the file.
+/// an array, the lines of a JSONL file, or the single object in the file.
 ///
 /// # Errors
 /// [`IngestError::Read`] if the file cannot be read completely.
@@ -57,12 +57,12 @@ pub(crate) fn each(
 /// One message of a conversation that may have branches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node<'a> {
-    /// Id of the message, or an empty text; if several messages have the same id, a reply follows the last one before
-    /// it.
+    /// Id of the message, or an empty string; if several messages have the same id, a reply follows the last such
+    /// message before it.
     pub(crate) id: &'a str,
-    /// The id of the message that this one follows.
+    /// The id of the message that this message follows.
     pub(crate) parent: Option<&'a str>,
-    /// The index of the message that this one follows if it names no existing parent; without either, it is a first
+    /// The index of the message that this message follows if `parent` does not exist. A message with neither is a first
     /// message.
     pub(crate) before: Option<usize>,
     /// Time of the message.
@@ -70,7 +70,7 @@ pub(crate) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Returns a node that starts the conversation unless `parent` names another message.
+    /// Returns a node that starts the conversation unless `parent` is the id of another message.
     pub(crate) fn new(id: &'a str, parent: &'a Value, time: Option<Timestamp>) -> Self {
         Self { id, parent: parent.as_str(), before: None, time }
     }
@@ -78,8 +78,8 @@ impl<'a> Node<'a> {
 
 /// Returns the indices in `nodes` of the branch that was shown last, in order.
 ///
-/// The branch ends at `current`. If that is missing or leads into a cycle, it ends at the newest leaf or, if no leaf
-/// has a time, at the last of the deepest ones.
+/// The branch ends at `current`. If `current` is missing or leads into a cycle, the branch ends at the newest leaf or,
+/// if no leaf has a time, at the last of the deepest ones.
 pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     let (places, parents) = (places(nodes), parents(nodes));
     let newest = || newest_leaf(nodes, &parents).or(nodes.len().checked_sub(1));
@@ -95,7 +95,7 @@ pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
 }
 
 /// Finds the branch as [`shown`] does, and reports how many turns of the user are on other branches; `is_users` returns
-/// whether the message at an index contains words of the user.
+/// whether the message at an index comes from the user.
 pub(crate) fn choose(
     nodes: &[Node<'_>],
     current: Option<&str>,
@@ -144,7 +144,7 @@ enum Ending {
     Loop,
 }
 
-/// Follows the parents upwards from `end`.
+/// Follows the parents from `end` up to the root.
 fn path_to(parents: &[Option<usize>], end: usize) -> (Vec<usize>, Ending) {
     let (mut path, mut visited, mut next) = (Vec::new(), vec![false; parents.len()], Some(end));
     while let Some(place) = next {
@@ -168,7 +168,7 @@ fn newest_leaf(nodes: &[Node<'_>], parents: &[Option<usize>]) -> Option<usize> {
         }
     }
     let mut newest = None;
-    // Only descendants of a root are reached, so a cycle cannot be entered.
+    // The walk reaches only descendants of a root, so it cannot enter a cycle.
     while let Some((place, depth)) = open.pop() {
         if children[place].is_empty() {
             newest = newest.max(Some((nodes[place].time, depth, place)));

@@ -1,7 +1,7 @@
 //! The activity of Gemini Apps in a Google Takeout: prompts and answers, newest first, without conversations.
 //!
-//! Names and verbs are in the language of the account. Entries that follow each other within half an hour are treated
-//! as one conversation.
+//! Names and verbs are in the language of the account. Consecutive entries at most half an hour apart are treated as
+//! one conversation.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::Offset;
@@ -110,11 +110,11 @@ const SAMPLED_TITLES: usize = 50;
 struct Activity {
     /// 1-based index in the file.
     number: usize,
-    /// What was done: a verb followed by the prompt.
+    /// The user's action: a verb followed by the prompt.
     title: String,
-    /// What Gemini answered, as text.
+    /// Gemini's answer as text.
     answer: Option<String>,
-    /// When the activity took place.
+    /// Time of the activity.
     time: Option<MessageTime>,
     /// Names of the files that were attached.
     files: Vec<String>,
@@ -125,7 +125,7 @@ struct Activity {
 struct Verb(Option<String>);
 
 impl Verb {
-    /// Derives the verb from the beginning that most of the first `titles` have in common.
+    /// Derives the verb from the prefix that most of the first `titles` share.
     fn of<'a>(titles: impl Iterator<Item = &'a str>) -> Self {
         let titles: Vec<String> = titles.take(SAMPLED_TITLES).map(spaced).collect();
         let starting = |verb: &str| titles.iter().filter(|title| title.starts_with(verb)).count();
@@ -135,7 +135,7 @@ impl Verb {
         }
         let mut verb = titles.iter().filter_map(|title| next_word(title, 0)).max_by_key(|verb| starting(verb));
         verb = verb.filter(|verb| titles.len() >= ENOUGH_TITLES && is_most(starting(verb)));
-        // A verb is extended by further words as long as all titles that begin with it continue in the same way.
+        // Words are added to a verb as long as all titles that begin with it continue in the same way.
         while let Some(known) = verb {
             let longer =
                 titles.iter().find(|title| title.starts_with(known)).and_then(|title| next_word(title, known.len()));
@@ -147,7 +147,7 @@ impl Verb {
         Self(verb.map(str::to_owned))
     }
 
-    /// Returns the prompt in `title`; `None` if it does not begin with the verb.
+    /// Returns the prompt in `title`; `None` if the title does not begin with the verb.
     fn prompt(&self, title: &str) -> Option<String> {
         spaced(title).strip_prefix(self.0.as_deref()?).map(|prompt| prompt.trim().to_owned())
     }
@@ -158,7 +158,7 @@ fn spaced(text: &str) -> String {
     text.replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// Returns the beginning of `title` up to the end of the word at `from`, including the following spaces and colons.
+/// Returns the beginning of `title` up to the end of the word at `from`, including any spaces and colons after it.
 fn next_word(title: &str, from: usize) -> Option<&str> {
     let rest = &title[from..];
     let end = rest.find([' ', ':', '：']).map(|at| from + at)?;
@@ -166,7 +166,7 @@ fn next_word(title: &str, from: usize) -> Option<&str> {
     Some(&title[..behind])
 }
 
-/// Groups entries into conversations, with one conversation in memory at a time.
+/// Groups entries into conversations, keeping one conversation in memory at a time.
 struct Conversations {
     origin: String,
     verb: Verb,
@@ -205,8 +205,8 @@ impl Conversations {
         // Sorting is stable, so entries with the same time remain in file order.
         entries.sort_by_key(at);
         let Some(first) = entries.first() else { return };
-        // Google assigns no id to a conversation, and the same prompt may be used on other days.
-        // The identity therefore includes the time.
+        // Google assigns no id to a conversation, and the same prompt may occur on other days, so the identity includes
+        // the time.
         let id = identity::of_parts(&[&at(first).map(|at| at.to_string()).unwrap_or_default(), &first.title]);
         let mut draft = Assembler::new("gemini-takeout", id, format!("{}#{}", self.origin, first.number));
         draft.meta().created_at = at(first);
@@ -236,7 +236,7 @@ fn at(activity: &Activity) -> Option<Timestamp> {
 
 // HTML as text.
 
-/// Returns the words of `html`, with a line for each paragraph, heading, list item and table row.
+/// Returns the text of `html`, with a line for each paragraph, heading, list item and table row.
 fn to_text(html: &str) -> String {
     patterns! {
         BLOCKS = r"(?i)<(li|/li|/div|/h[1-6]|/tr|/pre|/blockquote|/ul|/ol|/td|/th)(?:\s[^<>]*)?>";
@@ -253,16 +253,16 @@ fn to_text(html: &str) -> String {
 
 // The activity as an HTML page, which a Takeout contains unless JSON is requested.
 
-/// Beginning of each entry.
+/// Start of each entry.
 const ENTRY: &str = "<div class=\"outer-cell";
-/// Text before the words of an entry.
+/// Text that precedes the text of an entry.
 const BODY: &str = "mdl-typography--body-1\">";
-/// Text after the words of an entry.
+/// Text that follows the text of an entry.
 const NEXT_CELL: &str = "<div class=\"content-cell";
 /// Maximum length of a line that may be a date, in bytes.
 const LONGEST_DATE: usize = 100;
 
-/// Beginnings of the names of months in the languages that write them in Latin letters.
+/// Prefixes of the names of months in languages that use Latin letters.
 const MONTHS: &str = "\
     jan|jän|ene|gen|oca feb|fév|fev|şub mar|mär|mrt|maa apr|avr|abr|nis may|mai|maj|mei|mag jun|juin|giu|haz \
     jul|juil|lug|tem aug|aoû|ago|ağu sep|set|eyl oct|okt|ott|out|eki nov|kas dec|dez|déc|dic|des|ara";
@@ -310,7 +310,7 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     let (mut rest, mut dated) = (cell, None);
     while let Some((line, behind)) = rest.split_once("<br>") {
         rest = behind;
-        // A long line is not a date, and converting it from HTML to text takes time.
+        // A long line cannot be a date, and skipping it avoids a costly conversion from HTML to text.
         let words = if line.len() <= LONGEST_DATE { to_text(line) } else { String::new() };
         // A prompt may itself begin with a date; the date of an entry is never on the first line.
         if !lines.is_empty() && is_date(&words) {

@@ -70,7 +70,8 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
     draft.finish(sink);
 }
 
-/// Returns the responses of the branch that ends in the newest one, or all responses if none names its parent.
+/// Returns the responses of the branch that ends in the newest one, or all responses if no response contains a parent
+/// id.
 fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     if !responses.iter().any(|response| response["parent_response_id"].is_string()) {
         return responses.to_vec();
@@ -81,7 +82,7 @@ fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec
         .map(|(place, response)| Node {
             id: id_of(response),
             parent: response["parent_response_id"].as_str(),
-            // The first response has no parent; one whose parent is missing follows the previous response.
+            // The first response has no parent; a response whose parent is missing follows the previous response.
             before: place.checked_sub(1).filter(|_| response["parent_response_id"].is_string()),
             time: time(&response["create_time"]).map(|time| time.at),
         })
@@ -94,7 +95,7 @@ fn id_of(response: &Value) -> &str {
     ["_id", "response_id", "id"].into_iter().find_map(|field| response[field].as_str()).unwrap_or_default()
 }
 
-/// Reads a written time, or the number that the database format wraps in two objects.
+/// Reads a time in text form, or the number that the database format wraps in two objects.
 fn time(value: &Value) -> Option<MessageTime> {
     // The export is a dump of the database in extended JSON.
     let wrapped = &value["$date"];
@@ -135,7 +136,8 @@ fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
 /// Removes the marks of citations and cards.
 fn without_marks(text: &str) -> String {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-        // The self-closing tag comes first; otherwise, each of many such tags would be followed to the end of the text.
+        // The alternative for the self-closing tag comes first; otherwise, the regex would scan to the end of the text
+        // for each such tag.
         Regex::new("(?s)<grok:render\\b[^>]*/>|<grok:render\\b[^>]*>.*?</grok:render>")
             .expect("the pattern is constant")
     });

@@ -1,4 +1,4 @@
-//! One conversation exported from `LibreChat`: a flat list of messages, or a tree with a level for each message.
+//! One conversation exported from `LibreChat`: a flat list of messages, or a tree with one level per message.
 
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn read_conversation(
         .owned()
         .or_else(|| said.iter().find_map(|message| message["conversationId"].owned()))
         .unwrap_or_else(|| {
-            // Editing a first message gives it another id, but the file's first message is the same in each export.
+            // Editing a first message changes its id, but the first message in the file is the same in each export.
             let first = messages.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
             identity::of_parts(&[&first])
         });
@@ -106,8 +106,8 @@ fn read_conversation(
     draft.finish(sink);
 }
 
-/// Returns the messages of the branch that ends in the newest answer, as the export does not record which one was
-/// shown.
+/// Returns the messages of the branch that ends in the newest answer, because the export does not record which branch
+/// was shown.
 fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     let nodes: Vec<Node<'_>> = messages
         .iter()
@@ -129,7 +129,7 @@ fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<
 
 // The content of one message of `LibreChat`.
 
-/// Returns the role of `message`; `Role::Other` if neither its creator nor a sender is stated.
+/// Returns the role of `message`; `Role::Other` if the message contains neither its creator nor a sender.
 fn role_of(message: &Value) -> Role {
     match (&message["isCreatedByUser"], message["sender"].as_str()) {
         (Value::Bool(true), _) => Role::User,
@@ -140,7 +140,7 @@ fn role_of(message: &Value) -> Role {
     }
 }
 
-/// Returns the messages in `message`, with the given `time`: its parts or else its text, and its files.
+/// Returns the messages in `message`, with the given `time`: its parts or otherwise its text, and its files.
 fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let role = role_of(message);
     let mut said: Vec<(Kind, String)> = Vec::new();
@@ -163,7 +163,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
 }
 
 fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
-    // The words of a part are in a field named after its type, directly or in a `value`.
+    // The text of a part is in a field named after its type, directly or in a `value`.
     let words =
         |name: &str| part[name].as_str().or_else(|| part[name]["value"].as_str()).unwrap_or_default().to_owned();
     match part["type"].string() {
@@ -172,7 +172,7 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
         "error" => vec![(Kind::Context, words("error"))],
         "tool_call" => {
             let call = &part["tool_call"];
-            // Agents and assistants write calls differently.
+            // The formats of calls differ between agents and assistants.
             let (name, arguments) = [&call["name"], &call["function"]["name"]]
                 .into_iter()
                 .zip([&call["args"], &call["function"]["arguments"]])
@@ -196,12 +196,12 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
     }
 }
 
-// Splits a tree of messages without recursion, however deep the tree is.
+// Splits a tree of messages without recursion, so that its depth does not matter.
 
 /// Returns the conversations of `document`, each as a list of objects: the outermost one, followed by the messages
 /// nested in it, in document order. The messages nested in an object are removed from it.
 ///
-/// An object that cannot be parsed or is cut off at the end of the text is reported.
+/// An object that cannot be parsed, or that is cut off at the end of the text, is reported.
 fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
     let mut scan = Scan { document, at: 0, open: Vec::new(), found: Vec::new() };
     scan.run();
@@ -223,7 +223,7 @@ fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
         };
         match conversations.last_mut().filter(|_| !found.is_outermost) {
             Some(conversation) => conversation.extend(object),
-            // Without the outermost object, its messages can still be read.
+            // Even without the outermost object, its messages can be read.
             None => conversations.push(vec![object.unwrap_or_default()]),
         }
     }
@@ -236,7 +236,7 @@ struct Open {
     place: usize,
     /// Text of the object, without nested messages.
     text: String,
-    /// Number of open brackets of the object itself.
+    /// Number of open brackets of the object, without nested messages.
     depth: usize,
     /// Whether the list of nested messages is being read.
     in_list: bool,
@@ -269,7 +269,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads text between objects: in a list of messages, or outside the outermost object.
+    /// Processes text between objects: in a list of messages, or outside the outermost object.
     fn between(&mut self, byte: u8) {
         match byte {
             b'{' => {
@@ -287,9 +287,9 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads text in the innermost object.
+    /// Processes text in the innermost object.
     fn inside(&mut self, byte: u8) {
-        // Characters are read whole, because slicing within one would panic.
+        // Characters are processed whole, because slicing within a character would panic.
         let end = match byte {
             b'"' => self.end_of_string(),
             _ => self.at + self.document[self.at..].chars().next().map_or(1, char::len_utf8),
@@ -305,7 +305,7 @@ impl Scan<'_> {
         }
         open.text.push_str(piece);
         if let Some(behind) = behind {
-            // The list is read separately, so that nesting does not grow with the length of the conversation.
+            // The list is processed separately, so that nesting does not grow with the length of the conversation.
             open.text.push_str(":[]");
             open.in_list = true;
             self.at = behind;
@@ -316,7 +316,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns the position at which the list of nested messages begins, if `key`, which ends at `end`, is its name.
+    /// Returns the position at which the list of nested messages begins, if `key`, which ends at `end`, is the key of
+    /// that list.
     fn nested_list(&self, key: &str, end: usize) -> Option<usize> {
         let name = if self.open.len() == 1 { "\"messagesTree\"" } else { "\"children\"" };
         if key != name || self.open.last().is_none_or(|open| open.depth != 1) {
@@ -326,7 +327,7 @@ impl Scan<'_> {
         Some(self.document.len() - rest.len())
     }
 
-    /// Returns the position at which the string that begins here ends.
+    /// Returns the end position of the string that begins here.
     fn end_of_string(&self) -> usize {
         let mut escaped = false;
         for (offset, byte) in self.document.bytes().enumerate().skip(self.at + 1) {

@@ -1,4 +1,4 @@
-//! Conversations of LM Studio: one file each, which contains all versions of each message.
+//! LM Studio conversations: one file per conversation, with all versions of each message.
 
 use serde_json::Value;
 
@@ -47,17 +47,17 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
     }
     let mut model = conversation["lastUsedModel"]["identifier"].owned();
     for message in conversation["messages"].list() {
-        // Regenerating an answer adds a version; only one of them is shown.
+        // Regenerating an answer adds a version; only one version is shown.
         let Some(version) = selected(message) else {
             sink.skip(number, "a message without a version");
             continue;
         };
-        // The model can be changed within a conversation; the last one that answered is recorded.
+        // The model can be changed within a conversation; the last model that answered is recorded.
         model = version["senderInfo"]["senderName"].owned().or(model);
         said.extend(messages_of(version, number, sink));
     }
     let first = said.iter().find(|message| message.is_human()).or(said.first()).map(Message::content_hash);
-    // A file is named after the time of its creation and can be renamed; the time inside the file remains.
+    // A file is named after its creation time and can be renamed; the time inside the file remains.
     let created = conversation["createdAt"].as_u64().map_or_else(|| stem.to_owned(), |millis| millis.to_string());
     let id = identity::of_parts(&[&created, &first.unwrap_or_default()]);
     let mut draft = Assembler::new("lm-studio", id, origin);
@@ -74,7 +74,7 @@ fn system_prompt(conversation: &Value) -> Option<String> {
     conversation["systemPrompt"].owned().or_else(|| field?["value"].owned())
 }
 
-/// Returns the version that is shown, or else the last one.
+/// Returns the version that is shown, or otherwise the last version.
 fn selected(message: &Value) -> Option<&Value> {
     let versions = message["versions"].list();
     let selected = message["currentlySelected"].as_u64().and_then(|place| usize::try_from(place).ok());
@@ -98,7 +98,7 @@ fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
     export::messages("", role, None, said)
 }
 
-/// Returns the content of a part of a step; `None` if it contains no words, such as a note about the speed.
+/// Returns the content of a part of a step; `None` if it contains no text, as with a note about the speed.
 fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
     Some(match part["type"].as_str()? {
         "text" => (kind, without_data(part["text"].as_str()?)),

@@ -1,4 +1,5 @@
-//! Chats exported from `Open WebUI`: trees whose answers contain their reasoning and tool calls as HTML in the text.
+//! Chats exported from `Open WebUI`: trees of messages, with reasoning and tool calls as HTML in the text of the
+//! answers.
 
 use std::sync::LazyLock;
 
@@ -69,7 +70,7 @@ fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mu
     draft.finish(sink);
 }
 
-/// Returns the messages of the branch that is shown, with their ids; the flat list if there is no tree.
+/// Returns the messages of the branch that is shown, with their ids; or the flat list if there is no tree.
 fn said<'a>(chat: &'a Value, number: usize, sink: &mut Sink<'_>) -> Vec<(&'a str, &'a Value)> {
     let tree = chat["history"]["messages"].as_object();
     let messages: Vec<(&str, &Value)> = tree
@@ -112,7 +113,7 @@ fn messages_of(
     export::messages(id, role, time, said)
 }
 
-/// Returns the words of a message: a string, or a list of parts.
+/// Returns the text of a message: a string, or a list of parts.
 fn words(content: &Value) -> String {
     let words = match content.as_str() {
         Some(text) => text.to_owned(),
@@ -121,10 +122,10 @@ fn words(content: &Value) -> String {
     without_data(&words)
 }
 
-/// Returns the parts of an answer: from the list of its steps, or else from its text.
+/// Returns the parts of an answer: from its list of steps, or otherwise from its text.
 fn of_answer(message: &Value) -> Vec<(Kind, String)> {
     let steps: Vec<(Kind, String)> = message["output"].list().iter().filter_map(of_step).collect();
-    // Not every version writes the steps, and the steps do not always contain the words.
+    // Not every version stores the steps, and the steps do not always contain the text.
     let answers = steps.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty());
     if answers { steps } else { of_text(&words(&message["content"])) }
 }
@@ -160,7 +161,7 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
             Some("reasoning") => vec![(Kind::Reasoning, inner)],
             Some("tool_calls") => of_call(attributes, inner),
             Some("code_interpreter") => vec![(Kind::ToolCall, call_line("code", &inner))],
-            // Other `<details>` blocks belong to the answer itself, so their text is part of its words.
+            // Other `<details>` blocks belong to the answer itself, so their text is part of the answer.
             Some(_) | None => continue,
         };
         spoken.push_str(&text[end..whole.start()]);
@@ -201,7 +202,7 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
 fn unescaped(text: &str) -> String {
     const ENTITIES: &[(&str, &str)] =
         &[("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
-    // The ampersand is last in the list, so that text that was escaped twice is decoded only once.
+    // The ampersand is last in the list, so that doubly escaped text is decoded only once.
     ENTITIES.iter().fold(text.to_owned(), |text, (entity, character)| text.replace(entity, character))
 }
 

@@ -1,4 +1,4 @@
-//! Records of an agent's work, separate from the text of a message: the files and the command of a call, and how the
+//! Details of an agent's actions, separate from the text of a message: the files and the command of a call, and how the
 //! call ended.
 //!
 //! The text of a call is one short line for people and models. The exact details are stored separately, so that the
@@ -14,18 +14,18 @@ use crate::json::Json;
 
 /// Maximum length of a stored command, in bytes.
 const MAX_COMMAND_BYTES: usize = 2 << 10;
-/// Maximum length of the text of a change in which names are searched for, in bytes.
+/// Maximum length of the text of a change that is searched for names, in bytes.
 const MAX_CHANGE_BYTES: usize = 32 << 10;
 /// Maximum number of names stored for one change.
 const MAX_NAMES: usize = 40;
 /// Maximum number of files stored for one call.
 const MAX_FILES: usize = 60;
 
-/// What a tool call did, or how it ended.
+/// The effect of a tool call, or how the call ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Action {
-    /// The id by which a result refers to its call.
+    /// The id with which a result refers to its call.
     pub call: Option<String>,
     /// The shell command that was run.
     pub command: Option<String>,
@@ -68,7 +68,7 @@ pub enum FileAccess {
     Renamed(String),
 }
 
-/// Arguments that name a file.
+/// Arguments that contain the path of a file.
 const PATHS: &[&str] = &[
     "file_path", "filePath", "target_file", "targetFile", "TargetFile", "notebook_path", "absolute_path",
     "absolutePath", "relative_workspace_path", "path", "file", "filename",
@@ -81,8 +81,8 @@ const CHANGES: &[&str] = &[
     "new_source", "code_edit", "diff", "newText", "replacement",
 ];
 
-/// Returns the action of a call of `tool` with these arguments; `None` if the call neither runs a command nor names a
-/// file.
+/// Returns the action of a call of `tool` with these arguments; `None` if the call neither runs a command nor specifies
+/// a file.
 pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
     let parsed;
     let arguments = match arguments.as_str().map(serde_json::from_str::<Value>) {
@@ -96,7 +96,7 @@ pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
     let name = tool.rsplit(['.', '/']).next().unwrap_or(tool).rsplit("__").next().unwrap_or(tool).to_lowercase();
     let mut action = Action::default();
     let subcommand = arguments["command"].string();
-    // Anthropic's text editor has a subcommand in the argument that contains a shell command in other tools.
+    // Anthropic's text editor puts a subcommand in the argument that contains a shell command in other tools.
     let is_editor = matches!(subcommand, "view" | "create" | "str_replace" | "insert" | "undo_edit" | "write")
         && !arguments["path"].is_null();
     let does = if is_editor { subcommand } else { name.as_str() };
@@ -143,7 +143,7 @@ pub(crate) fn of_result(call: Option<&str>, failed: Option<bool>, exit: Option<i
     (action != Action::default()).then(|| Box::new(action))
 }
 
-/// Returns how a tool of this name accesses the file that it is given.
+/// Returns how a tool with this name accesses the file in its arguments.
 fn access_of(tool: &str) -> Option<FileAccess> {
     let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
     // Searching for files and listing folders do not count as access to a file.
@@ -215,8 +215,7 @@ static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
 static MENTIONED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[A-Za-z_]\w{4,60}\b").expect("the pattern is constant"));
 
-/// Returns the names that a change defines, followed by the names of several words that it mentions, the most frequent
-/// first.
+/// Returns the names that a change defines, followed by the compound names that it mentions, the most frequent first.
 fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
     let (mut found, mut counts): (Vec<String>, Vec<(&str, usize)>) = (Vec::new(), Vec::new());
     let mut left = MAX_CHANGE_BYTES;
@@ -249,7 +248,7 @@ fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
     found
 }
 
-/// Returns whether a word is spelled like a name in a program: `snake_case` or `camelCase`.
+/// Returns whether a word is spelled like an identifier: `snake_case` or `camelCase`.
 fn is_compound(word: &str) -> bool {
     let inner = word.trim_matches('_');
     inner.contains('_')

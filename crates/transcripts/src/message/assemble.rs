@@ -1,4 +1,4 @@
-//! Assembles a transcript message by message, in bounded memory.
+//! Assembles a transcript message by message, using bounded memory.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,8 +10,8 @@ use crate::{
 
 /// Collects the messages of one conversation and passes them on in parts of at most [`MAX_PART_BYTES`].
 ///
-/// If the log gives a message no id, its position serves as one, and a repeated id gets the suffix `~2`. The text is
-/// trimmed, clipped to the limit of its kind, and dropped if it is empty.
+/// If the log assigns no id to a message, the position of the message serves as its id; a repeated id gets the suffix
+/// `~2`. The text is trimmed, clipped to the limit of its kind, and dropped if it is empty.
 pub(crate) struct Assembler {
     transcript: Transcript,
     base_id: String,
@@ -36,7 +36,7 @@ impl Assembler {
         Self { transcript, base_id, is_named: false, part: 1, bytes: 0, count: 0, ids: HashMap::new() }
     }
 
-    /// Gives access to the title, project, model and start of the conversation.
+    /// Returns a mutable reference to the title, project, model and start of the conversation.
     pub(crate) fn meta(&mut self) -> &mut Transcript {
         &mut self.transcript
     }
@@ -48,7 +48,7 @@ impl Assembler {
         self.transcript.external_id = part_id(&self.base_id, self.part);
     }
 
-    /// Sets the identity unless it was set before.
+    /// Sets the identity unless it has already been set.
     pub(crate) fn set_external_id_once(&mut self, external_id: &str) {
         if !self.is_named {
             self.set_external_id(external_id);
@@ -92,8 +92,8 @@ impl Assembler {
     /// Adds the next message without passing a part to a sink. Returns whether the message was retained; empty messages
     /// are dropped.
     ///
-    /// For formats in which a later record can undo an earlier one: the caller checks [`Assembler::is_full`] and then
-    /// calls [`Assembler::hand_over`] itself.
+    /// For formats in which a later record can undo an earlier record: the caller checks [`Assembler::is_full`] and
+    /// then calls [`Assembler::hand_over`].
     pub(crate) fn hold(&mut self, mut message: Message) -> bool {
         let limit = match message.kind {
             Kind::ToolCall | Kind::ToolResult | Kind::Context | Kind::Reasoning => MAX_TOOL_BYTES,
@@ -111,7 +111,7 @@ impl Assembler {
         true
     }
 
-    /// If a result has no text that could be stored, records at its call how the call ended.
+    /// If a result has no text to store, records on the result's call how the call ended.
     fn note_silent_result(&mut self, result: &Message) {
         let Some(ended) = result.action.as_ref().filter(|_| result.kind == Kind::ToolResult) else { return };
         let calls = self.transcript.messages.iter_mut().rev().filter_map(|message| message.action.as_mut());
@@ -127,7 +127,7 @@ impl Assembler {
         self.bytes >= MAX_PART_BYTES
     }
 
-    /// Retains only those buffered messages that `keep` accepts; it may change them, but not their ids.
+    /// Retains only the buffered messages that `keep` accepts. `keep` may change messages, but not their ids.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
         self.transcript.messages.retain_mut(keep);
         self.bytes = self.transcript.messages.iter().map(weight).sum();
@@ -165,8 +165,8 @@ impl Assembler {
     pub(crate) fn hand_over(&mut self, sink: &mut Sink<'_>) {
         let Some(first) = self.transcript.messages.first() else { return };
         if self.base_id.trim().is_empty() {
-            // A log may contain no identity, or an empty one.
-            // Without a substitute, all such logs would be one conversation.
+            // A log may contain no identity, or an empty identity. Without a substitute, all such logs would form one
+            // conversation.
             let id = identity::of_parts(&[&self.transcript.source, &first.content_hash()]);
             self.set_external_id(id);
         }
@@ -178,7 +178,7 @@ impl Assembler {
     }
 }
 
-/// The weight of a message in a part; without a fixed amount per message, many short ones would never fill it.
+/// The weight of a message in a part. Without a fixed amount per message, many short messages would never fill a part.
 fn weight(message: &Message) -> usize {
     let action = message.action.as_ref();
     let words = action.map_or(0, |action| action.command.as_ref().map_or(0, String::len) + 64 * action.files.len());
@@ -190,7 +190,7 @@ fn part_id(base: &str, part: usize) -> String {
 }
 
 /// Returns `text` without surrounding white space and without NUL, within `limit` bytes: its beginning and end, with a
-/// note of what was cut in between. Text is copied only if it has to be changed; the removed part is never copied.
+/// note about the removed middle. Text is copied only if it has to be changed; the removed part is never copied.
 fn clip(text: String, limit: usize) -> String {
     let trimmed = text.trim();
     if trimmed.len() <= limit {
@@ -214,14 +214,14 @@ fn clip(text: String, limit: usize) -> String {
 pub(crate) struct Clock(Option<MessageTime>);
 
 impl Clock {
-    /// Starts at the time when the conversation began.
+    /// Starts at the start time of the conversation.
     pub(crate) fn starting(start: Option<MessageTime>) -> Self {
         Self(start)
     }
 
-    /// Returns the time of the next message, whose own time is `stamped`.
+    /// Returns the time of the next message, which has the time `stamped` in the log.
     pub(crate) fn next(&mut self, stamped: Option<MessageTime>) -> Option<MessageTime> {
-        // The time of a file was never that of a message, so it does not become a derived time.
+        // The modification time of a file is not the time of a message, so it does not become a derived time.
         self.0 = stamped.or(self.0.map(|time| if time.source == TimeSource::File { time } else { time.derived() }));
         self.0
     }
@@ -233,15 +233,15 @@ impl Clock {
 pub(crate) struct Prompt<'a> {
     /// The session in which the prompt was typed.
     pub(crate) session: &'a str,
-    /// The key under which the session's own log would be listed in [`Prompts`].
+    /// The key that the log of the session would have in [`Prompts`].
     pub(crate) key: &'a str,
     /// The folder in which the prompt was typed.
     pub(crate) project: Option<&'a str>,
-    /// The words.
+    /// The text of the prompt.
     pub(crate) message: Message,
 }
 
-/// Collects the prompts of each session whose own log no longer exists.
+/// Collects the prompts of each session whose log no longer exists.
 pub(crate) struct Prompts {
     source: &'static str,
     origin: String,
@@ -249,7 +249,7 @@ pub(crate) struct Prompts {
     logged: HashSet<String>,
     index: HashMap<String, usize>,
     open: Vec<Assembler>,
-    /// The first prompt that was skipped because its session has its own log, and the number of such prompts.
+    /// The first prompt that was skipped because its session has a log, and the number of such prompts.
     passed: Option<(usize, usize)>,
 }
 
@@ -260,7 +260,7 @@ impl Prompts {
         Self { source, origin, logged, index: HashMap::new(), open: Vec::new(), passed: None }
     }
 
-    /// Adds a prompt, unless the session has its own log.
+    /// Adds a prompt, unless the session has a log.
     pub(crate) fn take(&mut self, number: usize, prompt: Prompt<'_>, sink: &mut Sink<'_>) {
         let Prompt { session, key, project, message } = prompt;
         if self.logged.contains(key) {
@@ -290,12 +290,12 @@ impl Prompts {
     }
 }
 
-// The message to which a reply refers, if that is not the previous one.
+// The message that a reply refers to, unless it is the previous message.
 
-/// Number of messages among which the one that a reply refers to is searched for.
+/// Number of messages that are searched for the message that a reply refers to.
 // Replies refer to recent messages, and a chat that spans years must not be kept in memory for rare exceptions.
 const REMEMBERED: usize = 2_000;
-/// Maximum length of the quoted part of that message, in characters.
+/// Maximum length of the quoted part of this message, in characters.
 const SHOWN_CHARS: usize = 80;
 
 /// The last messages of a conversation, in the form in which they are shown above a reply.
@@ -327,8 +327,7 @@ impl Replies {
     /// Returns the placeholder before a reply of `speaker` to the message called `id`; `None` if that is the previous
     /// message, because then nothing is ambiguous.
     ///
-    /// The placeholder is not of the kind context, because context would forbid memories of what the quoted message
-    /// says.
+    /// The kind of the placeholder is not context, because context would prevent memories about the quoted statement.
     pub(crate) fn mark(&self, id: &str, speaker: Option<&str>) -> Option<Message> {
         if id.is_empty() || self.order.back().is_some_and(|last| last == id) {
             return None;

@@ -1,6 +1,6 @@
-//! The content blocks of coding agents: words, calls, tool results, and images.
+//! The content blocks of coding agents: text, calls, tool results, and images.
 //!
-//! A field of an unexpected type is treated as missing, so that it never makes a record unusable.
+//! A field of an unexpected type is treated as missing, so that the record remains usable.
 
 use serde_json::Value;
 
@@ -8,14 +8,14 @@ use crate::json::Json;
 
 /// Maximum number of bytes of a tool's argument that are examined; the displayed target is much shorter.
 const MAX_ARGUMENT_BYTES: usize = 512;
-/// Arguments that name the target of a call, the most specific first.
+/// Arguments that contain the target of a call, the most specific first.
 const TARGET_KEYS: &[&str] = &[
     "file_path", "notebook_path", "command", "cmd", "pattern", "query", "url", "path", "skill", "description",
     "task_name", "name", "id",
 ];
 
-/// Returns the target of a tool call: its input if that is plain text, or the first argument in the order of
-/// [`TARGET_KEYS`].
+/// Returns the target of a tool call: its input if the input is plain text, or otherwise the first argument in the
+/// order of [`TARGET_KEYS`].
 pub(crate) fn target(input: &Value) -> String {
     let argument = |value: &Value| {
         // A command line may be a list of words.
@@ -43,7 +43,7 @@ pub(crate) fn kind(block: &Value) -> &str {
     if block.is_string() { "text" } else { block["type"].string() }
 }
 
-/// Returns the words of a block, if it has any.
+/// Returns the text of a block, if it has any.
 pub(crate) fn words(block: &Value) -> Option<&str> {
     let texts = [block, &block["text"], &block["thinking"]];
     texts.into_iter().filter_map(Value::as_str).find(|text| !text.is_empty())
@@ -55,7 +55,7 @@ pub(crate) fn attachment(block: &Value) -> Option<String> {
     placeholder(block["type"].string(), label.unwrap_or(block["source"]["media_type"].string()))
 }
 
-/// Names content that is not text, such as `[image: image/png]`.
+/// Returns a placeholder for content other than text, such as `[image: image/png]`.
 fn placeholder(kind: &str, label: &str) -> Option<String> {
     let noun = match kind {
         "image" | "input_image" | "output_image" => "image",

@@ -1,7 +1,7 @@
 //! Chat messages in the formats in which programs exchange them with models.
 //!
-//! A single reader handles all of them, as their fields do not conflict: `role` with `content` (`OpenAI`, Anthropic) or
-//! with `parts` (telemetry), items of a response, and the wrappers of `LangChain`.
+//! A single reader handles all of them, because their fields do not conflict: `role` with `content` (`OpenAI`,
+//! Anthropic) or with `parts` (telemetry), items of a response, and the wrappers of `LangChain`.
 
 use serde_json::Value;
 
@@ -14,8 +14,7 @@ use crate::{Kind, Message, Role};
 /// Types of content that occur only in messages of other vendors.
 const FOREIGN_PARTS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];
 
-/// Returns whether `value` is a chat message in the format of the `OpenAI` API: it has a known role, and words or
-/// calls.
+/// Returns whether `value` is a chat message in the format of the `OpenAI` API: it has a known role, and text or calls.
 pub(crate) fn is_message(value: &Value) -> bool {
     let said = value.get("content").is_some_and(is_content);
     let known =
@@ -54,7 +53,8 @@ pub(crate) fn role_named(name: &str) -> Role {
     }
 }
 
-/// Returns whether `value` is a message in the format of `LangChain`: a serialised object, or its type and its data.
+/// Returns whether `value` is a message in the format of `LangChain`: a serialised object, or an object with a type and
+/// data.
 pub(crate) fn is_langchain(value: &Value) -> bool {
     value["lc"].is_number() && class_role(value["id"].as_array().and_then(|id| id.last())).is_some()
         || value["data"].is_object()
@@ -88,14 +88,14 @@ fn opened(value: &Value) -> Option<(Role, &Value)> {
     } else if value["data"].is_object() {
         (value.get("type"), &value["data"])
     } else {
-        // On its own, `type` occurs in many objects that are not messages.
+        // `type` alone occurs in many objects that are not messages.
         (value.get("type").filter(|_| value.get("content").is_some()), value)
     };
     let role = class_role(class)?;
     Some((named(body).unwrap_or(role), body))
 }
 
-/// Returns the content of `value`, in order: reasoning, words, files, calls, tool results.
+/// Returns the content of `value`, in order: reasoning, text, files, calls, tool results.
 pub(crate) fn messages_of(value: &Value) -> Vec<Message> {
     let Some((role, body)) = opened(value) else {
         return item(value).map(|pieces| made(value, pieces)).into_iter().collect();
@@ -119,7 +119,7 @@ fn pieces_of(role: Role, body: &Value) -> Vec<Piece> {
         }
         Value::String(text) => emit(&mut pieces, text_part(role, text)),
         Value::Array(parts) => {
-            // If the calls are stored beside the content, blocks with the same calls are repetitions.
+            // If the calls are stored outside the content as well, blocks with the same calls are duplicates.
             let has_text = |part: &Value| part["type"] == "tool_use" && !calls.is_empty();
             parts
                 .iter()
@@ -139,7 +139,7 @@ fn pieces_of(role: Role, body: &Value) -> Vec<Piece> {
     pieces
 }
 
-/// Adds the next part; successive words form one message.
+/// Adds the next part; successive texts form one message.
 fn emit(pieces: &mut Vec<Piece>, next: Piece) {
     match pieces.last_mut() {
         Some((role, kind, text)) if (*role, *kind) == (next.0, next.1) && *kind == Kind::Prose => {
@@ -156,19 +156,19 @@ fn made(body: &Value, (role, kind, text): Piece) -> Message {
     Message {
         id: own("id").unwrap_or_default(),
         kind,
-        // The name in a call or in a tool result is that of the tool.
+        // The name in a call or in a tool result is the name of the tool.
         speaker: own("name").filter(|_| !matches!(kind, Kind::ToolCall | Kind::ToolResult)),
         time: times.into_iter().find_map(|key| identity::stamp(&body[key])),
         ..Message::prose(role, text)
     }
 }
 
-// One part of a message's content from any vendor: words, a file, a call or a result.
+// One part of a message's content from any vendor: text, a file, a call or a result.
 
 /// The content of a part: its role, its kind, and its text.
 type Piece = (Role, Kind, String);
 
-/// Maximum nesting of content in which words are searched for; deeper content is shown unchanged.
+/// Maximum nesting of content that is searched for text; deeper content is shown unchanged.
 const MAX_DEPTH: usize = 6;
 
 /// Returns the content of a text in a message of `role`.
@@ -217,7 +217,7 @@ fn item(value: &Value) -> Option<Piece> {
     } else if kind == "function_call" || kind == "mcp_call" || kind == "custom_tool_call" {
         call(Role::Assistant, value)
     } else if kind.contains("_call") {
-        // The provider's own tools, such as web search, describe what they do in `action`.
+        // The provider's built-in tools, such as web search, describe their actions in `action`.
         (Role::Assistant, Kind::ToolCall, call_line(kind, &value["action"].to_string()))
     } else {
         return None;
@@ -227,7 +227,7 @@ fn item(value: &Value) -> Option<Piece> {
 
 /// Returns a call as one line, whichever fields contain its name and its arguments.
 fn call(role: Role, call: &Value) -> Piece {
-    // OpenAI puts the name and arguments into `function`, others directly into the call.
+    // OpenAI puts the name and arguments into `function`, other providers put them directly into the call.
     let call = if call["function"].is_object() { &call["function"] } else { call };
     let arguments = ["arguments", "input", "args"].into_iter().map(|key| &call[key]).find(|value| !value.is_null());
     let arguments = match arguments {
@@ -274,7 +274,7 @@ fn file(part: &Value) -> Option<String> {
     Some(file_label(noun, name))
 }
 
-/// Returns content as plain text: the words of its parts, placeholders for its files, and any other object unchanged.
+/// Returns content as plain text: the text of its parts, placeholders for its files, and any other object unchanged.
 pub(crate) fn plain(content: &Value) -> String {
     plain_within(content, MAX_DEPTH)
 }

@@ -1,4 +1,4 @@
-//! Dates and times as people and programs write them: clocks, titles, headers, printed times.
+//! Dates and times as people and programs write them: times of day, titles, headers and printed times.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn number(digits: &str) -> Option<u64> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// A clock that is behind the previous one by more than this has passed midnight.
+/// If a time of day is earlier than the previous one by more than this, midnight has passed.
 // Lines of a chat may be a few seconds out of order without a change of day.
 const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
 
@@ -42,12 +42,12 @@ pub(crate) struct Days {
 }
 
 impl Days {
-    /// Starts on the day of `start`; if it is unknown, so is every time.
+    /// Starts on the day of `start`; if `start` is unknown, so are all times.
     pub(crate) const fn starting(start: Option<MessageTime>) -> Self {
         Self { start, past: 0, last: SignedDuration::ZERO }
     }
 
-    /// Returns the time of the next line, at `clock` since midnight.
+    /// Returns the time of the next line, where `clock` is the time since midnight.
     pub(crate) fn time_of_day(&mut self, clock: SignedDuration) -> Option<MessageTime> {
         let start = self.start?;
         if clock + PAST_MIDNIGHT < self.last {
@@ -72,10 +72,10 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i){day}{named}{time}{zone}")).expect("the pattern is constant")
 });
 
-/// Returns the first date in `text`, with an adjacent time of day and offset if there are any; the offset is known only
-/// if it is written as a number or as UTC.
+/// Returns the first date in `text`, with any adjacent time of day and offset. The offset is known only if it is given
+/// as a number or as UTC.
 ///
-/// The times of words are derived from this time by their distance from the start, hence [`TimeSource::Derived`].
+/// The times of speeches are computed from this time and the elapsed time, hence [`TimeSource::Derived`].
 pub(crate) fn written_in(text: &str) -> Option<MessageTime> {
     WRITTEN.captures_iter(text).find_map(|found| time_of(&found))
 }

@@ -1,4 +1,4 @@
-//! A request to a model and the reply to it, in any of the envelopes in which programs store them.
+//! A request to a model and its reply, in any of the envelopes that programs use to store them.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{Assembler, Input, Layout, Message, Object, Role, Sink, content_hash,
 /// Minimum length, in bytes, of a record id that serves as an identity. A shorter one is a counter that other files
 /// reuse, so it does not distinguish conversations.
 const SHORTEST_ID: usize = 8;
-/// Maximum number of nested envelopes in which messages are searched for.
+/// Maximum number of nested envelopes that are searched for messages.
 const MAX_ENVELOPES: usize = 6;
 
 /// Fields in which a request contains its prompt outside the messages.
@@ -30,12 +30,13 @@ enum Half {
     Answer,
 }
 
-/// Returns the messages of a request: its prompt, followed by the conversation so far; plain text counts as the user's.
+/// Returns the messages of a request: its prompt, followed by the conversation so far; plain text counts as a message
+/// of the user.
 pub(crate) fn asked(request: &Value) -> Vec<Message> {
     spoken(request, Half::Question, MAX_ENVELOPES)
 }
 
-/// Returns the messages of a reply, or of its first alternative; plain text counts as the assistant's.
+/// Returns the messages of a reply, or of its first alternative; plain text counts as a message of the assistant.
 pub(crate) fn answered(reply: &Value) -> Vec<Message> {
     spoken(reply, Half::Answer, MAX_ENVELOPES)
 }
@@ -50,7 +51,7 @@ fn spoken(value: &Value, half: Half, depth: usize) -> Vec<Message> {
         Value::Array(items) => items.iter().flat_map(|item| spoken(item, half, depth)).collect(),
         Value::Object(_) => {
             let direct = messages_of(value);
-            // A message without words is still a message, and its fields are not envelopes.
+            // A message without text is still a message, and its fields are not envelopes.
             if direct.is_empty() && value.get("role").is_none() { enveloped(value, half, depth) } else { direct }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
@@ -80,12 +81,13 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
             && found.is_empty()
             && value["model"].is_string()
         {
-            // Text that is sent to a model counts as said, even if it is JSON, as with data pasted into the prompt.
+            // Text that is sent to a model counts as said, even if the text is JSON, such as data pasted into the
+            // prompt.
             found.push(said(half, text));
         }
         if !found.is_empty() {
             pieces.extend(found);
-            // The first key with words is enough, because programs repeat the same messages under several keys.
+            // The first key with text is enough, because programs repeat the same messages under several keys.
             break;
         }
     }
@@ -99,9 +101,9 @@ pub(crate) fn preamble(value: &Value) -> Option<Message> {
     has_text.then(|| Message::context(text))
 }
 
-/// Parses text that is itself JSON, as in messages written by telemetry.
+/// Parses text that is itself JSON, as in messages logged by telemetry.
 pub(crate) fn embedded(text: &str) -> Option<Value> {
-    // Parsing every text would take much longer than examining its first character.
+    // Examining the first character is much faster than trying to parse every text.
     let starts = text.trim_start().starts_with(['{', '[']);
     let value = if starts { json::parse::<Value>(text).ok()?.0 } else { return None };
     (value.is_object() || value.as_array().is_some_and(|items| items.iter().any(Value::is_object))).then_some(value)
@@ -116,7 +118,7 @@ fn said(half: Half, text: &str) -> Message {
     said.unwrap_or_else(|| Message::prose(role, ""))
 }
 
-/// Returns what `output` adds to `input`, if it begins by repeating all of it.
+/// Returns the part that `output` adds, if `output` begins by repeating all of `input`.
 pub(crate) fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Message> {
     let repeats = |(one, other): (&Message, &Message)| one.content_hash() == other.content_hash();
     if !input.is_empty() && output.len() >= input.len() && input.iter().zip(&output).all(repeats) {
@@ -131,7 +133,7 @@ pub(crate) fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
     texts.filter(|id| id.len() >= SHORTEST_ID).map(str::to_owned).next()
 }
 
-/// The conversation of messages outside of any request, which is identified by the file.
+/// The conversation formed by messages outside any request, identified by the file.
 pub(crate) struct Loose {
     source: &'static str,
     stem: String,
@@ -146,8 +148,8 @@ impl Loose {
         Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
     }
 
-    /// Adds the next message; the identity is derived from the first message of a person, or else from the first of
-    /// all.
+    /// Adds the next message; the identity is derived from the first message of a person, or otherwise from the first
+    /// message.
     pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         let id = || identity::of_file(&self.stem, &message);
         let draft = self.draft.get_or_insert_with(|| Assembler::new(self.source, id(), self.path.as_str()));
@@ -166,25 +168,26 @@ impl Loose {
     }
 }
 
-/// A conversation of which all messages are known.
+/// A conversation whose messages are all known.
 pub(crate) struct Conversation<'a> {
     /// Name of the format.
     pub(crate) source: &'a str,
-    /// Identity of the conversation, if the log has one.
+    /// Identity of the conversation, if the log contains one.
     pub(crate) id: Option<String>,
     /// Objects that may contain title, model and time of the conversation, the most specific first.
     pub(crate) facts: Vec<&'a Value>,
-    /// Its messages.
+    /// Messages of the conversation.
     pub(crate) messages: Vec<Message>,
 }
 
 impl Conversation<'_> {
-    /// Passes the conversation to `sink`; `object` is the record from which it was read, `layout` and `stem` describe
-    /// the file.
+    /// Passes the conversation to `sink`; `object` is the record that contains the conversation; `layout` and `stem`
+    /// describe the file.
     pub(crate) fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
         let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());
-        // A program sends the same prompt before each conversation, so they differ in the first message of a person.
+        // A program sends the same prompt before each conversation, so conversations differ only from the first message
+        // of a person on.
         let Some(first) = pieces().find(|message| message.is_human()).or_else(|| pieces().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };

@@ -1,4 +1,5 @@
-//! Identities and dates for logs that contain none: from the file's name, its first message, or fields of a record.
+//! Identities and dates for logs that contain none: derived from the file's name, its first message, or fields of a
+//! record.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -7,7 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{Input, Message, MessageTime, TimeSource, hex, parse_rfc3339};
 
-/// Returns the identity of a file that contains one conversation: it is unaffected by appended text and by the folder.
+/// Returns the identity of a file that contains one conversation. Appending text or moving the file to another folder
+/// does not change the identity.
 pub(crate) fn of_file(stem: &str, first: &Message) -> String {
     of_parts(&[stem, &first.content_hash()])
 }
@@ -32,10 +34,10 @@ pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     })
 }
 
-/// Returns the time in the file's name, or else the time at which the file was last changed.
+/// Returns the time in the file's name, or otherwise the modification time of the file.
 pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     let changed = |at: Timestamp| MessageTime {
-        // Copying a file may remove fractions of a second from its time.
+        // Copying a file may remove fractions of a second from its modification time.
         at: at.round(jiff::Unit::Second).unwrap_or(at),
         offset_seconds: None,
         source: TimeSource::File,
@@ -56,9 +58,9 @@ pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime
     Some(MessageTime { at, offset_seconds: zulu.then_some(0), source })
 }
 
-/// Returns the time of a message, from a number of seconds or milliseconds since 1970 or from a written time.
+/// Returns the time of a message, from a number of seconds or milliseconds since 1970, or from a time in text form.
 ///
-/// The time of a number is in UTC; a written time has an offset only if it contains one.
+/// A number denotes a time in UTC; a time in text form has an offset only if the text contains one.
 pub(crate) fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
     match value.as_str() {
         Some(text) => written_time(text, TimeSource::Log),
@@ -72,11 +74,11 @@ pub(crate) fn rfc3339(value: &serde_json::Value) -> Option<MessageTime> {
     Some(MessageTime { offset_seconds: Some(offset), ..MessageTime::logged(at) })
 }
 
-/// Smallest number of seconds since 1970 that counts as a date, in 1973; a smaller number counts something else.
+/// Smallest number of seconds since 1970 that counts as a date, which is in 1973; smaller numbers are not dates.
 const FIRST_SECONDS: f64 = 1e8;
 
-/// Returns the instant of a number since 1970 or of a written time; the size of the number determines whether it counts
-/// seconds, milliseconds, microseconds or nanoseconds.
+/// Returns the instant denoted by a number since 1970 or by a time in text form. The size of the number determines
+/// whether it counts seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
 pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     if let Some(text) = value.as_str() {
@@ -96,18 +98,18 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
 }
 
 /// Returns the offset, in seconds, of a clock that showed `local` at the instant `at`, rounded to quarters of an hour,
-/// as real offsets are.
+/// because real offsets are multiples of a quarter.
 pub(crate) fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
     const QUARTER: i64 = 900;
     let difference = Offset::UTC.to_timestamp(local).ok()?.as_second().checked_sub(at.as_second())?;
     let quarters = difference.checked_add(QUARTER / 2)?.div_euclid(QUARTER);
     let offset = i32::try_from(quarters * QUARTER).ok()?;
-    // A clock that differs from every offset was set incorrectly, so its offset is unknown.
+    // If the difference is not close to a real offset, the clock was set incorrectly, so its offset is unknown.
     let is_offset = (-12 * 3_600..=14 * 3_600).contains(&offset) && (difference - i64::from(offset)).abs() <= 60;
     is_offset.then_some(offset)
 }
 
-/// A name with a time of day was made by a recorder and is reliable; a day alone may be the subject of the file
+/// A file name with a time of day comes from a recorder and is reliable; a date alone may be the subject of the file
 /// instead.
 fn from_name(date: Date, time: Option<Time>, offset_seconds: Option<i32>) -> Option<MessageTime> {
     let at = Offset::UTC.to_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).ok()?;
@@ -144,7 +146,7 @@ fn compact_stamp(text: &str) -> Option<MessageTime> {
     let count = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let number = digits(text.get(..8)?).filter(|_| count(text) == 8)?;
     let date = date_of(number / 10_000, number / 100 % 100, number % 100)?;
-    // Other numbers of eight digits are ids.
+    // Other numbers with eight digits are ids.
     if !(1990..2100).contains(&date.year()) {
         return None;
     }

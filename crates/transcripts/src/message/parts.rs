@@ -10,15 +10,15 @@ use crate::json::Json;
 
 /// Maximum length of the target of a call, in characters.
 const TARGET_CHARS: usize = 100;
-/// Arguments that name the target of a call, the most specific first.
+/// Arguments that contain the target of a call, the most specific first.
 const TARGETS: &[&str] = &[
     "file_path", "filePath", "target_file", "targetFile", "path", "notebook_path", "command", "cmd", "pattern",
     "query", "q", "url", "prompt", "name", "id",
 ];
 
-/// Returns a call as one line: the tool's name and its main target, from arguments that are JSON or any other text.
+/// Returns a call as one line: the tool's name and its main target, where the arguments are JSON or any other text.
 pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
-    // Arguments of older tools are plain text, whose first line is the most informative.
+    // The arguments of older tools are plain text, and its first line is the most informative.
     let target = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => TARGETS.iter().find_map(|key| fields.get(*key)).map(plain),
         Ok(_) | Err(_) => arguments.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
@@ -28,7 +28,7 @@ pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
 
 /// Returns a call as one line: the tool's name and the beginning of its target.
 pub(crate) fn call_on(tool: &str, target: &str) -> String {
-    // Only the displayed part of the words is processed, because a target may be a whole file.
+    // Only the displayed part of the text is processed, because a target may be a whole file.
     let mut folded = String::new();
     for word in target.split_whitespace() {
         folded.extend([" ", word]);
@@ -57,7 +57,7 @@ pub(crate) fn file_label(kind: &str, name: Option<&str>) -> String {
     }
 }
 
-/// Returns the last part of a URL, if it names a file; a data URL names none.
+/// Returns the last part of a URL, if it is a file name; a data URL contains none.
 pub(crate) fn address_name(address: &str) -> Option<&str> {
     let path = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let path = path.split(['?', '#']).next()?;
@@ -75,7 +75,7 @@ pub(crate) fn without_data(text: &str) -> String {
 
 // The parts of messages to and from Gemini models.
 
-/// The line between a prompt and the files that it names with `@`.
+/// The line between a prompt and the files that the prompt refers to with `@`.
 const FILES_FOLLOW: &str = "--- Content from referenced files ---";
 
 /// Returns the content of each part, in order, with adjacent texts of one kind joined; `content` is one part, a string,

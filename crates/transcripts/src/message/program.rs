@@ -1,10 +1,10 @@
-//! Text that programs write into a user's turn: plans, templates, notes of hooks and of editors.
+//! Text that programs write in a user's turn: plans, templates, and notes from hooks and editors.
 //!
-//! Each row of the tables is a sentence that a program writes word for word and that nobody types.
+//! Each row of the tables is a sentence that a program writes verbatim and that nobody types.
 
 use crate::Message;
 
-/// Beginnings of texts that were written entirely by a program.
+/// Prefixes of texts that were written entirely by a program.
 const WHOLE: &[(&str, &str)] = &[
     // Claude Code starts a new session with the plan that the assistant wrote in the previous session.
     ("claude-code", "Implement the following plan:\n"),
@@ -24,13 +24,13 @@ const WHOLE: &[(&str, &str)] = &[
     ("cline", "New problems detected after saving the file:"),
 ];
 
-/// A template for prompts that surrounds the text typed by the user.
+/// A prompt template that surrounds the text typed by the user.
 struct Template {
-    /// The text with which the template begins.
+    /// Prefix of the template.
     opening: &'static str,
-    /// Text that the template contains elsewhere, so that a heading alone is not enough.
+    /// Text that occurs elsewhere in the template, because the prefix alone is not sufficient evidence.
     mark: &'static str,
-    /// The text before the user's words, and the text after them.
+    /// The text before the user's text, and the text after it.
     before: &'static str,
     after: &'static str,
 }
@@ -43,7 +43,7 @@ const TEMPLATES: &[Template] = &[
         before: "```text\n",
         after: "\n```",
     },
-    // Commands of OpenSpec; what was typed follows the template.
+    // Commands of OpenSpec; the typed text follows the template.
     Template { opening: "<!-- OPENSPEC:START -->", mark: "**Guardrails**", before: "<!-- OPENSPEC:END -->", after: "" },
 ];
 
@@ -53,7 +53,7 @@ pub(crate) fn is_written(text: &str) -> bool {
     WHOLE.iter().any(|(_, opening)| text.starts_with(opening))
 }
 
-/// Returns the messages in a user's turn `text`: the user's words, and separately the text of a template around them.
+/// Returns the messages in the text of a user's turn: the user's own text and, separately, the template around it.
 pub(crate) fn turn(text: &str) -> Vec<Message> {
     if is_written(text) {
         return vec![Message::context(text)];

@@ -1,4 +1,4 @@
-//! Recognises speakers by the beginnings of lines.
+//! Recognises speakers by the prefixes of lines.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::message::dates::clock;
 use crate::message::{identity, program};
 use crate::{MessageTime, Role, TimeSource};
 
-/// Words before a colon that begin a note, a field or a log line rather than name a person.
+/// Words before a colon that introduce a note, a field or a log line rather than a speaker.
 const NO_NAMES: &str = "\
     pros cons before after good bad do don't expected actual given when then yes no old new left right wrong \
     correct advantages disadvantages benefits features overview details syntax options arguments required \
@@ -23,9 +23,9 @@ const NO_NAMES: &str = "\
     user-agent value verdict version warn warning website why 注意 标题 日期 时间 地点 问题 答案 总结 结论 主题 作者 例如 说明 备注 monday \
     tuesday wednesday thursday friday saturday sunday today tomorrow yesterday";
 
-/// Names of the levels in a program's log.
+/// Log levels of programs.
 const LEVELS: &str = "debug info notice warn warning error err fatal critical trace verbose severe";
-/// Names of the parts of a program, and of the parts of a day in diaries.
+/// Names of program components, and of the times of day used in diaries.
 const PROGRAMS: &str = "server database db worker scheduler backup mailer kernel daemon cron nginx systemd sshd http api \
     service process thread job task system main app application client cache queue logger monitor watchdog updater \
     installer build deploy morning noon afternoon evening night breakfast lunch dinner";
@@ -56,10 +56,10 @@ const SIDES: &[(Role, &[&str])] = &[
     (Role::Tool, &["tool", "tool result", "工具", "инструмент", "herramienta", "werkzeug", "outil"]),
 ];
 
-/// Words between an assistant's name and a colon.
+/// Words such as "said" between an assistant's name and a colon.
 const SAID: &[&str] =
     &[" said", "说", "說", " dijo", " a dit", " disse", " ha detto", " hat gesagt", " сказал", "の発言", "의 말"];
-/// Sentences between which a page shows the user's words.
+/// Sentences that introduce a user's message on a page.
 const YOU_SAID: &[&str] = &[
     "Has dicho", "Dijiste", "Tú dijiste", "Vous avez dit", "Du hast gesagt", "Sie haben gesagt", "Você disse",
     "Hai detto", "Вы сказали", "あなた", "나의 말",
@@ -72,7 +72,7 @@ pub(crate) fn side(label: &str) -> Option<Role> {
 }
 
 /// Returns whether `label` could be a person's name: up to five words, each capitalised, and not the beginning of a
-/// note. Pictograms, and pronouns in brackets, may be among the words.
+/// note. Emoji and pronouns in brackets may be among the words.
 pub(crate) fn looks_like_name(label: &str) -> bool {
     const PARTICLES: &[&str] = &["da", "de", "del", "der", "di", "dos", "el", "la", "of", "van", "von", "y"];
     let words: Vec<&str> = label.split_whitespace().collect();
@@ -97,9 +97,9 @@ fn heads_a_note(label: &str) -> bool {
     NO_NAMES.split(' ').any(|word| word == label)
 }
 
-/// Returns whether `label` could be the name of an account, in lower case: `luis`, `ana.silva`, `rui paz`.
+/// Returns whether `label` could be an account name in lower case: `luis`, `ana.silva`, `rui paz`.
 ///
-/// The first words of a sentence look the same, so the label has to occur several times.
+/// The first words of a sentence look the same, so the label must occur several times.
 pub(crate) fn looks_like_account(label: &str) -> bool {
     let is_word = |word: &str| {
         word.starts_with(char::is_alphabetic)
@@ -109,8 +109,8 @@ pub(crate) fn looks_like_account(label: &str) -> bool {
     (1..=2).contains(&words.len()) && !heads_a_note(label) && words.into_iter().all(is_word)
 }
 
-/// Returns whether `name` is a label that a program writes before the text of its log: `INFO`, `app.ERROR`, or the name
-/// of one of its parts.
+/// Returns whether `name` is a label that a program writes before the text of a log line: `INFO`, `app.ERROR`, or the
+/// name of a component.
 pub(crate) fn is_of_a_log(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(['.', ' ', '[', ']', '-', '_', '/']).filter(|word| !word.is_empty());
@@ -123,17 +123,17 @@ pub(crate) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c) || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
 }
 
-/// Returns whether `c` belongs to a pictogram such as a flower, which people put after their names.
+/// Returns whether `c` belongs to an emoji, such as a flower, which people put after their names.
 pub(crate) fn is_picture(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}')
 }
 
-// The lines of a text that name a speaker, in each of the forms that people and tools use.
+// Lines that introduce a speaker, in each of the forms that people and tools use.
 
-/// Maximum length of text in brackets after a name in which a time is searched for, in bytes.
+/// Maximum length, in bytes, of the text in brackets after a name that is searched for a time.
 const LONGEST_NOTE: usize = 120;
 
-/// The form in which a file marks its speakers; a file uses a single form, so that lines in other forms are words.
+/// The form in which a file marks its speakers. A file uses a single form, so lines in other forms are ordinary text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `_**User (2026-01-02 03:04Z)**_`
@@ -158,7 +158,7 @@ impl Form {
         &[Self::Stamped, Self::Tagged, Self::Timed, Self::Said, Self::Bold, Self::Heading, Self::Prefix];
 }
 
-/// A line that names a speaker.
+/// A line that introduces a speaker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Label {
     /// 0-based line.
@@ -167,20 +167,19 @@ pub(crate) struct Label {
     pub(crate) form: Form,
     /// The name as written.
     pub(crate) name: String,
-    /// The side that the name denotes; `None` for a person's own name.
+    /// The side that the name denotes; `None` for a person's name.
     pub(crate) role: Option<Role>,
-    /// The time written beside the name.
+    /// The time next to the name.
     pub(crate) time: Option<MessageTime>,
-    /// The time of day, or the time since the start, written beside the name without a date.
+    /// The time of day, or the time since the start, next to the name without a date.
     pub(crate) clock: Option<Duration>,
     /// The text after the name on the same line.
     pub(crate) rest: String,
 }
 
-/// Returns every line of `lines` that could name a speaker, except in code blocks and indented lines.
+/// Returns every line in `lines` that could introduce a speaker, except in code blocks and indented lines.
 ///
-/// In a text that a program wrote in one form from its first line on, a speaker of that form ends a code block that was
-/// not closed.
+/// If a program wrote the whole text in one form, a speaker in that form ends an unclosed code block.
 pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
     let first = lines.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
     let sure = match first {
@@ -219,8 +218,8 @@ pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
     found
 }
 
-/// Returns whether `name`, an account in lower case, asks GitHub Copilot: VS Code copies such a chat with the account's
-/// name before each question.
+/// Returns whether `name`, an account in lower case, belongs to a user of GitHub Copilot: in a chat copied from VS
+/// Code, the account's name precedes each question.
 fn is_asked_by(name: &str, found: &[Label]) -> bool {
     let is_copilot = |label: &Label| label.form == Form::Prefix && label.name == "GitHub Copilot";
     found.iter().any(is_copilot) && side(name).is_none() && name.len() <= 40 && looks_like_account(name)
@@ -241,7 +240,7 @@ fn label(line: usize, text: &str) -> Option<Label> {
         .or_else(|| heading(text))
         .or_else(|| prefix(text))?;
     let (name, note) = split_note(head);
-    // SpecStory marks what a sub-agent was asked, and what it answered.
+    // SpecStory marks the prompts and answers of sub-agents.
     let is_aside = form == Form::Stamped && head.contains("sidechain");
     let role = if is_aside { Some(Role::Other) } else { side(name) };
     let known_only = matches!(form, Form::Heading | Form::Tagged | Form::Stamped);
@@ -260,7 +259,7 @@ fn split_note(head: &str) -> (&str, Option<&str>) {
         Some((name, note)) if stamp(note).is_some() || clock(note).is_some() || side(name).is_some() => {
             (name.trim(), Some(note))
         }
-        // Other text in brackets, such as pronouns, belongs to the name.
+        // Other text in brackets, such as pronouns, is part of the name.
         Some(_) | None => (head, None),
     }
 }
@@ -318,7 +317,7 @@ fn tagged(text: &str) -> Option<Split<'_>> {
 fn said(text: &str) -> Option<Split<'_>> {
     let text = text.trim().trim_start_matches('#').trim();
     let head = text.strip_suffix([':', '：'])?.trim_end();
-    // In these languages, the text that ChatGPT's page shows above the user's words is a complete sentence.
+    // In these languages, ChatGPT's page shows a complete sentence above each message of the user.
     if YOU_SAID.contains(&head) {
         return Some((Form::Said, "You", ""));
     }
@@ -334,7 +333,7 @@ fn bold(text: &str) -> Option<Split<'_>> {
     if let Some(rest) = rest.strip_prefix([':', '：']) {
         return Some((Form::Bold, head, rest));
     }
-    // A line that is entirely bold is a heading, unless it names a side.
+    // A line that is entirely bold is a heading, unless it denotes a side.
     (rest.trim().is_empty() && side(split_note(head).0).is_some()).then_some((Form::Bold, head, ""))
 }
 
@@ -355,9 +354,9 @@ fn prefix(text: &str) -> Option<Split<'_>> {
     (spaced || known).then_some((Form::Prefix, name, rest))
 }
 
-// Distinguishes text that a program wrote into the user's turn from text that the user typed.
+// Distinguishes text that a program wrote in the user's turn from text that the user typed.
 
-/// Tags around text that agents and their plug-ins insert into a user's turn.
+/// Tags that enclose text inserted into a user's turn by agents and plug-ins.
 const INJECTED_TAGS: &[&str] = &[
     "system-reminder", "system_reminder", "system-instruction", "system_instruction", "environment_context",
     "environment_details", "user_instructions", "permissions instructions", "collaboration_mode", "turn_aborted",
@@ -366,8 +365,8 @@ const INJECTED_TAGS: &[&str] = &[
     "local-command-caveat", "local-command-stdout", "local-command-stderr", "skill", "subagent_notification",
 ];
 
-/// Returns whether `text` contains only injected blocks, or was written entirely by a program. A block that is never
-/// closed extends to the end.
+/// Returns whether `text` contains only injected blocks, or was written entirely by a program. An unclosed block
+/// extends to the end.
 pub(crate) fn is_only_injected(text: &str) -> bool {
     if program::is_written(text) {
         return true;

@@ -11,7 +11,7 @@ use crate::{Head, IngestError, Ingestor, Input, Sink};
 
 /// Maximum length of a tag in a cue, in bytes; a `<` that is not closed within this length is an ordinary character.
 const LONGEST_TAG: usize = 300;
-/// A name that occurs only once counts as a speaker only if at least one in this many cues names a speaker.
+/// A name that occurs only once counts as a speaker only if at least one cue out of this many has a speaker's name.
 const NAMED_CUES: usize = 20;
 /// Words in brackets that denote a noise rather than a name, in lower case.
 const NOISES: &[&str] = &[
@@ -19,19 +19,19 @@ const NOISES: &[&str] = &[
     "laughing", "laughs", "laughter", "music", "no audio", "noise", "pause", "silence",
 ];
 
-/// The text between two times.
+/// The text between a start time and an end time.
 pub(crate) struct Cue<'a> {
     /// Time of the cue's start since the start of the recording.
     pub(crate) start: Duration,
     /// Time of the cue's end since the start of the recording.
     pub(crate) end: Duration,
-    /// The lines as written, trimmed.
+    /// The original lines, trimmed.
     pub(crate) lines: Vec<&'a str>,
 }
 
-/// Converts cues to speeches; words of the same speaker in adjacent cues form one speech.
+/// Converts cues to speeches; adjacent cues of the same speaker form one speech.
 pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
-    // YouTube repeats the last line of each cue in the next one, for a rolling effect.
+    // YouTube repeats the last line of each cue in the next one, to create a scrolling effect.
     let is_rolling = cues.iter().flat_map(|cue| &cue.lines).any(|line| line.contains("<c>") && line.contains("<0"));
     let names = names(cues);
     let (mut spoken, mut previous): (Vec<Speech>, HashSet<String>) = (Vec::new(), HashSet::new());
@@ -47,7 +47,7 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
                 let (is_turn, speaker) = match turn {
                     Turn::Of(name) => (true, Some(name)),
                     Turn::Another => (true, None),
-                    // If only changes of speaker are marked, a cue without a name continues with the last speaker.
+                    // If only changes of speaker are marked, a cue without a name belongs to the last speaker.
                     Turn::Same => (false, if names.is_empty() { None } else { current.take() }),
                 };
                 current.clone_from(&speaker);
@@ -83,7 +83,7 @@ enum Turn {
     Same,
 }
 
-/// Returns the names before a colon, or in brackets before words, at the beginning of cues.
+/// Returns the names before a colon, or in brackets before the text, at the beginning of cues.
 fn names(cues: &[Cue<'_>]) -> HashSet<String> {
     let mut seen: HashMap<&str, (usize, bool)> = HashMap::new();
     for cue in cues {
@@ -104,7 +104,7 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
         }
     }
     let marked: usize = seen.values().map(|(count, _)| count).sum();
-    // Words before a colon are common in speech, so names must occur regularly.
+    // Ordinary words before a colon are common in speech, so names must occur regularly.
     let is_usual = marked * NAMED_CUES >= cues.len();
     seen.retain(|name, (count, in_brackets)| {
         let is_name = looks_like_name(name);
@@ -129,7 +129,7 @@ struct Named<'a> {
     in_brackets: bool,
 }
 
-/// Splits `Name: words`, `[Name] words`, `[Name]: words` or `(Name)`.
+/// Splits `Name: text`, `[Name] text`, `[Name]: text` or `(Name)`.
 fn split_name(line: &str) -> Option<Named<'_>> {
     let line = turn_mark(line).unwrap_or(line);
     for (open, close) in [('(', ')'), ('[', ']')] {
@@ -142,7 +142,7 @@ fn split_name(line: &str) -> Option<Named<'_>> {
     (is_spaced && name.chars().count() <= 60).then(|| Named { name: name.trim(), words, in_brackets: false })
 }
 
-/// Splits the text of a cue at the lines where another speaker begins.
+/// Splits the text of a cue where another speaker begins.
 fn turns(text: &str, names: &HashSet<String>) -> Vec<(Turn, String)> {
     let mut turns = vec![(Turn::Same, String::new())];
     for line in text.lines() {
@@ -161,7 +161,7 @@ fn turns(text: &str, names: &HashSet<String>) -> Vec<(Turn, String)> {
         };
         turns.last_mut().into_iter().for_each(|(_, held)| held.extend([words, "\n"]));
     }
-    // A cue may contain only a name, with the words in the next cue.
+    // A cue may contain only a name, with the text in the next cue.
     turns.retain(|(turn, words)| *turn != Turn::Same || !words.is_empty());
     turns
 }
@@ -205,7 +205,7 @@ fn append(spans: &mut [(Option<String>, String)], text: &str) {
     spans.last_mut().into_iter().for_each(|(_, held)| held.push_str(text));
 }
 
-/// Decodes character references, and removes the marks that only control the text direction.
+/// Decodes character references, and removes the marks that merely control the text direction.
 fn decode(text: &str) -> String {
     html::decode(text).replace(['\u{200e}', '\u{200f}'], "").replace('\u{a0}', " ")
 }
@@ -238,10 +238,10 @@ impl Ingestor for WebVtt {
     }
 }
 
-/// Number of lines above the first cue in which a date is searched for.
+/// Number of lines above the first cue that are searched for a date.
 const HEADER_LINES: usize = 20;
 
-/// Reports why nothing is learnt from captions whose speakers are not named.
+/// Explains why captions without named speakers yield no memories.
 fn hint(spoken: &[Speech], sink: &mut Sink<'_>) {
     if !spoken.is_empty() && spoken.iter().all(|speech| speech.speaker.is_none()) {
         sink.skip(1, "no caption names a speaker, so the text is not attributed to anybody");
@@ -261,7 +261,7 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     for (index, line) in text.split('\n').enumerate() {
         if line.trim().is_empty() {
             (in_cue, in_block) = (false, false);
-        // Notes and styles end at a blank line, whatever they contain.
+        // Notes and styles end at a blank line, regardless of their content.
         } else if in_block {
         } else if let Some((start, end)) = line.split_once("-->") {
             // The end time may be followed by settings, such as `align:start position:0%`.
@@ -281,9 +281,9 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     cues
 }
 
-// `SubRip` captions: numbered cues, whose number, time or words may be missing.
+// `SubRip` captions: numbered cues, whose number, time or text may be missing.
 
-/// Maximum number of lines with text up to the first time.
+/// Maximum number of non-blank lines up to the first time.
 const LINES_TO_FIRST_TIME: usize = 6;
 
 /// Reads `SubRip` captions.
@@ -315,14 +315,13 @@ fn is_number(line: &str) -> bool {
     (1..=6).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads the line with the times of a cue; a screen position may follow them.
+/// Reads the line with the times of a cue, which a screen position may follow.
 fn times(line: &str) -> Option<(Duration, Duration)> {
     let (start, end) = line.split_once("-->")?;
     clock(start).zip(clock(end.split_whitespace().next()?))
 }
 
-/// Splits captions into cues; a cue without times starts at the end of the previous one, so that its words are not
-/// lost.
+/// Splits captions into cues; a cue without times starts at the end of the previous one, so that its text is not lost.
 fn srt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     let lines: Vec<&str> = text.split('\n').map(str::trim).collect();
     let mut cues: Vec<Cue<'a>> = Vec::new();

@@ -51,7 +51,7 @@ impl Ingestor for GoogleChat {
     }
 }
 
-/// Returns the name of a space, which is in a file beside its messages.
+/// Returns the name of a space, which is in a file next to the messages.
 fn named(input: &Input) -> Option<String> {
     let text = input.sibling("group_info.json")?.into_text(MAX_RECORD_BYTES).ok()??;
     crate::json::parse::<Value>(&text).ok()?.0["name"].owned()
@@ -65,7 +65,7 @@ fn messages(value: &Value, number: usize) -> Vec<Message> {
     let creator = &value["creator"];
     let speaker = creator.first_owned(&["name", "email"]);
     let role = if creator["user_type"] == "Bot" { Role::Other } else { Role::User };
-    // Only newer exports have an id; its last part is the message's own.
+    // Only newer exports have an id; its last part identifies the message.
     let id = value["message_id"].text().map_or_else(|| number.to_string(), str::to_owned);
     let time = ["created_date", "updated_date"].into_iter().find_map(|key| time(value[key].string()));
     let of = |kind: Kind, id: String, text: String| Message {
@@ -86,7 +86,7 @@ fn messages(value: &Value, number: usize) -> Vec<Message> {
     reply.into_iter().chain([said]).chain(files).collect()
 }
 
-/// Reads `Friday, February 3, 2023 at 1:08:03 AM UTC`, in which newer exports have narrow spaces.
+/// Reads `Friday, February 3, 2023 at 1:08:03 AM UTC`, where newer exports contain narrow spaces.
 fn time(text: &str) -> Option<MessageTime> {
     let plain: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     written_in(&plain).map(|time| MessageTime { source: TimeSource::Log, ..time })

@@ -1,4 +1,5 @@
-//! Google Meet transcripts saved as text: a line with the elapsed time every five minutes, followed by `Name: words`.
+//! Google Meet transcripts saved as text: a line with the elapsed time every five minutes, followed by lines such as
+//! `Name: text`.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -34,8 +35,8 @@ impl Ingestor for GoogleMeet {
         let is_headed = lines[..begin].iter().any(|line| is_heading(line));
         let listed = lines[..begin].iter().filter(|line| line.contains(',')).flat_map(|line| line.split(','));
         let is_listed = listed.map(str::trim).any(|name| seen.contains(name));
-        // Headings are translated, but a clock that starts at zero directly above a name is not.
-        // Unlike in an agenda, somebody speaks more than once or is in a list of attendees.
+        // Headings are translated, but every transcript has a time of zero directly above a name. Unlike in an agenda,
+        // somebody speaks more than once or is listed as an attendee.
         let under = lines[begin + 1..].iter().find(|line| !line.is_empty());
         let is_bare = marker(lines[begin]) == Some(Duration::ZERO)
             && under.is_some_and(|line| split_name(line, &HashSet::new()).is_some());
@@ -47,7 +48,7 @@ impl Ingestor for GoogleMeet {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let first = lines.iter().position(|line| marker(line).is_some());
         let begin = first.or_else(|| lines.iter().position(|line| is_heading(line))).unwrap_or(0);
-        // A note that a program made the text follows the end of the conversation.
+        // A note that a program generated the text follows the end of the conversation.
         let end = lines.iter().position(|line| is_end(line)).filter(|end| *end > begin).unwrap_or(lines.len());
         let header = &lines[..begin];
         meeting.start = header.iter().find_map(|line| written_in(line)).or(meeting.start);
@@ -74,7 +75,7 @@ fn is_end(line: &str) -> bool {
     line.starts_with("Transcription ended after") || line.starts_with("Meeting ended after")
 }
 
-/// Returns a title without the text that the program adds to it; `None` if nothing else remains.
+/// Returns a title without the text that the program adds to it; `None` if the rest is empty.
 fn strip_date(line: &str) -> Option<String> {
     let line = line.trim_start_matches(['#', ' ']);
     let bare = line.strip_suffix("Transcript").unwrap_or(line).trim_end_matches([' ', '-']);
@@ -84,7 +85,7 @@ fn strip_date(line: &str) -> Option<String> {
     (!bare.is_empty() && !is_date).then(|| bare.to_owned())
 }
 
-/// Returns the names below the heading of the attendees.
+/// Returns the names below the heading for attendees.
 fn attendees<'a>(header: &[&'a str]) -> HashSet<&'a str> {
     let listed = header.iter().skip_while(|line| !matches!(**line, "Attendees" | "Invited")).skip(1);
     let listed = listed.take_while(|line| !is_heading(line));

@@ -1,4 +1,4 @@
-//! Extracts the text of HTML, for mails and for the pages of chat archives.
+//! Extracts the text of HTML, from mails and from pages of chat archives.
 
 use mail_parser::decoders::html::add_html_token;
 
@@ -19,7 +19,7 @@ pub(crate) fn to_text(html: &str) -> String {
     while let Some(open) = rest.find('<') {
         page.append(&rest[..open]);
         let inside = &rest[open + 1..];
-        // Word hides whole style sheets in comments.
+        // Word puts whole style sheets in comments.
         if let Some(comment) = inside.strip_prefix("!--") {
             rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
             continue;
@@ -101,7 +101,7 @@ impl Page {
         let line = std::mem::take(&mut self.line);
         let line = line.trim();
         if !line.is_empty() && line != "-" {
-            // The author wrote none of the nested quotations, so one mark is enough for all of them.
+            // The author wrote none of the nested quotations, so a single mark is enough.
             self.lines.push(format!("{}{line}", "> ".repeat(self.quotes.min(1))));
         }
     }
@@ -112,7 +112,7 @@ impl Page {
     }
 }
 
-/// Decodes the character references of HTML; an unknown one is left unchanged.
+/// Decodes the character references of HTML; unknown references remain unchanged.
 pub(crate) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
@@ -127,19 +127,19 @@ pub(crate) fn decode(text: &str) -> String {
     decoded + rest
 }
 
-/// Maximum length of a tag in which an element's class is searched for, in bytes.
+/// Maximum length, in bytes, of a tag that is searched for the class of an element.
 const LONGEST_TAG: usize = 2_000;
 
 /// An element, and the text around it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Element<'a> {
-    /// The page before its opening tag.
+    /// The part of the page before the element's opening tag.
     pub(crate) before: &'a str,
-    /// The content of its opening tag.
+    /// The content of the element's opening tag.
     pub(crate) tag: &'a str,
-    /// The content between its tags; the rest of the page if the element is not closed.
+    /// The content between the element's tags; the rest of the page if the element is not closed.
     pub(crate) inner: &'a str,
-    /// The page after its closing tag.
+    /// The part of the page after the element's closing tag.
     pub(crate) after: &'a str,
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn element<'a>(html: &'a str, class: &str) -> Option<Element<'a>> {
         let open = near + html[near..place].rfind('<').filter(|_| is_word)?;
         let tag = &html[open + 1..];
         let tag = &tag[..tag.find('>')?];
-        // If a `>` precedes the class, the tag ends there and the class is a word of the text.
+        // If a `>` precedes the class name, the tag has ended and the name is part of the text.
         if open + tag.len() < place || !tag.contains("class=") {
             return None;
         }
@@ -179,7 +179,7 @@ fn closed<'a>(content: &'a str, name: &str) -> (&'a str, &'a str) {
     (content, "")
 }
 
-/// Returns `html` without the elements of `class`, and these elements' contents.
+/// Returns `html` without the elements of `class`, and the contents of these elements.
 pub(crate) fn without<'a>(html: &'a str, class: &str) -> (String, Vec<&'a str>) {
     let (mut kept, mut removed, mut rest) = (String::new(), Vec::new(), html);
     while let Some(found) = element(rest, class) {

@@ -1,4 +1,4 @@
-//! IRC logs: lines such as `[10:02:33] <ana> hello`, lines of `WeeChat`, and records of a time, a nick and words.
+//! IRC logs: lines such as `[10:02:33] <ana> hello`, lines of `WeeChat`, and records of a time, a nick and a text.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Record, Records, Role, Sink, TimeSource,
 };
 
-/// Number of lines by which a log is recognised.
+/// Number of lines that are examined to recognise a log.
 const SAMPLED_LINES: usize = 200;
 
 patterns! {
@@ -106,7 +106,8 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     };
     if let Some(said) = SAID.captures(rest) {
         let words = said.name("words").map_or("", |words| words.as_str());
-        // A proxy that logs the whole address of a user also logs a sign that states whether the nick was registered.
+        // A proxy that logs the whole address of a user also logs a character that shows whether the nick was
+        // registered.
         let words = if said.name("host").is_some() { words.strip_prefix(['+', '-']).unwrap_or(words) } else { words };
         return Some(Entry { nick: said.name("nick").map(|nick| nick.as_str()), words, is_said: true, ..entry });
     }
@@ -134,7 +135,7 @@ fn opened(line: &str) -> Option<MessageTime> {
     MessageTime::local(day.to_datetime(jiff::civil::Time::midnight()), TimeSource::Log)
 }
 
-/// Returns the number of `lines` that are times in seconds above a nick and words.
+/// Returns the number of `lines` that are times in seconds followed by a nick and a text.
 fn records_of(lines: &[&str]) -> usize {
     let is_record = |three: &&[&str]| is_seconds(three[0]) && is_nick(three[1]) && !is_seconds(three[2]);
     let begins = lines.iter().find(|line| !line.is_empty()).is_some_and(|line| is_seconds(line));
@@ -155,12 +156,12 @@ fn is_nick(line: &str) -> bool {
 struct Channel {
     draft: Assembler,
     stem: String,
-    /// The day in the file's name, or in the last line that began a day.
+    /// The day in the file's name, or in the last line that marks the start of a day.
     day: Option<MessageTime>,
     days: Days,
     /// The message that is being read, with the number of its line.
     open: Option<(usize, Message)>,
-    /// Whether the last line was the time of a record, so that its nick follows.
+    /// Whether the last line was the time of a record, so that the next line is the nick.
     is_at_nick: bool,
     last_line: usize,
 }
@@ -198,7 +199,7 @@ impl Channel {
         }
     }
 
-    /// Takes a line of a record: its time, its nick, or its words.
+    /// Processes a line of a record: its time, its nick, or its text.
     fn take_part(&mut self, record: &Record, sink: &mut Sink<'_>) {
         let line = record.text.trim_end();
         let follows_blank = record.number > self.last_line + 1 || self.open.is_none();

@@ -1,4 +1,4 @@
-//! Meetings as speeches with times relative to their start.
+//! Meetings, as speeches with times relative to the start.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use crate::{Assembler, IngestError, Input, Kind, MAX_RECORD_BYTES, Message, Mess
 
 /// Pause after which the same speaker starts a new message.
 const PAUSE: Duration = Duration::from_secs(30);
-/// Length, in bytes, beyond which further words of the same speaker start a new message.
+/// Length, in bytes, beyond which further speech by the same speaker starts a new message.
 const LONG_SPEECH: usize = 4_000;
 
 /// An uninterrupted contribution by one person.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Speech {
-    /// When the utterance starts, measured from the start of the meeting.
+    /// Start of the speech, relative to the start of the meeting.
     pub(crate) start: Duration,
-    /// When the utterance ends, measured from the start of the meeting.
+    /// End of the speech, relative to the start of the meeting.
     pub(crate) end: Duration,
     /// The speaker, if known.
     pub(crate) speaker: Option<String>,
-    /// Whether the previous speaker is known to be a different one.
+    /// Whether the previous speaker is known to be a different person.
     pub(crate) is_turn: bool,
-    /// The words.
+    /// The spoken text.
     pub(crate) text: String,
 }
 
@@ -34,12 +34,12 @@ impl Speech {
             Some(MessageTime { at: time.at.checked_add(offset).ok()?, ..time })
         });
         let kind = if self.is_noise() { Kind::Context } else { Kind::Prose };
-        // Words without a named speaker may come from somebody else, for example if a film was playing.
+        // Speech without a named speaker may come from elsewhere, for example from a film that was playing.
         let role = if self.speaker.is_some() { Role::User } else { Role::Other };
         Message { kind, speaker: self.speaker.clone(), time, ..Message::prose(role, self.text.as_str()) }
     }
 
-    /// Returns whether the text is only a noise: `[Music]`.
+    /// Returns whether the text consists only of a noise, such as `[Music]`.
     fn is_noise(&self) -> bool {
         let inside = self.text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         inside.is_some_and(|inside| !inside.contains(['[', ']']))
@@ -60,19 +60,19 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// Reads the whole of `input` as text in `format`; a text over [`MAX_RECORD_BYTES`] is reported and skipped.
+    /// Reads the whole of `input` as text in `format`; a text longer than [`MAX_RECORD_BYTES`] is reported and skipped.
     ///
     /// The title and the start come from the file's name, unless the text provides better ones.
     ///
     /// # Errors
-    /// [`IngestError::Read`].
+    /// [`IngestError::Read`] if the input cannot be read.
     pub(crate) fn open(
         format: &'static str,
         input: Input,
         sink: &mut Sink<'_>,
     ) -> Result<Option<(Self, String)>, IngestError> {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
-        // The time at which the file was last changed is irrelevant, because transcripts are downloaded later.
+        // The modification time of the file is irrelevant, because transcripts are downloaded after the meeting.
         let start = identity::named_time(&stem);
         let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
             sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
@@ -89,7 +89,7 @@ impl Meeting {
         let mut draft = Assembler::new(self.format, identity::of_file(&self.stem, &first), self.origin);
         draft.meta().title = self.title;
         draft.meta().created_at = self.start.map(|time| time.at);
-        // The kind is not context, because context would forbid memories of words that a summary repeats.
+        // The kind is not context, because context would prevent memories of statements that a summary repeats.
         let around = Message { kind: Kind::Summary, time: self.start, ..Message::prose(Role::Other, self.around) };
         draft.push(around, sink);
         for speech in speeches {

@@ -1,4 +1,4 @@
-//! Messenger and Instagram downloads: `message_1.json` and further parts, with the newest messages first.
+//! Messenger and Instagram downloads: `message_1.json` and further parts, each with the newest messages first.
 
 use serde_json::{Map, Value};
 
@@ -6,9 +6,9 @@ use crate::json::Json;
 use crate::message::{identity, parts};
 use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// Highest possible number of a part.
+/// Maximum number of parts.
 const MOST_PARTS: usize = 10_000;
-/// Fields that list attachments, and the type of their contents.
+/// Fields that list attachments, and the types of the attachments.
 const ATTACHED: &[(&str, &str)] = &[
     ("photos", "image"),
     ("videos", "video"),
@@ -18,7 +18,7 @@ const ATTACHED: &[(&str, &str)] = &[
     ("media", "file"),
 ];
 
-/// Words that follow a person's name in notes of the program.
+/// Words that follow a person's name in notices of the program.
 const NOTED: &[&str] = &[
     "added ", "changed ", "created ", "joined ", "left the ", "missed ", "named the ", "pinned ", "removed ",
     "sent a ", "sent an ", "set ", "started ", "turned ", "unsent ",
@@ -80,7 +80,7 @@ fn part_number(name: &str) -> Option<usize> {
     (1..=MOST_PARTS).contains(&number).then_some(number)
 }
 
-/// The two generations of downloads spell the fields differently.
+/// The two generations of downloads use different names for the same fields.
 fn sender(message: &Value) -> Option<&str> {
     message["sender_name"].as_str().or(message["senderName"].as_str())
 }
@@ -108,7 +108,7 @@ impl Thread {
                 None => sink.skip(number, "not a message: it lacks a sender or a time"),
             }
         }
-        // The file begins with the newest message, so reversing it preserves the order of messages with the same time.
+        // The file begins with the newest message, so reversing it preserves the order of messages with equal times.
         dated.reverse();
         dated.sort_by_key(|(at, _)| *at);
         let mut messages = dated.into_iter().flat_map(|(_, sent)| sent).peekable();
@@ -118,7 +118,8 @@ impl Thread {
         Ok(())
     }
 
-    /// Starts the conversation that `fields` describe, identified by its path, or else by its title and oldest message.
+    /// Starts the conversation that `fields` describe, identified by its path, or otherwise by its title and oldest
+    /// message.
     fn begin(&self, fields: &Map<String, Value>, oldest: Option<&Message>) -> Assembler {
         let field = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(repaired);
         let title = field(&["title", "threadName"]);
@@ -135,11 +136,11 @@ impl Thread {
     }
 }
 
-/// Returns the contents of a message: files as placeholders, and the words.
+/// Returns the contents of a message: files as placeholders, and the text.
 fn sent(message: &Value, at: i64) -> Vec<Message> {
     let speaker = sender(message).map(repaired);
     let by = |kind: Kind, text: String| Message {
-        // Messages have no id, and their positions depend on what was downloaded, but their times do not change.
+        // Messages have no ids, and their positions depend on the range of the download, but their times do not change.
         id: at.to_string(),
         kind,
         speaker: speaker.clone(),
@@ -166,20 +167,20 @@ fn sent(message: &Value, at: i64) -> Vec<Message> {
     sent
 }
 
-/// Returns whether the program wrote `words`: notes about calls, members, reactions and names of the conversation.
+/// Returns whether the program wrote `words`: notices about calls, members, reactions and names of the conversation.
 fn is_note(message: &Value, words: &str, speaker: &str) -> bool {
     let is_kind = matches!(message["type"].as_str(), Some("Subscribe" | "Unsubscribe" | "Call"));
     let is_reaction = words.starts_with("Reacted ") && words.trim_end().ends_with(" to your message");
-    // Notes are sentences that begin with a name: "Ana named the group Shed."
+    // Notices are sentences that begin with a name: "Ana named the group Shed."
     let deed = words.strip_prefix(speaker).and_then(|rest| rest.strip_prefix(' ')).filter(|_| words.ends_with('.'));
     let is_deed = deed.is_some_and(|deed| NOTED.iter().any(|start| deed.starts_with(start)));
     is_kind || is_reaction || is_deed || message.get("call_duration").is_some()
 }
 
-/// Reverses the damage that the download does to non-ASCII text: each byte of its UTF-8 is written as a separate
+/// Reverses the damage that the download does to non-ASCII text: each byte of the UTF-8 encoding appears as a separate
 /// character.
 ///
-/// Text that is not damaged cannot be decoded in this way, and is left unchanged.
+/// Undamaged text cannot be decoded in this way, and is left unchanged.
 fn repaired(text: &str) -> String {
     let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
     let repaired = bytes.filter(|_| !text.is_ascii()).and_then(|bytes| String::from_utf8(bytes).ok());

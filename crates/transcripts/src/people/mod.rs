@@ -1,4 +1,4 @@
-//! Conversations among people: meetings, chats, mail.
+//! Conversations among people: meetings, chats and mail.
 
 mod html;
 mod meeting;

@@ -13,18 +13,18 @@ const LONGEST_NAME: usize = 60;
 /// Maximum number of words in a name.
 const MOST_WORDS: usize = 6;
 
-/// The line above a paragraph.
+/// The line above a paragraph, with the name and the time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Caption<'a> {
     /// 0-based line.
     pub(crate) line: usize,
-    /// The name as written.
+    /// The name, as it appears in the line.
     pub(crate) name: &'a str,
     /// Time since the start of the meeting.
     pub(crate) at: Duration,
 }
 
-/// Returns those of `lines` that consist of a name, at least two spaces or a tab, and a time.
+/// Returns the lines that consist of a name, at least two spaces or a tab, and a time.
 pub(crate) fn captions<'a>(lines: &[&'a str]) -> Vec<Caption<'a>> {
     lines.iter().enumerate().filter_map(|(line, text)| caption(line, text)).collect()
 }
@@ -47,13 +47,13 @@ fn caption(line: usize, text: &str) -> Option<Caption<'_>> {
     Some(Caption { line, name, at })
 }
 
-/// Returns whether `captions` are in chronological order and each has its own words, unlike in a list of times.
+/// Returns whether `captions` are in chronological order and followed by text, unlike in a list of times.
 pub(crate) fn are_turns(captions: &[Caption<'_>], lines: &[&str]) -> bool {
     let has_words = |caption: &Caption<'_>| {
         let next = lines[caption.line + 1..].iter().find(|line| !line.trim().is_empty());
         next.is_some_and(|line| self::caption(0, line).is_none())
     };
-    // A person may be given the floor without saying anything, but in a list of times there are no words at all.
+    // A person may be given the floor without saying anything, whereas a list of times contains no speech at all.
     let without_words = captions.iter().filter(|caption| !has_words(caption)).count();
     captions.windows(2).all(|pair| pair[0].at <= pair[1].at) && without_words * 10 <= captions.len()
 }
@@ -127,7 +127,7 @@ fn is_trailer(line: &str) -> bool {
 
 // A Microsoft Teams transcript as text: copied from its window, or saved from its document.
 
-/// Maximum number of lines with text above the first name.
+/// Maximum number of non-blank lines above the first name.
 const LINES_BEFORE: usize = 12;
 /// Maximum average number of lines per name in a transcript.
 const LINES_A_NAME: usize = 30;

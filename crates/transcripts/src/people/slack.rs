@@ -1,8 +1,8 @@
-//! The export of a Slack workspace: a folder or zip file with lists of people and channels, and a file for each day of
-//! each channel; or a single such day.
+//! The export of a Slack workspace: a folder or zip file with lists of people and channels, and one file per day and
+//! channel; or the file of a single day.
 //!
-//! Each message is in one transcript. A thread is a transcript, however many days lie between its replies; the messages
-//! of a channel outside its threads are another transcript, which spans all days. Ids come from the log: the id of the
+//! Each message is in exactly one transcript. A thread is one transcript, however many days it spans; the messages of a
+//! channel outside its threads are another transcript, which spans all days. Ids come from the log: the id of the
 //! channel, followed by the `ts` that opened the thread, and the `ts` of each message. Days are read one after another,
 //! and threads are passed on once they are known to be complete or much text is buffered, so memory use does not grow
 //! with the channel.
@@ -65,7 +65,7 @@ impl Ingestor for Slack {
                 let before = sink.skipped.len();
                 match folder.open(&day).and_then(|input| room.read_day(Records::elements(input), sink)) {
                     Ok(()) | Err(IngestError::Empty { .. }) => {}
-                    // A damaged day does not prevent the others from being read.
+                    // If a day is damaged, the other days are still read.
                     Err(_) => sink.skip(1, "cannot be read completely"),
                 }
                 for skipped in &mut sink.skipped[before..] {
@@ -82,7 +82,7 @@ fn holds_posts(folder: &Folder, day: &str) -> bool {
     folder.open(day).is_ok_and(|input| Slack.sniff(&Head::of(&input)))
 }
 
-/// Returns the files of `channel` for individual days, the earliest first.
+/// Returns the files of `channel`, one per day, the earliest first.
 fn days(folder: &Folder, channel: &str) -> Vec<String> {
     let is_day = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -92,17 +92,18 @@ fn days(folder: &Folder, channel: &str) -> Vec<String> {
     folder.files(channel).into_iter().filter(|path| is_day(path)).collect()
 }
 
-// One channel, day by day: its own messages, and the threads that are still open.
+// One channel, day by day: its messages outside threads, and the threads that are still open.
 
 const SOURCE: &str = "slack";
 
-/// Maximum size of the text in all open threads, in bytes; beyond it, each thread passes on its messages.
+/// Maximum size of the text in all open threads, in bytes; beyond this size, each thread passes on its messages.
 const MAX_OPEN_BYTES: usize = 4 * MAX_PART_BYTES;
 
 /// Assembles the messages of one channel.
 struct Room {
     names: Names,
-    /// The channel's id; empty until the first message is read if only a single day without a channel is given.
+    /// The channel's id. If only a single day without a channel is given, the id is empty until the first message is
+    /// read.
     id: String,
     title: Option<String>,
     project: Option<String>,
@@ -123,7 +124,7 @@ struct Thread {
 }
 
 impl Room {
-    /// Creates an empty channel with the identity `id`; if that is empty, the first message determines the identity.
+    /// Creates an empty channel with the identity `id`; if `id` is empty, the first message determines the identity.
     fn new(names: Names, id: String, origin: String) -> Self {
         let draft = Assembler::new(SOURCE, id.clone(), origin.clone());
         let (threads, closed) = (BTreeMap::new(), HashSet::new());
@@ -150,7 +151,7 @@ impl Room {
                 return record.map(|_| ());
             };
             match read(&value, &self.names) {
-                // A reply that was also sent to the channel occurs there a second time.
+                // A reply that was also sent to the channel occurs a second time in the channel.
                 Ok(Some(post)) if seen.insert(post.stamp) => {
                     bytes += weight(&post);
                     day.push(post);
@@ -188,7 +189,7 @@ impl Room {
         }
     }
 
-    /// A single day does not name its channel, so it is identified by its first message.
+    /// The file of a single day does not contain the name of its channel, so it is identified by its first message.
     fn name_after(&mut self, post: &Post) {
         let first = post.messages.first();
         if let Some(first) = first.filter(|_| self.id.is_empty()) {
@@ -200,7 +201,7 @@ impl Room {
     fn answer(&mut self, post: Post, sink: &mut Sink<'_>) {
         let bytes = weight(&post);
         let Some((opener, spelled)) = post.thread else { return };
-        // A reply after the one that was announced as the last must not replace the earlier ones.
+        // A reply that follows the supposedly last reply must not replace the earlier replies.
         let late = if self.closed.contains(&opener) { "~2" } else { "" };
         let thread = self.threads.entry(opener).or_insert_with(|| {
             let mut draft = Assembler::new(SOURCE, format!("{}:{spelled}{late}", self.id), self.origin.clone());
@@ -236,14 +237,14 @@ fn weight(post: &Post) -> usize {
     post.messages.iter().map(|message| message.text.len()).sum::<usize>() + size_of::<Post>()
 }
 
-// One record of a day: its author, its content, its time, and the thread to which it belongs.
+// One record of a day: its author, its content, its time, and its thread.
 
-/// Records that only state that somebody joined or left, or that are repeated elsewhere.
+/// Records that only report that somebody joined or left, or that are repeated elsewhere.
 const STRUCTURAL: &[&str] = &[
     "channel_join", "channel_leave", "group_join", "group_leave", "joiner_notification",
     "joiner_notification_for_inviter", "message_replied", "reply_broadcast",
 ];
-/// Types of records in which somebody speaks; all others are notices of the program.
+/// Types of records that contain a person's or a bot's message; all other types are notices of the program.
 const SPOKEN: &[&str] =
     &["", "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment", "assistant_app_thread"];
 
@@ -275,7 +276,7 @@ impl Stamp {
 struct Post {
     /// Time and id of the record.
     stamp: Stamp,
-    /// The id of the message that opened its thread, if it is in one, as spelled in the log.
+    /// The id, as spelled in the log, of the message that opened the thread, if the record is in a thread.
     thread: Option<(Stamp, String)>,
     /// The time of the last reply in the thread, which only the message that opened the thread contains.
     last_reply: Option<Stamp>,
@@ -289,10 +290,10 @@ fn is_post(value: &Value) -> bool {
     value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| is_stamp(ts) && Stamp::parse(ts).is_some())
 }
 
-/// Reads one record; `None` for a record that contains nothing that was said.
+/// Reads one record; `None` if the record contains nothing that was said.
 ///
 /// # Errors
-/// Why the record cannot be used.
+/// The reason why the record cannot be used.
 fn read(value: &Value, names: &Names) -> Result<Option<Post>, &'static str> {
     let Some(id) = value["ts"].as_str() else { return Err("not a message: `ts` is missing") };
     let Some(stamp) = Stamp::parse(id) else { return Err("its `ts` is not a time") };
@@ -316,7 +317,7 @@ fn stamp_of(value: &Value) -> Option<Stamp> {
     value.as_str().and_then(Stamp::parse)
 }
 
-/// Returns the thread of a message: the one in which it replies, or the one that it opened if others replied.
+/// Returns the thread of a message: the thread in which it replies, or the thread that it opened if others replied.
 fn thread(value: &Value, id: &str) -> Option<(Stamp, String)> {
     let named = value["thread_ts"].as_str();
     let is_answered = value["reply_count"].as_u64().is_some_and(|count| count > 0);
@@ -375,19 +376,20 @@ fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
     let attachments = value["attachments"].list().iter();
     let shown: Vec<String> = attachments.map(|attachment| of_attachment(attachment, names)).collect();
     let mut messages = Vec::new();
-    // Bots often put all their words into attachments, which then count as their own words.
+    // Bots often put all their text into attachments, which then count as the bot's own text.
     if role == Role::Other && text.trim().is_empty() {
         messages.push(made(Kind::Prose, shown.join("\n")));
     } else {
         messages.push(made(Kind::Prose, text));
-        // A preview of a link or a forwarded message is shown below the author's words, but was not said by the author.
+        // A preview of a link or a forwarded message is shown below the author's text, but was not written by the
+        // author.
         messages.extend(shown.into_iter().map(|text| Message { speaker: None, ..made(Kind::Context, text) }));
     }
     messages.extend(files(value).map(|label| made(Kind::Attachment, label)));
     messages
 }
 
-/// Returns what the author typed; older exports include it in a sentence about the file that it accompanies.
+/// Returns the text that the author typed, which older exports embed in a sentence about an attached file.
 fn own_words(value: &Value) -> &str {
     let text = value["text"].string();
     let comment = value["comment"]["comment"].as_str().or(value["file"]["initial_comment"]["comment"].as_str());
@@ -414,18 +416,18 @@ fn files(value: &Value) -> impl Iterator<Item = String> {
     })
 }
 
-// The text of a message: mark-up with ids, or blocks of rich text, converted to what people saw.
+// The text of a message: mark-up with ids, or blocks of rich text, converted to the text that people saw.
 
 /// Maximum nesting of blocks that is read.
 const MAX_DEPTH: usize = 32;
 
-/// Returns `text` with names in place of ids, and with plain links and characters.
+/// Returns `text` with names instead of ids, and with links and special characters as plain text.
 fn plain(text: &str, names: &Names) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('<') {
         let inside = &rest[open + 1..];
-        // Typed angle brackets are escaped, so one that is not closed is not mark-up.
+        // Typed angle brackets are escaped, so an unclosed bracket is not mark-up.
         let Some(close) = inside.find(['>', '<']).filter(|close| inside[*close..].starts_with('>')) else {
             shown.push_str(&rest[..=open]);
             rest = inside;
@@ -440,11 +442,11 @@ fn plain(text: &str, names: &Names) -> String {
 }
 
 fn unescape(text: &str) -> String {
-    // The ampersand comes last, so that an escaped reference is decoded only once.
+    // The ampersand is replaced last, so that an escaped reference is decoded only once.
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Returns the text that people saw in place of `<inside>`.
+/// Returns the text that people saw instead of `<inside>`.
 fn reference(inside: &str, names: &Names) -> String {
     let (target, label) = inside.split_once('|').map_or((inside, ""), |(target, label)| (target, label.trim()));
     if let Some(id) = target.strip_prefix('@') {
@@ -463,7 +465,7 @@ fn reference(inside: &str, names: &Names) -> String {
     link(target, label)
 }
 
-/// Returns a link as its label followed by the address, or only one of them if they are the same.
+/// Returns a link as its label followed by the address, or as one of the two if they are equal.
 fn link(address: &str, label: &str) -> String {
     let bare = ["mailto:", "tel:"].into_iter().find_map(|scheme| address.strip_prefix(scheme)).unwrap_or(address);
     let short = ["https://", "http://"].into_iter().find_map(|scheme| bare.strip_prefix(scheme)).unwrap_or(bare);
@@ -474,7 +476,7 @@ fn link(address: &str, label: &str) -> String {
     }
 }
 
-/// Returns the text of blocks, for messages whose own text is empty.
+/// Returns the text of blocks, for messages whose `text` is empty.
 fn of_blocks(blocks: &Value, names: &Names) -> String {
     let mut shown = String::new();
     for block in blocks.list() {
@@ -502,7 +504,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
         "rich_text_list" => each(block, names, depth, shown, "- "),
         "rich_text_quote" => each_quoted(block, names, depth, shown),
         "rich_text" => each(block, names, depth, shown, ""),
-        // Sections, code and any unknown blocks contain their pieces in sequence.
+        // Sections, code and any unknown blocks contain a sequence of elements.
         _ => {
             let elements = block["elements"].as_array();
             elements.into_iter().flatten().for_each(|element| append(element, names, depth + 1, shown));
@@ -535,7 +537,7 @@ fn end_line(shown: &mut String) {
     }
 }
 
-/// Returns the text of an attachment: a preview of a link, a shared message, or the words of a bot.
+/// Returns the text of an attachment: a preview of a link, a shared message, or the text of a bot.
 fn of_attachment(attachment: &Value, names: &Names) -> String {
     let text = |key: &str| attachment[key].as_str().filter(|text| !text.trim().is_empty());
     let fields = attachment["fields"].list().iter().map(|field| {
@@ -554,9 +556,9 @@ fn of_attachment(attachment: &Value, names: &Names) -> String {
 
 // The people, bots and channels that the ids in an export refer to.
 
-/// Files that list people.
+/// Files that contain lists of people.
 const PEOPLE: &[&str] = &["users.json", "org_users.json"];
-/// Files that list conversations.
+/// Files that contain lists of conversations.
 const CHANNELS: &[&str] = &["channels.json", "groups.json", "mpims.json", "dms.json"];
 /// Maximum distance of a clock from UTC, in seconds.
 const MAX_OFFSET: i32 = 18 * 3_600;
@@ -577,9 +579,9 @@ struct Person {
 struct Channel {
     /// Id of the conversation in the log.
     id: String,
-    /// The name of the channel; for private conversations, the names of their members.
+    /// The name of the channel; for private conversations, the names of the members.
     title: String,
-    /// Whether the conversation has a subject, unlike one between two people.
+    /// Whether the conversation has a subject, unlike a conversation between two people.
     is_project: bool,
 }
 
@@ -587,7 +589,7 @@ struct Channel {
 #[derive(Debug, Default)]
 struct Names {
     people: HashMap<String, Person>,
-    /// The channels by the name of the folder that contains their days.
+    /// The channels, indexed by the name of the folder with the channel's days.
     channels: HashMap<String, Channel>,
 }
 
@@ -651,12 +653,12 @@ impl Names {
         };
         let channel = Channel { id: id.to_owned(), title, is_project };
         self.channels.insert(name.unwrap_or(id).to_owned(), channel.clone());
-        // The folders of private conversations are named by id.
+        // The folders of private conversations are named after the id.
         self.channels.insert(id.to_owned(), channel);
     }
 }
 
-/// Returns the name that people see: the one chosen by the person, or else the full name, or else the account name.
+/// Returns the name that people see: the display name, or otherwise the full name, or otherwise the account name.
 fn name_of(user: &Value) -> Option<&str> {
     let profile = &user["profile"];
     [&profile["display_name"], &profile["real_name"], &user["display_name"], &user["real_name"], &user["name"]]

@@ -11,7 +11,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
 
-/// The paths of messages: those of a single chat, and those of the chats of an account.
+/// Paths in the JSON to the messages of a single chat and to those of all chats in an account.
 const PATHS: &[&str] = &["messages", "chats.list.messages", "left_chats.list.messages"];
 
 /// Reads exports of Telegram Desktop.
@@ -27,7 +27,7 @@ impl Ingestor for Telegram {
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
             let listed = |key: &str| export[key]["list"].list().iter();
-            // In a large account, the lists before the chats fill the examined start of the file.
+            // In the export of a large account, the lists before the chats fill the examined start of the file.
             let is_account = export["personal_information"]["user_id"].is_i64() && export["about"].is_string();
             is_account || is_chat(export) || listed("chats").chain(listed("left_chats")).any(is_chat)
         })
@@ -40,7 +40,7 @@ impl Ingestor for Telegram {
         while records.next_object()? {
             let mut chat: Option<Chat> = None;
             while let Some((number, entry)) = records.next_json::<Value>(sink)? {
-                // The name and type of the chat precede its messages, so they are known only now.
+                // The name and type of the chat precede its messages, so they are known at this point.
                 let chat = chat.get_or_insert_with(|| Chat::new(records.fields(), &entry, &path, is_account));
                 chat.add(number, &entry, sink);
             }
@@ -65,7 +65,7 @@ fn is_chat(chat: &Value) -> bool {
 /// The state of a chat that is being read.
 struct Chat {
     draft: Assembler,
-    /// The sender that is a program.
+    /// The sender, if it is a program.
     bot: Option<String>,
     replies: Replies,
 }
@@ -124,14 +124,14 @@ impl Chat {
     }
 
     fn said(&self, entry: &Value) -> Message {
-        // Ids were numbers before they got a prefix such as `user`.
+        // Ids were numbers before the introduction of prefixes such as `user`.
         let id = entry["from_id"].as_str().map_or_else(|| entry["from_id"].to_string(), str::to_owned);
-        // Only the number of a deleted account remains.
+        // For a deleted account, only the number remains.
         let speaker = entry["from"].as_str().map(str::to_owned).or_else(|| (id != "null").then(|| id.clone()));
         let role = if self.bot.as_deref() == Some(id.as_str()) { Role::Other } else { Role::User };
         let text = words(&entry["text"]);
         let source = entry.get("forwarded_from").or(entry.get("saved_from"));
-        // The original author, too, may be represented only by a number.
+        // The original author may also be known only by a number.
         let source = source.or(entry
             .get("forwarded_from_id")
             .filter(|source| source.as_str() != Some(id.as_str()))
@@ -151,7 +151,7 @@ impl Chat {
     }
 }
 
-/// Returns a notice from Telegram itself: somebody joined, called, pinned or renamed something.
+/// Returns a notice from Telegram itself: somebody joined, made a call, pinned a message or renamed the chat.
 fn service(entry: &Value) -> Message {
     let actor = entry["actor"].as_str();
     let action = entry["action"].as_str().unwrap_or("service").replace('_', " ");
@@ -160,7 +160,7 @@ fn service(entry: &Value) -> Message {
     Message { kind: Kind::Context, speaker: actor.map(str::to_owned), ..Message::prose(Role::Other, text) }
 }
 
-/// Returns the id of the message to which `entry` replies. The id is changed if that message is in another chat, so
+/// Returns the id of the message to which `entry` replies. If that message is in another chat, the id is modified so
 /// that it matches no message of this chat.
 fn answered(entry: &Value) -> Option<String> {
     let id = entry["reply_to_message_id"].as_i64()?;
@@ -186,7 +186,7 @@ fn words(text: &Value) -> String {
 /// Returns the placeholder of an attachment.
 fn file(entry: &Value) -> Option<String> {
     let name = |key: &str| {
-        // If a file was not exported, a remark in brackets takes the place of its path.
+        // If a file was not exported, a note in parentheses takes the place of its path.
         let path = entry[key].as_str().filter(|path| !path.starts_with('('));
         entry["file_name"].as_str().or_else(|| path.map(|path| path.rsplit('/').next().unwrap_or(path)))
     };

@@ -39,8 +39,8 @@ impl Ingestor for ZoomChat {
         };
         let lines = lines(&text, sink);
         let Some(first) = lines.first() else { return Ok(()) };
-        // People use the same greetings in every meeting.
-        // The identity therefore includes the time of the first line, which is written in the text.
+        // People use the same greetings in every meeting. The identity therefore includes the time of the first line,
+        // as it appears in the text.
         let id = identity::of_parts(&[&stem, first.time, first.from, &first.words]);
         let mut draft = Assembler::new(self.name(), id, origin);
         let (title, start) = named.map_or((stem, None), |(name, time)| (name, Some(time)));
@@ -58,7 +58,7 @@ impl Ingestor for ZoomChat {
 
 /// One entry of the chat.
 struct Line<'a> {
-    /// The time as written.
+    /// The time, as it appears in the line.
     time: &'a str,
     is_time_of_day: bool,
     from: &'a str,
@@ -70,7 +70,7 @@ struct Line<'a> {
 fn header(line: &str) -> Option<Line<'_>> {
     if let Some(found) = RECORDED.captures(line) {
         let [time, from, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
-        // The lines of a program's log look the same except for the names.
+        // The lines of a program's log look the same, except that their names are not those of people.
         if is_of_a_log(from) {
             return None;
         }
@@ -78,13 +78,13 @@ fn header(line: &str) -> Option<Line<'_>> {
     }
     let found = SAVED.captures(line)?;
     let [time, names, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
-    // The note about a direct message follows the name and would otherwise be part of it.
+    // The note about a direct message follows the name and would otherwise be part of the name.
     let public = PRIVATE.find(names).map_or(names, |mark| &names[..mark.start()]);
     let (from, to) = match public.rsplit_once(" to ").or_else(|| public.rsplit_once(" To ")) {
         Some((from, to)) => (from.trim(), Some(to.trim())),
         None => (public, None),
     };
-    // Without an addressee, only the name distinguishes the line from one of a log.
+    // Without an addressee, only the name distinguishes the line from a line of a log.
     if to.is_none() && !looks_like_name(from) {
         return None;
     }
@@ -97,7 +97,7 @@ fn lines<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Line<'a>> {
     for (index, text) in text.lines().enumerate() {
         match (header(text.trim_end()), lines.last_mut()) {
             (Some(line), _) => lines.push(line),
-            // A message of several lines has its header only on the first one.
+            // A message of several lines has a header only on the first line.
             (None, Some(last)) => last.words.extend(["\n", text.trim()]),
             (None, None) if text.trim().is_empty() => {}
             (None, None) => sink.skip(index + 1, "text before the first name"),
@@ -116,7 +116,7 @@ impl Line<'_> {
         Some(MessageTime { at: start.at.checked_add(clock).ok()?, ..start })
     }
 
-    /// Returns the words, separated from what the program adds to them: quotes, reactions, the addressee.
+    /// Returns the text, separated from the program's additions: quotes, reactions and the addressee.
     fn messages(&self) -> Vec<Message> {
         let by = |kind: Kind, text: String| Message {
             kind,
@@ -142,7 +142,7 @@ impl Line<'_> {
     }
 }
 
-/// Separates `Replying to "…"` on the first line from the sender's own words.
+/// Separates `Replying to "…"` on the first line from the sender's own text.
 fn split_quote(words: &str) -> (Option<&str>, &str) {
     let Some(rest) = words.strip_prefix("Replying to \"") else { return (None, words) };
     let (quote, own) = rest.split_once('\n').unwrap_or((rest, ""));

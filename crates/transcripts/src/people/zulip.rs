@@ -1,4 +1,4 @@
-//! Zulip: topics as the archive tool stores them, messages as the API returns them, and pages of a static archive.
+//! Zulip: topics stored by the archive tool, messages returned by the API, and pages of a static archive.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use crate::{
     TimeSource,
 };
 
-/// Classes of elements that show a linked page, which is not what the person said.
+/// Classes of elements that show a linked page, which the person did not write.
 const PREVIEWS: &[&str] = &["message_embed", "inline-preview-twitter", "message_inline_image"];
 
-/// Reads topics of Zulip.
+/// Reads Zulip topics.
 pub(crate) struct Zulip;
 
 impl Ingestor for Zulip {
@@ -72,7 +72,7 @@ fn is_page(text: &str) -> bool {
 struct Topic {
     draft: Assembler,
     stem: String,
-    /// Ids of the messages; a page may repeat one.
+    /// Ids of the messages; a page may contain a message twice.
     seen: HashSet<String>,
 }
 
@@ -145,7 +145,7 @@ fn readable(name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Splits the content of a message into the text to which it replies, the sender's own words, and previews of linked
+/// Splits the content of a message into the text that it replies to, the sender's own text, and previews of linked
 /// pages.
 fn messages(content: &str) -> Vec<(Kind, String)> {
     let is_html = content.trim_start().starts_with('<') && content.contains("</");
@@ -163,7 +163,7 @@ fn messages(content: &str) -> Vec<(Kind, String)> {
     messages
 }
 
-/// Marks the ends of lines in code, which are significant only there.
+/// Marks the line breaks in code, because line breaks are significant only there.
 fn lines_kept(html: &str) -> String {
     let (mut kept, mut rest) = (String::new(), html);
     while let Some((before, code)) = rest.split_once("<pre>") {
@@ -174,7 +174,7 @@ fn lines_kept(html: &str) -> String {
     kept + rest
 }
 
-/// Separates quoted lines, and the line that names their author, from the sender's own words.
+/// Separates quoted lines, and the line with the name of their author, from the sender's own text.
 fn own(text: &str) -> Vec<(Kind, String)> {
     let (mut quoted, mut own): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for line in text.lines() {

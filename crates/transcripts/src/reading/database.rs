@@ -1,4 +1,4 @@
-//! `SQLite` files of other programs, which are opened read-only so that their owners are not affected.
+//! `SQLite` files of other programs, which are opened read-only so that the programs that own them are not affected.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ pub(crate) const MAGIC: &str = "SQLite format 3\0";
 // SQLite's file format defines this length.
 // The header contains two random numbers that change each time the log is restarted.
 const LOG_HEAD_BYTES: u64 = 32;
-/// Number of attempts to copy a database and its log before the owner is assumed to write without pause.
+/// Number of attempts to copy a database and its log after which the owner is assumed to be writing continuously.
 const COPY_ATTEMPTS: usize = 5;
 
 /// A read-only database.
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
-    /// The folder of the copy, if one had to be made; it is removed together with this value.
+    /// The folder of the copy, if a copy had to be made; it is removed together with this value.
     _copy: Option<TempDir>,
 }
 
@@ -39,8 +39,8 @@ impl std::ops::Deref for Database {
 
 /// Opens the database at `path` as immutable: no lock is taken and no file is created beside it.
 ///
-/// Changes that the owner has not yet moved out of the write-ahead log would not be visible, so if there is such a log,
-/// the database and the log are copied to a private temporary folder and the copy is opened.
+/// Changes that the owner has not yet moved out of the write-ahead log would not be visible. If there is such a log,
+/// the database and the log are therefore copied to a private temporary folder, and the copy is opened.
 ///
 /// # Errors
 /// [`IngestError::Database`] if the database cannot be opened or copied.
@@ -57,16 +57,16 @@ pub(crate) fn open(path: &Path) -> Result<Database, IngestError> {
 
 /// Copies the database and its log; `None` if there is no log. `between` runs between the two copies.
 ///
-/// The owner may move the log into the database and restart the log meanwhile; then the two copies would not match.
-/// Each restart writes a different header, so a changed header shows that the copies do not match.
+/// If the owner moves the log into the database and restarts the log meanwhile, the two copies do not match. Each
+/// restart writes a different header, so a changed header shows that the copies do not match.
 fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(TempDir, PathBuf)>> {
     let log = with_ending(path, "-wal");
     for _ in 0..COPY_ATTEMPTS {
         let Some(head) = log_head(&log)? else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("copy.db");
-        // The database is copied before its log.
-        // Changes that are moved from the log into the database meanwhile are then read twice rather than lost.
+        // The database is copied before its log, so that changes that move from the log to the database meanwhile are
+        // read twice rather than lost.
         std::fs::copy(path, &target)?;
         between();
         let copied = std::fs::copy(&log, with_ending(&target, "-wal"));
@@ -77,8 +77,8 @@ fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(T
     Err(io::Error::other("another program keeps writing to it"))
 }
 
-/// Returns the first bytes of a write-ahead log, which change each time it is restarted; `None` if it is empty or does
-/// not exist.
+/// Returns the first bytes of a write-ahead log, which change each time that the log is restarted; `None` if the log is
+/// empty or does not exist.
 fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut head = Vec::new();
     match std::fs::File::open(log) {
@@ -92,7 +92,7 @@ fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
 /// Opens `input` as a database.
 ///
 /// # Errors
-/// The same as for [`of`], and [`IngestError::Database`] if it is not a database.
+/// The same errors as [`of`], and [`IngestError::Database`] if the input is not a database.
 pub(crate) fn required(input: &Input) -> Result<Database, IngestError> {
     let reason = || "it is not a SQLite database".to_owned();
     of(input)?.ok_or_else(|| IngestError::Database { path: input.path.clone(), reason: reason() })
@@ -101,7 +101,8 @@ pub(crate) fn required(input: &Input) -> Result<Database, IngestError> {
 /// Opens `input` as a database; `None` if it is not a database.
 ///
 /// # Errors
-/// [`IngestError::Database`], also for a database in an archive or on standard input, which has no path.
+/// [`IngestError::Database`] if the database cannot be opened, or if it has no path because it is in an archive or on
+/// standard input.
 pub(crate) fn of(input: &Input) -> Result<Option<Database>, IngestError> {
     if !input.head().starts_with(MAGIC) {
         return Ok(None);
@@ -137,7 +138,7 @@ fn names(path: &Path, sql: &str) -> Vec<String> {
     if !found.is_empty() {
         return found;
     }
-    // The tables of a new database may be only in the log.
+    // The log may be the only place where the tables of a new database exist.
     open(path).ok().and_then(|database| listed(&database).ok()).unwrap_or_default()
 }
 
@@ -160,7 +161,7 @@ impl Database {
     /// Checks that `table` has all of `columns`, so that a changed layout causes an error instead of an empty log.
     ///
     /// # Errors
-    /// [`IngestError::Database`] that names what is missing.
+    /// [`IngestError::Database`] with the name of the missing table or column.
     pub(crate) fn require(&self, table: &str, columns: &[&str]) -> Result<(), IngestError> {
         let there = self.columns(table);
         let Some(missing) = columns.iter().find(|column| !there.iter().any(|name| name == *column)) else {
@@ -174,9 +175,9 @@ impl Database {
         Err(self.error(format_args!("{lack}; it was written by an unsupported version of the program")))
     }
 
-    /// Returns `columns` for use in a statement, with `NULL` in place of each column that `table` does not have.
+    /// Returns `columns` for use in a statement, with `NULL` for each column that `table` lacks.
     ///
-    /// Programs add columns over the years, so a database of an older version lacks some of the columns that are read.
+    /// Programs add columns over time, so a database of an older version lacks some of the columns that are read.
     pub(crate) fn or_null(&self, table: &str, columns: &[&str]) -> String {
         let there = self.columns(table);
         let listed = columns.iter().map(|column| if there.iter().any(|name| name == column) { column } else { "NULL" });
@@ -186,7 +187,7 @@ impl Database {
     /// Runs `sql` and passes each row to `take`.
     ///
     /// # Errors
-    /// [`IngestError::Database`], also for a damaged page, and the first error from `take`.
+    /// [`IngestError::Database`], for example if a page is damaged, or the first error from `take`.
     pub(crate) fn each(
         &self,
         sql: &str,
@@ -201,10 +202,10 @@ impl Database {
         Ok(())
     }
 
-    /// Reports how many rows of `table` refer by `key` to a row of `parent` that does not exist.
+    /// Reports the number of rows of `table` whose `key` refers to a missing row of `parent`.
     ///
     /// # Errors
-    /// [`IngestError::Database`].
+    /// [`IngestError::Database`] if the database cannot be read.
     pub(crate) fn report_orphans(
         &self,
         [table, key, parent]: [&str; 3],
@@ -225,7 +226,8 @@ impl Database {
     }
 }
 
-/// Returns the text in a column, however it is stored; `None` if there is none, or if it exceeds the limit of a record.
+/// Returns the text in a column, regardless of its storage type; `None` if the column has no text, or if the text
+/// exceeds the maximum size of a record.
 pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
     match row.get_ref(column).ok()? {
         ValueRef::Integer(number) => Some(number.to_string()),
@@ -237,12 +239,12 @@ pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
     }
 }
 
-/// Returns the bytes in a column, whether they are stored as text or not.
+/// Returns the bytes in a column, even if they are stored as text.
 pub(crate) fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
     row.get_ref(column).ok()?.as_bytes().ok()
 }
 
-/// Returns the integer in a column as the number of a record; 0 if there is none.
+/// Returns the integer in a column as the number of a record; 0 if the column has none.
 pub(crate) fn record_number(row: &Row<'_>, column: usize) -> usize {
     row.get::<_, i64>(column).ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
@@ -250,7 +252,7 @@ pub(crate) fn record_number(row: &Row<'_>, column: usize) -> usize {
 /// Parses the JSON in a column; also returns whether it had to be repaired.
 ///
 /// # Errors
-/// The reason why the JSON cannot be used, without repeating any of its text.
+/// The reason why the JSON cannot be used, without quoting any of its text.
 pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(T, bool), String> {
     let size = row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     if size > MAX_RECORD_BYTES {
@@ -260,7 +262,8 @@ pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<
     json::parse(&text).map_err(|error| json::reason(&text, &error))
 }
 
-/// Returns the JSON in a column; if it cannot be used, it is reported as `what`, with the number in the first column.
+/// Returns the JSON in a column. If the JSON cannot be used, it is reported as `what`, with the number in the first
+/// column.
 pub(crate) fn parsed(row: &Row<'_>, column: usize, what: &str, sink: &mut Sink<'_>) -> Option<Value> {
     match json::<Value>(row, column) {
         Ok((value, repaired)) => {
@@ -274,7 +277,7 @@ pub(crate) fn parsed(row: &Row<'_>, column: usize, what: &str, sink: &mut Sink<'
     }
 }
 
-/// Returns the JSON in a column, or null if there is none that can be read.
+/// Returns the JSON in a column, or null if the column contains no valid JSON.
 pub(crate) fn value(row: &Row<'_>, column: usize) -> Value {
     json(row, column).map_or(Value::Null, |(value, _)| value)
 }
@@ -291,8 +294,8 @@ fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
     } else {
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?
     };
-    // The file belongs to another program, so nothing in its schema may run code: a view could compute forever.
-    // Damaged pages must not be trusted.
+    // The file belongs to another program, so nothing in its schema may run code; a view, for example, could run
+    // forever. Damaged pages must not be trusted.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
     Ok(connection)

@@ -15,7 +15,7 @@ const SAMPLED_LINES: usize = 50;
 pub struct Head<'a> {
     /// The decoded text, up to 256 KiB.
     pub text: Cow<'a, str>,
-    /// The document, if the file is one JSON value; a value that is cut off at the end of `text` is left out.
+    /// The document, if the file is one JSON value; an element that is cut off at the end of `text` is left out.
     pub document: Option<Value>,
     /// The objects on the first lines, if the file is JSONL.
     pub lines: Vec<Value>,
@@ -44,7 +44,7 @@ impl<'a> Head<'a> {
         head
     }
 
-    /// Parses `text`, which is the whole file if `is_all`.
+    /// Parses `text`, which is the whole file if `is_all` is true.
     #[must_use]
     pub(crate) fn new(text: Cow<'a, str>, is_all: bool) -> Self {
         let starts_json = text.trim_start().starts_with(['{', '[']);
@@ -52,7 +52,7 @@ impl<'a> Head<'a> {
         let lines = if whole.is_some() { Vec::new() } else { sample_lines(&text) };
         let document = match whole {
             Some(value) => Some(value),
-            // A JSONL file can be parsed as a document up to its first line end, so lines are examined first.
+            // A JSONL file can be parsed as a document up to its first line break, so lines are examined first.
             None if starts_json && lines.is_empty() => json::parse_start(&text),
             None => None,
         };
@@ -67,7 +67,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Returns the objects by which a format can be recognised: the document, or the first elements of its array.
+    /// Returns the objects that reveal the format: the document, or the first elements of its array.
     pub fn objects(&self) -> impl Iterator<Item = &Value> {
         let elements = match &self.document {
             Some(Value::Array(elements)) => elements.as_slice(),
@@ -98,6 +98,6 @@ fn sample_lines(text: &str) -> Vec<Value> {
             objects.extend(json::parse::<Value>(line).ok().map(|(value, _)| value));
         }
     }
-    // A JSONL file may begin with a line that a program printed into it.
+    // A JSONL file may begin with other output of a program.
     if objects.len() * 2 >= filled { objects } else { Vec::new() }
 }

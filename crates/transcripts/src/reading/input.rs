@@ -1,4 +1,4 @@
-//! One opened log, which is decompressed and decoded lazily, with information about it from outside its content.
+//! One opened log, which is decompressed and decoded lazily, with information from outside its content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
@@ -24,13 +24,14 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// An opened log.
 pub struct Input {
-    /// The path as given, or `-`; for a file in an archive, the path of the archive followed by the name of the file.
+    /// The path as specified by the user, or `-`. For a file in an archive: the path of the archive, followed by the
+    /// name of the file.
     pub path: PathBuf,
-    /// When the file was last changed; `None` for standard input.
+    /// Modification time of the file; `None` for standard input.
     pub modified: Option<Timestamp>,
     reader: Box<dyn BufRead + Send>,
     head: Vec<u8>,
-    /// The archive that contains the file, and the file's name there.
+    /// The archive that contains the file, and the file's name in the archive.
     inside: Option<(Folder, String)>,
 }
 
@@ -39,7 +40,7 @@ pub struct Input {
 /// Zstandard and gzip are decompressed; a UTF-8 byte-order mark is removed, and UTF-16 with a mark is converted.
 ///
 /// # Errors
-/// [`IngestError::Read`] if it cannot be opened, [`IngestError::Empty`] if it contains nothing but white space.
+/// [`IngestError::Read`] if the file cannot be opened, or [`IngestError::Empty`] if it contains only white space.
 pub fn open(path: &Path) -> Result<Input, IngestError> {
     let failed = |source| IngestError::Read { path: path.to_owned(), source };
     let (raw, modified): (Box<dyn Read + Send>, _) = if path == Path::new("-") {
@@ -67,7 +68,7 @@ fn start(
 ) -> Result<Input, IngestError> {
     let failed = |source| IngestError::Read { path: path.clone(), source };
     let (mut reader, head) = decode(raw).map_err(failed)?;
-    // The part after the head is damaged more often than the head, and opening must report it.
+    // Damage is more likely after the head than in the head, and opening must report it.
     reader.fill_buf().map_err(failed)?;
     // Only the start of a longer file has been examined, and there may be text after the white space.
     if head.len() < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace) {
@@ -129,7 +130,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A compressed stream, which ends with an error where it becomes far larger than any log.
+/// A compressed stream, which ends with an error once it becomes far larger than any log.
 struct Unpacked<R> {
     inner: R,
     packed: Arc<AtomicU64>,
@@ -174,23 +175,23 @@ fn utf16(bytes: &[u8]) -> String {
 }
 
 impl Input {
-    /// Returns an input over `text`, as if it were in a file called `name`.
+    /// Returns an input that reads `text`, as if it were in a file called `name`.
     #[must_use]
     pub fn from_text(name: &str, text: &str) -> Self {
         let (reader, head) = decode(Box::new(Cursor::new(text.as_bytes().to_vec()))).expect("memory can be read");
         Self { path: name.into(), modified: None, reader, head, inside: None }
     }
 
-    /// Returns an input over `bytes`, which may be compressed, as if they were in a file called `name`.
+    /// Returns an input that reads `bytes`, which may be compressed, as if they were in a file called `name`.
     ///
     /// # Errors
-    /// The same as for [`open`].
+    /// The same errors as [`open`].
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, IngestError> {
         start(name.into(), Box::new(Cursor::new(bytes)), None, None)
     }
 
-    /// Opens the file called `name` in the same directory or archive, such as one that contains the title; `None` if it
-    /// does not exist.
+    /// Opens the file called `name` in the same directory or archive, such as a file that contains the title; `None` if
+    /// it does not exist.
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
         match &self.inside {
             Some((folder, own)) => {
@@ -202,7 +203,7 @@ impl Input {
         }
     }
 
-    /// Returns the directory or archive that contains the file, and the prefix of its name there: nothing, or folders
+    /// Returns the directory or archive that contains the file, and the prefix of its name there: empty, or folders
     /// followed by a `/`. `None` for standard input.
     pub(crate) fn place(&self) -> Option<(Folder, String)> {
         match &self.inside {
@@ -218,7 +219,7 @@ impl Input {
         }
     }
 
-    /// Returns the names of all files in the folder called `name` beside this file, such as a folder that contains
+    /// Returns the names of all files in the folder called `name` next to this file, such as a folder that contains
     /// newer logs.
     pub(crate) fn names_beside(&self, name: &str) -> Vec<String> {
         let Some((folder, parent)) = self.place() else { return Vec::new() };
@@ -237,7 +238,7 @@ impl Input {
         names.filter_map(|name| name.rsplit('/').next().map(str::to_owned)).filter(|name| *name != own).collect()
     }
 
-    /// Returns whether the file is in an archive, so that it has no separate path.
+    /// Returns whether the file is in an archive, and therefore has no separate path.
     #[must_use]
     pub fn is_in_archive(&self) -> bool {
         self.inside.is_some()
@@ -249,7 +250,7 @@ impl Input {
         String::from_utf8_lossy(&self.head)
     }
 
-    /// Returns whether [`Input::head`] is the whole file.
+    /// Returns whether [`Input::head`] contains the whole file.
     pub(crate) fn head_is_all(&self) -> bool {
         // A complete head is shorter if a byte-order mark was removed from it.
         self.head.len() < HEAD_BYTES - BOM.len()
@@ -268,11 +269,11 @@ impl Input {
 
     /// Reads everything as text, up to `limit` bytes; `None` if there is more.
     ///
-    /// For formats that have to be read to the end before anything is known. In the result, lines end in `\n` alone.
-    /// Text that is not UTF-8 at all is treated as Windows-1252.
+    /// For formats that must be read to the end before anything is known. In the result, lines end with `\n` only. Text
+    /// that is not UTF-8 at all is treated as Windows-1252.
     ///
     /// # Errors
-    /// [`IngestError::Read`].
+    /// [`IngestError::Read`] if the file cannot be read to its end.
     pub fn into_text(self, limit: usize) -> Result<Option<String>, IngestError> {
         let mut bytes = Vec::new();
         let path = self.path;
@@ -288,9 +289,9 @@ impl Input {
     }
 }
 
-// A directory or an archive, whose files may be a log only in combination.
+// A directory or an archive, whose files may form a log only in combination.
 
-/// A directory, or a zip file that is read as if it were one. Names are relative, with `/` between their parts.
+/// A directory, or a zip file that is read like a directory. Names are relative, with `/` between their parts.
 #[derive(Clone)]
 pub struct Folder {
     path: PathBuf,
@@ -329,12 +330,12 @@ impl Folder {
         }
     }
 
-    /// Returns the folders directly in `name`, or in the folder itself for `""`, sorted.
+    /// Returns the folders directly in `name`, or in the folder itself if `name` is empty, sorted.
     pub(crate) fn folders(&self, name: &str) -> Vec<String> {
         self.children(name, true)
     }
 
-    /// Returns the files directly in `name`, or in the folder itself for `""`, sorted.
+    /// Returns the files directly in `name`, or in the folder itself if `name` is empty, sorted.
     #[must_use]
     pub(crate) fn files(&self, name: &str) -> Vec<String> {
         self.children(name, false)
@@ -357,7 +358,7 @@ impl Folder {
     /// Opens the file called `name`.
     ///
     /// # Errors
-    /// The same as for [`open`]; [`IngestError::Read`] for a name that leads out of the folder.
+    /// The same errors as [`open`]; [`IngestError::Read`] if the name leads out of the folder.
     pub fn open(&self, name: &str) -> Result<Input, IngestError> {
         if let Some(archive) = &self.archive {
             return open_in_archive(self, archive, name);
@@ -409,13 +410,13 @@ fn slashed(path: &Path) -> String {
     parts.join("/")
 }
 
-// The entries of a zip file, each of which is read like a file. Nothing is ever unpacked to disk.
+// The entries of a zip file, each of which is read like a file. Nothing is unpacked to disk.
 
 /// Maximum number of entries that are examined.
 const MAX_ENTRIES: usize = 200_000;
-/// Size in bytes beyond which an entry must not be compressed by a factor of more than [`MAX_RATIO`].
+/// Size in bytes above which the compression ratio of an entry must not exceed [`MAX_RATIO`].
 const RATIO_FREE_BYTES: u64 = 64 << 20;
-/// Conversations are never compressed this much, unlike files that were made to exhaust the memory.
+/// Conversations are never compressed this much, unlike files that were made to exhaust memory.
 const MAX_RATIO: u64 = 1_000;
 
 /// A zip file whose list of entries has been read.
@@ -454,7 +455,7 @@ impl Archive {
         let entries = (0..zip.len()).map(|index| entry(&mut zip, index)).collect::<Result<Vec<_>, _>>();
         let mut entries: Vec<_> =
             entries.map_err(|error| failed(io::Error::other(error)))?.into_iter().flatten().collect();
-        // Packing a folder adds the folder's name to every entry, whereas logs on disk are named without it.
+        // Packing a folder adds the folder's name to every entry, whereas the names of logs on disk lack it.
         strip_common_folder(&mut entries);
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { path: path.to_owned(), entries })
@@ -469,7 +470,7 @@ impl Archive {
     /// Opens the entry called `name` for reading, with the time of its last change.
     ///
     /// # Errors
-    /// The error of the operating system, or one that describes the fault of the entry.
+    /// The error of the operating system, or an error that describes the fault in the entry.
     pub(crate) fn read(&self, name: &str) -> io::Result<(Box<dyn Read + Send>, Option<Timestamp>)> {
         let place = self.entries.partition_point(|entry| entry.name.as_str() < name);
         let entry = self.entries.get(place).filter(|entry| entry.name == name).ok_or(io::ErrorKind::NotFound)?;
@@ -488,7 +489,8 @@ impl Archive {
             CompressionMethod::Deflated => Box::new(DeflateDecoder::new(packed)),
             other => return Err(io::Error::other(format!("the compression {other} is not supported"))),
         };
-        // One byte more than the stated size is read, so that an entry which unpacks to more is detected as damaged.
+        // One byte more than the stated size is read, so that an entry that is larger than stated is detected as
+        // damaged.
         let checked = Checked { inner: plain.take(entry.size + 1), crc: Crc::new(), size: entry.size, sum: entry.crc };
         Ok((Box::new(checked), entry.modified))
     }
@@ -496,16 +498,16 @@ impl Archive {
 
 /// Returns entry `index` unless it is a folder or a file that a desktop environment added.
 fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<Entry>, zip::result::ZipError> {
-    // The entry is read raw, so that an encrypted or unusually compressed one is also listed.
-    // Such an entry fails only when it is read.
+    // The entry is read raw, so that encrypted or unusually compressed entries are also listed. Such an entry fails
+    // only when it is read.
     let file = zip.by_index_raw(index)?;
-    // Some Windows programs write backslashes, contrary to the standard.
+    // Contrary to the standard, some Windows programs write backslashes.
     let name = file.name()?.replace('\\', "/");
     // macOS adds its own metadata files to archives.
     if file.is_dir() || name.starts_with("__MACOSX/") || name.ends_with(".DS_Store") {
         return Ok(None);
     }
-    // Archives contain local times without an offset; treated as UTC, they are wrong by less than a day.
+    // Archives contain local times without an offset; if they are treated as UTC, the error is less than a day.
     let modified = file.last_modified().and_then(|at| {
         let civil = DateTime::new(
             i16::try_from(at.year()).ok()?,
@@ -530,7 +532,8 @@ fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<E
     }))
 }
 
-/// Removes a folder that contains all entries from their names; packing a folder creates it.
+/// Removes a folder that contains all entries from the names of the entries; such a folder results from packing a
+/// folder.
 fn strip_common_folder(entries: &mut [Entry]) {
     let common = |entries: &[Entry]| {
         let (folder, _) = entries.first()?.name.split_once('/')?;
@@ -544,7 +547,7 @@ fn strip_common_folder(entries: &mut [Entry]) {
     }
 }
 
-/// Compares the length and checksum with those in the archive once the end is reached.
+/// At the end of the data, compares its length and checksum with the values in the archive.
 struct Checked<R> {
     inner: R,
     crc: Crc,
@@ -570,7 +573,7 @@ impl<R: Read> Read for Checked<R> {
 
 /// Decodes `bytes` as UTF-8, or as Windows-1252 if they contain no valid UTF-8 character beyond ASCII.
 ///
-/// A text in UTF-8 with some damage keeps its characters, and U+FFFD replaces the damaged parts.
+/// Damaged UTF-8 text keeps its valid characters, and U+FFFD replaces the damaged parts.
 fn decoded(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes();
@@ -597,7 +600,7 @@ impl Logs {
     /// Opens the file, directory or archive at `path`, or standard input for `-`.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the path cannot be opened, [`IngestError::Empty`] for a file without content.
+    /// [`IngestError::Read`] if the path cannot be opened, or [`IngestError::Empty`] for a file without content.
     pub fn open(path: &Path) -> Result<Self, IngestError> {
         if path.is_dir() {
             return Ok(Self::Folder(Folder::directory(path)));

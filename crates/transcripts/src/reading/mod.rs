@@ -1,4 +1,4 @@
-//! Reading bytes, records and rows from files, compressed files, archives, folders and databases.
+//! Reads bytes, records and rows from files, compressed files, archives, folders and databases.
 
 pub(crate) mod database;
 pub(crate) mod head;

@@ -20,7 +20,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Parses the text as `T`; a record that cannot be used is reported.
+    /// Parses the text as `T`; an unusable record is reported.
     pub(crate) fn parse<T: DeserializeOwned>(&self, sink: &mut Sink<'_>) -> Option<T> {
         match json::parse(&self.text) {
             Ok((value, repaired)) => {
@@ -39,7 +39,7 @@ impl Record {
     }
 }
 
-/// Reads records in file order, with one in memory at a time.
+/// Reads records in file order, with one record in memory at a time.
 pub struct Records {
     reader: Box<dyn BufRead + Send>,
     shape: Shape,
@@ -63,7 +63,7 @@ enum Place {
     Inside,
     /// Before an element that has already been found.
     Before,
-    /// After the last element of an object.
+    /// After the last element of an array.
     Behind,
 }
 
@@ -86,17 +86,18 @@ impl Records {
     }
 
     /// Reads the elements of the arrays at `paths` in one JSON document, object by object, with one element in memory
-    /// at a time: `messages`, or `chats.list.messages` for the `messages` of each element of `list` in `chats`.
+    /// at a time. An example of a path is `messages`; another is `chats.list.messages`, which denotes the `messages` of
+    /// each element of `list` in `chats`.
     ///
     /// [`Records::next`] ends after the elements of one object; [`Records::next_object`] continues to the next object
-    /// that has such an array. It need not be called for a document with a single array.
+    /// that has such an array. For a document with a single array, there is no need to call it.
     pub(crate) fn elements_of(input: Input, paths: &[&'static str]) -> Self {
         let shape = Shape::Nested(Box::new(Nested::new(paths)), Place::Start);
         Self { path: input.path.clone(), reader: input.into_reader(), shape, number: 0 }
     }
 
-    /// Returns the other fields of the object whose elements are being read, as far as they precede the current
-    /// position: all of them once [`Records::next`] has returned `None`. Fields over 1 MiB are left out.
+    /// Returns the other fields of the object whose elements are being read, up to the current position. Once
+    /// [`Records::next`] has returned `None`, these are all other fields. Fields over 1 MiB are left out.
     pub(crate) fn fields(&self) -> &Map<String, Value> {
         static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         match &self.shape {
@@ -105,8 +106,8 @@ impl Records {
         }
     }
 
-    /// Continues to the next object that has one of the arrays of [`Records::elements_of`], skipping the rest of the
-    /// current one; returns whether there is such an object.
+    /// Skips the rest of the current object, and continues to the next object with an array at a path given to
+    /// [`Records::elements_of`]; returns whether there is such an object.
     ///
     /// # Errors
     /// [`IngestError::Read`] if the file cannot be read completely.
@@ -125,7 +126,8 @@ impl Records {
         Ok(stop != Stop::End)
     }
 
-    /// Returns the next record, or `None` at the end; a record over [`MAX_RECORD_BYTES`] is reported and skipped.
+    /// Returns the next record, or `None` at the end; a record larger than [`MAX_RECORD_BYTES`] is reported and
+    /// skipped.
     ///
     /// # Errors
     /// [`IngestError::Read`] if the file cannot be read completely.
@@ -144,7 +146,7 @@ impl Records {
                 let (size, limit) = (total >> 20, MAX_RECORD_BYTES >> 20);
                 sink.skip(self.number, format!("record of {size} MiB is over the limit of {limit} MiB"));
             } else if !bytes.iter().all(u8::is_ascii_whitespace) {
-                // The line was saved on Windows; within a JSON record, a `\r` is always escaped.
+                // A final `\r` means that the line was saved on Windows; within a JSON record, `\r` is always escaped.
                 if bytes.last() == Some(&b'\r') {
                     bytes.pop();
                 }
@@ -155,10 +157,10 @@ impl Records {
         }
     }
 
-    /// Returns the next record that can be parsed as `T`, with its number; the others are reported and skipped.
+    /// Returns the next record that can be parsed as `T`, with its number; invalid records are reported and skipped.
     ///
     /// # Errors
-    /// The same as for [`Records::next`].
+    /// The same errors as [`Records::next`].
     pub fn next_json<T: DeserializeOwned>(&mut self, sink: &mut Sink<'_>) -> Result<Option<(usize, T)>, IngestError> {
         while let Some(record) = self.next(sink)? {
             if let Some(value) = record.parse(sink) {
@@ -243,7 +245,7 @@ pub(crate) struct Object {
     pub(crate) value: Value,
 }
 
-/// Reads the records of a file in any layout, with one in memory at a time.
+/// Reads the records of a file in any layout, with one record in memory at a time.
 pub(crate) struct Objects {
     /// The layout of the records.
     pub(crate) layout: Layout,
@@ -262,12 +264,12 @@ impl Objects {
     /// Returns the next record; records that are not JSON are reported and skipped.
     ///
     /// # Errors
-    /// The same as for [`Records::next`].
+    /// The same errors as [`Records::next`].
     pub(crate) fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Object>, IngestError> {
         let next = self.records.next_json::<Value>(sink)?;
         Ok(next.map(|(number, value)| {
-            // If the first line is longer than the examined start, the file seems to be a document.
-            // The next line shows that it is not.
+            // If the first line is longer than the examined start, the file appears to be a document until the next
+            // line is read.
             if number > 1 && self.layout == Layout::One {
                 self.layout = Layout::Lines;
             }
@@ -278,21 +280,21 @@ impl Objects {
     }
 }
 
-// Finds the elements of arrays inside the objects of one large JSON document, without holding the document in memory.
+// Finds the elements of arrays inside the objects of one large JSON document, without keeping the document in memory.
 
-/// Maximum size of a field beside the elements, in bytes; larger fields are left out.
+/// Maximum size of a field next to the elements, in bytes; larger fields are left out.
 const MAX_FIELD_BYTES: usize = 1 << 20;
 /// Maximum length of a key that is compared with a path, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 /// Maximum nesting that is searched.
 const MAX_FRAMES: usize = 64;
 
-/// The position at which the search has stopped.
+/// The position at which the search stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// Before an element of a wanted array.
     Element,
-    /// After an object that had a wanted array; all its other fields have been read.
+    /// After an object with a wanted array; all other fields of the object have been read.
     Holder,
     /// At the end of the document, even if it is incomplete.
     End,
@@ -309,7 +311,7 @@ struct Frame {
 
 /// Searches a document for the elements of the arrays at the given paths.
 ///
-/// A path consists of the keys from the outermost object to the array, separated by dots. Arrays along the path have no
+/// A path consists of the keys from the outermost object to the array, separated by dots. Intermediate arrays have no
 /// key, so `chats.list.messages` leads to the `messages` of each element of `list`.
 struct Nested {
     paths: Vec<Vec<&'static str>>,
@@ -387,7 +389,7 @@ impl Nested {
         let is_kept = self.paths.iter().any(|path| self.holds_last_of(path));
         self.keys.push(key);
         let leads = self.paths.iter().any(|path| leads(&self.keys, path));
-        // Only an array can be a wanted one; an object in its place is an ordinary field.
+        // Only an array can be a wanted array; an object in its place is an ordinary field.
         let opens = opens.filter(|byte| leads && (*byte == b'[' || !self.is_path()));
         if let (Some(byte), true) = (opens, self.frames.len() < MAX_FRAMES) {
             self.enter(reader, byte);
@@ -410,7 +412,7 @@ impl Nested {
         self.paths.iter().any(|path| leads(&self.keys, path) && path.len() == self.keys.len())
     }
 
-    /// Returns whether the innermost frame is a wanted array, and not an array inside one.
+    /// Returns whether the innermost frame is a wanted array, and not an array inside a wanted array.
     fn is_wanted(&self) -> bool {
         let outer = self.frames.iter().rev().nth(1);
         self.frames.last().is_some_and(|frame| frame.is_array)
@@ -428,7 +430,7 @@ fn leads(keys: &[String], path: &[&str]) -> bool {
     path.len() >= keys.len() && keys.iter().zip(path).all(|(key, step)| key == step)
 }
 
-/// Reads a quoted key; a long one is truncated, because no path contains it.
+/// Reads a quoted key; a long key is truncated, because no path contains it.
 fn read_key(reader: &mut dyn BufRead) -> io::Result<String> {
     reader.consume(1);
     let (mut key, mut escaped) = (Vec::new(), false);
@@ -449,14 +451,14 @@ fn read_key(reader: &mut dyn BufRead) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&key).into_owned())
 }
 
-// One JSON value in a stream, delimited by examining only its brackets and strings, without parsing it.
+// One JSON value in a stream. Its end is found by tracking only brackets and strings, without parsing the value.
 
 /// Skips white space and commas, and returns the byte after them without consuming it.
 fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     loop {
         let buffer = reader.fill_buf()?;
         let Some(&first) = buffer.first() else { return Ok(None) };
-        // Commas count as white space: if one is missing or repeated, the values around it can still be read.
+        // Commas count as white space: if one is missing or repeated, the adjacent values can still be read.
         if !first.is_ascii_whitespace() && first != b',' {
             return Ok(Some(first));
         }
@@ -464,8 +466,8 @@ fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// Reads one JSON value up to the following comma, bracket or document, which is not consumed; if the value exceeds
-/// `limit`, only its length is retained.
+/// Reads one JSON value up to the next comma, bracket or document, which is not consumed. If the value exceeds `limit`,
+/// only its length is retained.
 fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
     let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
     if is_field {
@@ -480,8 +482,8 @@ fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Res
         let taken = end.unwrap_or(buffer.len());
         raw.extend(&buffer[..taken]);
         reader.consume(taken);
-        // At the end of a file, no comma or bracket follows.
-        // A value is complete there once its own brackets are closed.
+        // At the end of a file, no comma or bracket follows. There, a value is complete once its own brackets are
+        // closed.
         if end.is_some() || scan.closed() && reader.fill_buf()?.is_empty() {
             raw.complete = true;
             return Ok(Some(raw));
@@ -504,7 +506,7 @@ impl Raw {
         if self.total <= self.limit {
             self.bytes.extend_from_slice(bytes);
         } else {
-            // The bytes read so far are freed, because a record over the limit is not used at all.
+            // The bytes read so far are freed, because a record that exceeds the limit is not used.
             self.bytes = Vec::new();
         }
     }
@@ -537,7 +539,8 @@ impl Default for Scan {
 }
 
 impl Scan {
-    /// Returns the position in `buffer`, the next bytes, at which the element ends; `None` if it continues after them.
+    /// Returns the position in `buffer`, the next bytes, at which the element ends; `None` if the element continues
+    /// after them.
     fn end_in(&mut self, buffer: &[u8]) -> Option<usize> {
         let mut place = 0;
         while place < buffer.len() {
@@ -561,7 +564,8 @@ impl Scan {
                 self.in_string = false;
                 return place;
             }
-            // The backslash may be the last byte of this buffer, and the escaped byte the first of the next one.
+            // The backslash may be the last byte of this buffer, and the escaped byte the first byte of the next
+            // buffer.
             self.escaped = place == buffer.len();
             place += 1;
         }
@@ -572,7 +576,7 @@ impl Scan {
     fn ends_before(&mut self, byte: u8) -> bool {
         match byte {
             _ if self.depth == 0 && self.ends.contains(&byte) => return true,
-            // Documents may follow each other without a comma, as on the lines of a JSONL file.
+            // Documents may follow each other without a comma, as in a JSONL file.
             b'{' | b'[' if self.reached == Reached::End => return true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {

@@ -11,7 +11,7 @@ use crate::message::parts::call_on;
 use crate::message::speaker::{between, is_only_injected, slash_command};
 use crate::{Kind, Message, MessageTime, Role};
 
-/// The fields of a line that are read; missing ones are null.
+/// The fields of a line that the reader uses; missing fields are null.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Line {
@@ -47,7 +47,7 @@ pub(super) struct Line {
     pub(super) ai_title: Value,
 }
 
-/// The type of a user line, as determined before its text is examined.
+/// The type of a line in the user's turn, determined before the text is examined.
 enum Carrier {
     Typed,
     Injected,
@@ -57,7 +57,7 @@ enum Carrier {
 }
 
 impl Line {
-    /// Returns whether the line is in a log that belongs to a sub-agent.
+    /// Returns whether the line is in the log of a sub-agent.
     pub(super) fn is_agents_own(&self) -> bool {
         self.is_sidechain == true && self.agent_id.text().is_some()
     }
@@ -77,12 +77,13 @@ impl Line {
         identity::rfc3339(&self.timestamp)
     }
 
-    /// Returns the model that wrote the line, if a model did.
+    /// Returns the model that wrote the line, if the author is a model.
     pub(super) fn model(&self) -> Option<&str> {
         self.message["model"].text().filter(|model| *model != "<synthetic>" && self.is_sidechain != true)
     }
 
-    /// Returns the content of a queue operation: words of the user, a bare command, or a note of the program.
+    /// Returns the content of a queue operation: a message of the user, a command without arguments, or a note of the
+    /// program.
     pub(super) fn queued(&self) -> Message {
         classify(&output(&self.content))
     }
@@ -93,12 +94,12 @@ impl Line {
         blocks.filter_map(words).find_map(typed_command)
     }
 
-    /// Returns whether the line should contain a message but contains none that can be read.
+    /// Returns whether the line should contain a message but contains none that is readable.
     pub(super) fn is_broken(&self) -> bool {
         matches!(self.kind.string(), "user" | "assistant") && !self.message.is_object()
     }
 
-    /// Returns whether the line is a typed prompt; a second prompt after the same line is a rewind.
+    /// Returns whether the line is a typed prompt. A second prompt that follows the same line indicates a rewind.
     pub(super) fn is_prompt(&self) -> bool {
         self.kind == "user" && matches!(self.carrier(), Carrier::Typed)
     }
@@ -122,7 +123,7 @@ impl Line {
     }
 
     fn carrier(&self) -> Carrier {
-        // The order matters: a summary after a compaction is also marked as visible in the transcript only.
+        // The order matters: a summary after a compaction is also marked as visible only in the transcript.
         if self.is_compact_summary == true {
             Carrier::Compacted
         } else if self.is_meta == true || self.is_visible_in_transcript_only == true {
@@ -138,9 +139,9 @@ impl Line {
         }
     }
 
-    /// Whether another program, not a person at the keyboard, wrote the prompt.
+    /// Returns whether another program, not a person at the keyboard, wrote the prompt.
     fn is_by_program(&self) -> bool {
-        // The development kit writes `sdk-py`, `sdk-ts` or `sdk-cli`; what a person types has the kind `human`.
+        // The SDK writes `sdk-py`, `sdk-ts` or `sdk-cli`; text typed by a person has the kind `human`.
         let kind = self.origin["kind"].string();
         self.prompt_source == "sdk" || self.entrypoint.string().starts_with("sdk") || !matches!(kind, "" | "human")
     }
@@ -197,7 +198,7 @@ impl Line {
 /// Returns a tool result, and what the user said when refusing the call.
 fn tool_answer(block: &Value) -> Vec<Message> {
     let answer = output(&block["content"]);
-    // Only a refused call contains words of the user, and a refusal counts as an error.
+    // Only a refused call contains text from the user, and a refusal counts as an error.
     let refusal = if block["is_error"] == true { refusal_words(&answer) } else { None };
     let ended = Message::answer(answer).ending(block["tool_use_id"].text(), block["is_error"].as_bool());
     std::iter::once(ended).chain(refusal.map(Message::user)).collect()
@@ -212,16 +213,16 @@ fn prose(block: &Value, role: Role, kind: Kind) -> Vec<Message> {
 
 // Classifies the text in a user's turn as typed by a person or written by the program.
 
-/// Beginnings of the notes that the program writes in the user's turn.
+/// Prefixes of the notes that the program writes in the user's turn.
 const NOTES: &[&str] =
     &["Caveat: The messages below", "[Request interrupted by user", "<local-command-", "<task-notification>"];
 const CONTINUATION: &str = "This session is being continued from a previous conversation";
 const REFUSAL: &str = "The user doesn't want to";
 const REFUSAL_WORDS: &str = "the user said:";
 
-/// Classifies text in the user's turn and returns the part of it that counts.
+/// Classifies text in the user's turn and returns the part that belongs to the conversation.
 ///
-/// The arguments of a slash command are the user's words; a command without arguments contains no words.
+/// The arguments of a slash command are the user's words; a command without arguments contains none.
 pub(crate) fn classify(text: &str) -> Message {
     let text = text.trim();
     if is_command(text) {
@@ -244,7 +245,7 @@ pub(crate) fn classify(text: &str) -> Message {
     }
 }
 
-/// Returns the command as it was typed, from a text in which the program writes it in tags.
+/// Returns the command as it was typed, from a text in which the program encloses it in tags.
 pub(super) fn typed_command(text: &str) -> Option<String> {
     let name = between(text, "command-name").filter(|_| is_command(text.trim()))?;
     Some(format!("{name} {}", between(text, "command-args").unwrap_or_default()))
@@ -254,10 +255,11 @@ fn is_command(text: &str) -> bool {
     text.starts_with("<command-name>") || text.starts_with("<command-message>")
 }
 
-/// Returns whether `text` was typed, and is not a note of the program, an injected block or a bare slash command.
+/// Returns whether `text` was typed, rather than a note of the program, an injected block or a slash command without
+/// arguments.
 pub(super) fn is_typed(text: &str) -> bool {
     let text = text.trim();
-    // A message that mixes a reminder with words was typed; one that contains only a reminder was not.
+    // A message that mixes a reminder with other text was typed; a message that contains only a reminder was not.
     !NOTES.iter().any(|note| text.starts_with(note)) && !is_only_injected(text) && !is_bare_command(text)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each block of a log line becomes a separate message with the line's uuid; the lines of one answer are consecutive.
 //! The log of a resumed session begins with a copy of the previous log, which is not read twice (`copies`). Text that
-//! the user typed is separated from text that the program wrote into the user's turn (`words`). If a conversation was
+//! the user typed is distinguished from text that the program wrote in the user's turn (`words`). If a conversation was
 //! rewound, only the newest branch is retained (`branches`).
 
 mod line;
@@ -101,7 +101,8 @@ fn is_own_line(line: &Value) -> bool {
     }
 }
 
-/// The sessions in one file: one, unless the file begins with lines of another or several logs were joined into it.
+/// The sessions in one file. There are several if the file begins with lines of another session, or if several logs
+/// were concatenated.
 struct Sessions {
     /// Name of the file, if it is the uuid of a session.
     file_id: Option<String>,
@@ -118,7 +119,7 @@ struct Sessions {
 impl Sessions {
     fn new(input: &Input) -> Self {
         let stem = input.stem();
-        // The stem of a compressed log still has the first extension after the second is removed.
+        // For a compressed log, the stem still ends in `.jsonl`.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem).to_owned();
         let file_id = uuid::Uuid::try_parse(&stem).is_ok().then(|| stem.clone());
         Self {
@@ -145,7 +146,8 @@ impl Sessions {
         }
     }
 
-    /// Finds or opens the session of `line`; a line that names none belongs to the same session as the previous line.
+    /// Finds or opens the session of `line`; a line without a session id belongs to the same session as the previous
+    /// line.
     fn place(&mut self, line: &Line) -> usize {
         let id = match (&self.file_id, line.session()) {
             (Some(file_id), Some(id)) if file_id == id => id.to_owned(),
@@ -174,23 +176,22 @@ impl Sessions {
     }
 }
 
-// Lines that the log of a resumed session repeats from the session that it continues.
+// Lines that the log of a resumed session copies from the session that it continues.
 //
-// Depending on the version, such lines retain the session id of the older log, or name its session as their origin.
-// Other versions write the new id and retain only the uuids of the lines.
-// If the older log still exists, the lines are read from it.
-// If it does not exist, lines that name it are read as part of it.
+// Depending on the version, such lines retain the session id of the older log, or give the older session as their
+// origin. Other versions write the new id and retain only the uuids of the lines. If the older log still exists, the
+// lines are read from it. If it does not exist, lines that name it are read as part of it.
 
-/// Recognises the lines that a log repeats from older logs in the same folder.
+/// Detects the lines that a log repeats from older logs in the same folder.
 struct Copies {
     /// The session that the log is named after.
     own_id: String,
     folder: Option<(Folder, String)>,
     /// The path of the log, unless it is in an archive.
     path: Option<PathBuf>,
-    /// Whether each session named by a line has a separate log.
+    /// Whether each session that a line refers to has a separate log.
     logged: HashMap<String, bool>,
-    /// The lines of older logs with the same first line as this one, and the session to which each belongs.
+    /// The lines of older logs with the same first line as this one, and the session that each line belongs to.
     older: Option<HashMap<u64, String>>,
     /// For each repeated session: the first repeated line, and the number of such lines.
     passed: HashMap<String, (usize, usize)>,
@@ -209,7 +210,7 @@ impl Copies {
         }
     }
 
-    /// Returns whether `line` is read from an older log, and counts it if it is.
+    /// Returns whether `line` is read from an older log instead, and counts it if so.
     fn is_copy(&mut self, number: usize, line: &Line) -> bool {
         let named = line.session().filter(|id| *id != self.own_id).map(str::to_owned);
         let original = match named {
@@ -247,7 +248,8 @@ impl Copies {
         is_logged
     }
 
-    /// Returns the older session whose log contains the line `uuid`. The first call determines whether there is any.
+    /// Returns the older session whose log contains the line `uuid`. The first call determines whether such a log
+    /// exists.
     fn older_line(&mut self, uuid: &str) -> Option<String> {
         let path = self.path.as_deref();
         let older = self.older.get_or_insert_with(|| path.map(|path| older_lines(path, uuid)).unwrap_or_default());
@@ -273,7 +275,7 @@ fn older_lines(path: &Path, first: &str) -> HashMap<u64, String> {
     lines
 }
 
-/// Returns the hashes of all uuids in the log at `path`, up to the point at which it becomes unreadable.
+/// Returns the hashes of all uuids in the log at `path`, up to the first unreadable line.
 fn uuids(path: &Path) -> HashSet<u64> {
     let mut found = HashSet::new();
     let (mut ignore, Ok(input)) = (|_| {}, open(path)) else { return found };
@@ -284,14 +286,14 @@ fn uuids(path: &Path) -> HashSet<u64> {
     found
 }
 
-// The first line of each log in a folder, determined once for all its logs, of which there may be thousands.
+// The first line of each log in a folder, determined once for the whole folder, which may contain thousands of logs.
 
-/// Number of bytes at the start of a log in which its first message is searched for.
+/// Number of bytes at the start of a log that are searched for its first message.
 const FIRST_LINES_BYTES: u64 = 64 << 10;
 /// Time for which the result remains valid; a log that was empty may have received its first line since.
 const GOOD_FOR: Duration = Duration::from_mins(1);
 
-/// The folder that was examined last; the logs of one folder are read one after another.
+/// The folder that was examined last. The logs of a folder are usually read one after another.
 static LAST: Mutex<Option<Heads>> = Mutex::new(None);
 
 /// The uuid of a line, without its other fields.
@@ -313,7 +315,8 @@ struct Heads {
 fn logs_that_begin_with(uuid: &str, folder: &Path) -> Vec<PathBuf> {
     let changed_at = folder.metadata().and_then(|data| data.modified()).ok();
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    // Folders with thousands of logs are common, and reading each log requires all first lines.
+    // The result is cached, because reading each log requires the first lines of all logs, and folders with thousands
+    // of logs are common.
     let is_good =
         |heads: &Heads| heads.folder == folder && heads.changed_at == changed_at && heads.found_at.elapsed() < GOOD_FOR;
     if !last.as_ref().is_some_and(is_good) {
@@ -351,9 +354,9 @@ fn first_uuid(path: &Path) -> Option<String> {
     reader.split(b'\n').map_while(Result::ok).find_map(|line| serde_json::from_slice::<Id>(&line).ok()?.uuid.owned())
 }
 
-// One session while it is being read. Messages are buffered until it is certain that they are not undone.
+// One session while it is being read. Messages are buffered until it is certain that the user has not undone them.
 
-/// A title that the log gives to the session that contains `leaf`, which may be in another file.
+/// A title that the log assigns to the session that contains the line `leaf`; that session may be in another file.
 #[derive(Debug)]
 struct Summary {
     text: String,
@@ -370,16 +373,16 @@ struct Titles {
 
 /// Collects one session.
 ///
-/// Rewinds and queued input are resolved among the buffered messages, that is, within the last part of a very long
+/// Rewinds and queued input are resolved among the buffered messages, which are only the last part of a very long
 /// session.
 struct Session {
     draft: Assembler,
     /// For each buffered message, the index of its line in `nodes`.
     places: Vec<usize>,
     nodes: Vec<Node>,
-    /// Lines that turned out to repeat another line.
+    /// Lines that repeat another line.
     void: HashSet<usize>,
-    /// Queued texts that no later line has delivered, each with the line that queued it.
+    /// Queued texts that no later line has delivered, each with the line that queued the text.
     queued: HashMap<u64, usize>,
     ever_queued: HashSet<u64>,
     seen: HashSet<u64>,
@@ -467,21 +470,21 @@ impl Session {
         }
     }
 
-    /// Returns whether the same words were said at the same instant: compaction writes old lines again with new ids.
+    /// Returns whether the same words were said at the same instant: compaction logs old lines again with new ids.
     fn is_replay(&mut self, message: &Message, time: Option<MessageTime>) -> bool {
         let stamp = time.filter(|time| time.source == TimeSource::Log && message.kind == Kind::Prose);
-        // The key includes time and role, because people say the same short words more than once.
+        // The key includes time and role, because people repeat short answers.
         let key = stamp.map(|time| hash(format!("{} {:?} {}", time.at, message.role, message.text)));
         key.is_some_and(|key| !self.said.insert(key))
     }
 
-    /// Handles a change of the input queue: a text that is never delivered was still said.
+    /// Handles a change of the input queue: a text that is never delivered still counts as said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
         let key = hash(folded(&queued.text));
         match line.operation.string() {
             "enqueue" => {}
-            // The text was consumed while the agent ran; usually it was queued before, and is buffered already.
+            // The text was consumed while the agent ran; usually it had been queued, and is already buffered.
             "remove" if !self.ever_queued.contains(&key) => {}
             // The text was returned to the input field.
             "popAll" => {
@@ -504,7 +507,7 @@ impl Session {
 
     /// Passes the buffered messages to `sink`, without abandoned branches and repeated input.
     fn release(&mut self, summaries: &[Summary], sink: &mut Sink<'_>) {
-        // The abandoned branches are only known once the lines after them have been read.
+        // The abandoned branches are known only once the lines after them have been read.
         let dead = abandoned(&self.nodes);
         let mut places = self.places.drain(..);
         let void = &self.void;
@@ -533,7 +536,7 @@ fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Hashes an id or a text, so that those of a long log need not be kept in memory.
+/// Hashes an id or a text, so that the ids and texts of a long log need not stay in memory.
 fn hash(text: impl AsRef<str>) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.as_ref().hash(&mut hasher);
@@ -545,20 +548,19 @@ fn hash(text: impl AsRef<str>) -> u64 {
 /// The position of one log line in the conversation.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// Hash of the line's own id.
+    /// Hash of the line's id.
     id: u64,
-    /// Hash of the id of the line that it follows.
+    /// Hash of the id of the preceding line in the conversation.
     parent: Option<u64>,
-    /// When the user typed it; `None` for lines that are not typed prompts.
+    /// Time at which the user typed the line; `None` for lines that are not typed prompts.
     typed_at: Option<Timestamp>,
 }
 
 /// Returns, for each node, whether it is on an abandoned branch.
 ///
 /// If several prompts typed at different times follow the same line, the user rewound the conversation: the newest
-/// prompt is kept, and the others are removed with everything that follows them. Other forks are artefacts of parallel
-/// tools and compaction, and remain. The order of the nodes does not matter, and cycles and missing parents are
-/// tolerated.
+/// prompt is kept, and the others are removed with everything that follows them. Other forks result from parallel tools
+/// and compaction, and remain. The order of the nodes does not matter, and cycles and missing parents are tolerated.
 fn abandoned(nodes: &[Node]) -> Vec<bool> {
     let mut newest: HashMap<u64, Timestamp> = HashMap::new();
     let mut children: HashMap<u64, Vec<usize>> = HashMap::new();
@@ -585,14 +587,14 @@ fn abandoned(nodes: &[Node]) -> Vec<bool> {
     dead
 }
 
-// `history.jsonl`: the typed text from all projects, without the answers.
+// `history.jsonl`: the prompts that were typed in all projects, without the answers.
 
 /// Returns whether `line` is an entry of the history.
 fn is_history_entry(line: &Value) -> bool {
     line["display"].is_string() && line["timestamp"].is_number() && line.get("type").is_none()
 }
 
-/// Reads the history. Prompts of a session with its own log in the `projects` folder are read from that log instead.
+/// Reads the history. Prompts of a session that has a log in the `projects` folder are read from that log instead.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let logs = input.names_beside("projects");
     let stem = |name: &String| name.rsplit('/').next().and_then(|name| name.strip_suffix(".jsonl")).map(str::to_owned);
@@ -604,7 +606,7 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             continue;
         }
         let project = entry["project"].as_str();
-        // Entries from versions that did not name the session are grouped by project.
+        // Entries of older versions contain no session id and are grouped by project.
         let session = entry["sessionId"]
             .as_str()
             .map_or_else(|| identity::of_parts(&[project.unwrap_or_default()]), str::to_owned);
@@ -647,7 +649,7 @@ mod heads_tests {
         write(&folder.path().join("notes.jsonl"), "a");
         assert_eq!(logs_that_begin_with("a", folder.path()), [path(1), path(2)]);
         assert_eq!(logs_that_begin_with("z", folder.path()), Vec::<PathBuf>::new());
-        // Times of folders may have the resolution of a clock tick.
+        // Modification times of folders may only be as precise as a clock tick.
         std::thread::sleep(Duration::from_millis(50));
         write(&path(4), "b");
         assert_eq!(logs_that_begin_with("b", folder.path()), [path(3), path(4)]);

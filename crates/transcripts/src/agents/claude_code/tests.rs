@@ -315,7 +315,8 @@ fn read_file(folder: &std::path::Path, name: &str) -> (Vec<Transcript>, Vec<Stri
     (seen, pieces)
 }
 
-/// The log of a session, and the log of another session that continues it and ran a sub-agent in the old format.
+/// The log of a session, and the log of a second session that continues the first and ran a sub-agent in the old
+/// format.
 fn resumed(copied_id: &str) -> (String, String) {
     let prefix = [user("u1", "", 0, "start"), assistant("a1", "u1", 1, "ready"), user("u2", "a1", 2, "use tabs")];
     let old = prefix.iter().map(|line| with(line.clone(), "sessionId", PARENT)).collect::<Vec<_>>();

@@ -13,9 +13,9 @@ use crate::{Kind, Message, Role};
 const EDITOR_PREAMBLE_END: &str = "## My request for Codex:";
 const BOOT_FILE: &str = "# AGENTS.md instructions for";
 
-/// Returns whether another agent rather than a person started the thread of this `head` and writes its prompts.
+/// Returns whether another agent, rather than a person, started the thread with this `head` and writes the prompts.
 ///
-/// For a thread started by a person, the same field is a plain word such as `cli`.
+/// For a thread started by a person, the same field is a plain string such as `cli`.
 pub(super) fn is_agents(head: &Value) -> bool {
     !head["source"]["subagent"].is_null()
 }
@@ -95,7 +95,7 @@ fn spoken(item: &Value) -> Vec<Message> {
     }
 }
 
-/// Separates the user's words from the text that was put around them.
+/// Separates the user's words from the text that other programs put around them.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     // Editors put the open files and the selection before the request, in the same text.
     if let Some((preamble, words)) = text.split_once(EDITOR_PREAMBLE_END) {

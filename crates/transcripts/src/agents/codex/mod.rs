@@ -1,8 +1,8 @@
-//! Codex rollouts, one file per thread: the JSON object of spring 2025, the bare items that followed it, and today's
-//! envelopes; also the output of `codex exec --json`, and the history of prompts.
+//! Codex rollouts, one file per thread: the single JSON object of spring 2025, the bare items of later versions, and
+//! the envelopes of current versions; also the output of `codex exec --json`, and the history of prompts.
 //!
 //! The log contains most messages twice, as a `response_item` for the model and as an `event_msg` for the screen; each
-//! message is read once. The screen's copy contains only what the user typed, so if a file has such copies, any other
+//! message is read once. The screen's copy contains only what the user typed, so in a file with such copies, any other
 //! text in the user's turn counts as injected.
 
 mod item;
@@ -135,9 +135,9 @@ fn is_bare_message(line: &Value) -> bool {
 /// The initiator of the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// A person started the thread without any earlier messages.
+    /// A person started the thread, without copying earlier messages.
     Person,
-    /// A person forked the thread from another one; the file begins with a copy of that thread.
+    /// A person forked the thread from another thread; the file begins with a copy of that thread.
     Fork,
     /// Another agent started the thread and writes the prompts.
     Agent,
@@ -161,7 +161,7 @@ struct Thread {
 impl Thread {
     fn new(input: &Input) -> Self {
         let stem = input.stem();
-        // The stem of a compressed rollout still has the first extension after the second is removed.
+        // For a compressed rollout, the stem still ends in `.jsonl`.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
         Self {
             turns: Turns::new(Assembler::new(NAME, stem, input.path.display().to_string())),
@@ -275,7 +275,7 @@ impl Thread {
         self.instruct(head, time);
     }
 
-    /// Adds those instructions that have not occurred before; they are repeated in each turn.
+    /// Adds the instructions that have not occurred before; each turn repeats its instructions.
     fn instruct(&mut self, record: &Value, time: Option<MessageTime>) {
         let mut messages = item::instructions(record);
         messages.retain(|message| self.instructions.insert(message.content_hash()));
@@ -294,7 +294,7 @@ impl Thread {
 
     fn take_event(&mut self, event: &Value, time: Option<MessageTime>) {
         match event["type"].string() {
-            // The log only grows: turns that were undone remain in it, and this line contains their number.
+            // Undone turns remain in the log, which is append-only; this line contains the number of undone turns.
             "thread_rolled_back" => self.turns.roll_back(event["num_turns"].as_i64().unwrap_or(1)),
             "thread_name_updated" => self.turns.draft.meta().title = event["thread_name"].owned(),
             _ => self.hold_all(Voice::Event, "", time, item::event_messages(event)),
@@ -322,7 +322,7 @@ impl Thread {
             return;
         }
         let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
-        // The event has whole seconds, so a start in milliseconds would seem later than the thread's first turn.
+        // The event has whole seconds, so a start time in milliseconds would seem later than the thread's first turn.
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
             self.in_copy = false;
@@ -349,7 +349,7 @@ fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
 
 // The messages of a thread, buffered until copies and undone turns are resolved.
 
-/// Number of preceding messages in which the other copy is searched for; the two are milliseconds apart.
+/// Number of preceding messages that are searched for the other copy; the two copies are milliseconds apart.
 const COPY_DISTANCE: usize = 24;
 
 /// The kind of log entry that a message comes from.
@@ -375,12 +375,12 @@ struct Held {
 
 /// The messages of a thread.
 ///
-/// Copies and undone turns are resolved among the buffered messages, that is, within the last part of a very long
+/// Copies and undone turns are resolved among the buffered messages, which are only the last part of a very long
 /// thread.
 struct Turns {
     draft: Assembler,
     held: Vec<Held>,
-    /// Number of leading buffered messages that are known to begin no turn, so that rolling back remains cheap.
+    /// Number of leading buffered messages that do not begin a turn; skipping them keeps rolling back cheap.
     barren: usize,
     has_events: bool,
     said_anything: bool,
@@ -460,7 +460,7 @@ impl Turns {
     fn release(&mut self, sink: &mut Sink<'_>) {
         let mut held = self.held.drain(..);
         let has_events = self.has_events;
-        // Only now, after all events have been read, is it known which words were typed.
+        // Which text was typed is known only once all events have been read.
         self.draft.retain(|message| {
             let held = held.next().expect("each buffered message is known");
             if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {
@@ -496,7 +496,7 @@ fn is_stream_event(line: &Value) -> bool {
     }
 }
 
-/// Reads a stream. It gets its own identity, because the thread's rollout has the same id and contains more.
+/// Reads a stream. The stream gets a separate identity, because the thread's rollout has the same id and contains more.
 fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let (stem, origin, time) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
     let new = |id: &str| {
@@ -566,7 +566,7 @@ fn stream_messages(item: &Value) -> Vec<Message> {
     }
 }
 
-// `history.jsonl`: the typed text from all threads, without the answers.
+// `history.jsonl`: the prompts that were typed in all threads, without the answers.
 
 /// Length of the thread's id at the end of a rollout's name.
 const ID_LENGTH: usize = 36;
@@ -576,7 +576,7 @@ fn is_history_entry(line: &Value) -> bool {
     line["session_id"].is_string() && line["ts"].is_number() && line["text"].is_string() && line.get("type").is_none()
 }
 
-/// Reads the history. Prompts of a thread with its own rollout are read from that rollout instead.
+/// Reads the history. Prompts of a thread that has a rollout are read from that rollout instead.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     // Archiving a thread moves its rollout, but the history still contains its prompts.
     let rollouts = ["sessions", "archived_sessions"].into_iter().flat_map(|folder| input.names_beside(folder));

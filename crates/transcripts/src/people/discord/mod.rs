@@ -1,4 +1,4 @@
-//! Discord channels, as exported by `DiscordChatExporter` to JSON; the submodules read its exports to HTML and text.
+//! Discord channels, as exported by `DiscordChatExporter` to JSON; the submodules read HTML and text exports.
 
 mod page;
 mod written;
@@ -20,18 +20,18 @@ use crate::{
 
 /// Milliseconds from 1970 to 1 January 2015, from which Discord's ids are counted.
 const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
-/// Maximum difference, in seconds, at which the time in an id and the written time count as equal.
+/// Maximum difference, in seconds, for the time encoded in an id and the time in the text to count as equal.
 const SAME_SECONDS: i64 = 60;
 /// Types of messages that contain a person's own words; all other types are notices from Discord.
 const SAID: &[&str] = &["Default", "Reply", "ThreadStarterMessage", "0", "19", "21"];
-/// Types of messages with which programs reply to a command.
+/// Types of messages that are replies of programs to a command.
 const ANSWERED: &[&str] = &["ChatInputCommand", "ApplicationCommand", "ContextMenuCommand", "20", "23"];
 
 patterns! {
     REFERENCE = r"<@!?(\d{1,20})>|<a?(:\w{1,64}:)\d{1,20}>";
 }
 
-/// Reads channels of Discord.
+/// Reads Discord channels.
 pub(crate) struct Discord;
 
 impl Ingestor for Discord {
@@ -139,7 +139,7 @@ impl Channel {
         for (place, label) in files(value).into_iter().chain(files(&value["forwardedMessage"])).enumerate() {
             self.draft.push(by(Kind::Attachment, format!("{id}/file{}", place + 1), label), sink);
         }
-        // A preview of a linked page is not what the person said.
+        // A preview of a linked page was not said by the person.
         for (place, embed) in list(&value["embeds"]).enumerate() {
             self.draft.push(by(Kind::Context, format!("{id}/embed{}", place + 1), embed_text(embed)), sink);
         }
@@ -171,7 +171,7 @@ fn embed_text(embed: &Value) -> String {
     texts.filter_map(Value::as_str).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Replaces the ids that the exporter left in the text by names, and removes the ids of custom emoji.
+/// Replaces ids that the exporter left in the text with names, and removes the ids of custom emoji.
 fn readable(content: &str, mentions: &Value) -> String {
     let name_of = |person: &Value| person["nickname"].as_str().or(person["name"].as_str()).map(str::to_owned);
     let names: HashMap<&str, String> =
@@ -184,7 +184,7 @@ fn readable(content: &str, mentions: &Value) -> String {
     REFERENCE.replace_all(content, put).into_owned()
 }
 
-/// Returns the instant encoded in an id, which contains milliseconds in all but its last 22 bits.
+/// Returns the instant encoded in an id: all bits except the lowest 22 contain milliseconds.
 fn counted(id: &str) -> Option<Timestamp> {
     let id = id.parse::<i64>().ok().filter(|id| *id > 1 << 22)?;
     Timestamp::from_millisecond((id >> 22) + DISCORD_EPOCH_MS).ok()
@@ -192,7 +192,8 @@ fn counted(id: &str) -> Option<Timestamp> {
 
 /// Returns the instant encoded in the id, with the offset of the exporter's clock.
 ///
-/// If the id and the written time disagree, the written time is used, because not every id was made by Discord.
+/// If the id and the time in the text disagree, the text takes precedence, because not every id was assigned by
+/// Discord.
 fn time(message: &Value) -> Option<MessageTime> {
     let written = message["timestamp"].string();
     let counted = message["id"].as_str().and_then(counted);

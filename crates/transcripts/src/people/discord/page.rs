@@ -9,9 +9,9 @@ use crate::message::{identity, parts};
 use crate::people::html::{self, element};
 use crate::{Assembler, Kind, Message, MessageTime, Role, Sink};
 
-/// Returns whether `text` begins a page of the exporter.
+/// Returns whether `text` is the start of a page of the exporter.
 pub(super) fn is_page(text: &str) -> bool {
-    // The style rules at the beginning of a page contain the names of the classes, too.
+    // The style rules at the beginning of a page also contain the names of the classes.
     text.trim_start().starts_with('<') && text.contains("chatlog__message-group") && text.contains("chatlog__timestamp")
 }
 
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
     draft.finish(sink);
 }
 
-/// Returns the messages of one author, each with the id of the sent message.
+/// Returns the messages of one author, each with the id under which it was sent.
 fn group_messages(group: &str) -> Vec<(String, Message)> {
     let author = element(group, "chatlog__author")
         .or_else(|| element(group, "chatlog__author-name"))
@@ -60,7 +60,7 @@ fn group_messages(group: &str) -> Vec<(String, Message)> {
     messages
 }
 
-/// Returns the contents of a sent message: the words, the files, and previews of linked pages.
+/// Returns the contents of a sent message: the text, the files, and previews of linked pages.
 fn contents(sent: &str) -> Vec<(Kind, &'static str, String)> {
     let shown = |class: &str| html::without(sent, class).1;
     let notice = shown("chatlog__system-notification-content").into_iter().map(|text| (Kind::Context, "", words(text)));
@@ -78,7 +78,7 @@ fn contents(sent: &str) -> Vec<(Kind, &'static str, String)> {
     said.into_iter().chain(notice).chain(files).chain(embeds).collect()
 }
 
-/// Returns the typed text, whose line ends are significant and whose emoji are pictures.
+/// Returns the typed text, in which line breaks are significant and emoji are images.
 fn words(html: &str) -> String {
     static PICTURE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r#"<img\b[^>]*?\balt=(?:"([^"]*)"|([^\s">]+))[^>]*>"#).expect("the pattern is constant")

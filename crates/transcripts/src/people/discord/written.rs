@@ -9,13 +9,13 @@ use crate::people::whatsapp::{Order, Stamp, split};
 use crate::{Assembler, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
 patterns! {
-    /// A date with the name of the month, as older versions write it.
+    /// A date with the name of the month, as in older versions.
     NAMED = r"^\[(\d{1,2})[-. ]([A-Za-z]{3})[a-z]*[-. ](\d{2,4}),? (\d{1,2}):(\d\d) ?([AaPp][Mm])?\] (.+)$";
-    /// Notices from Discord, which the exporter writes like the words of a person.
+    /// Notices from Discord, which the exporter formats like messages of a person.
     NOTICE = r"^(?:Joined the server|Pinned a message|Started a call|Started a thread|Added .{1,60} to the group|Removed .{1,60} from the group|Left the group|Changed the channel (?:name|icon))\b";
 }
 
-/// Returns whether `text` begins an export.
+/// Returns whether `text` is the start of an export.
 pub(super) fn is_written(text: &str) -> bool {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     let is_ruled = lines.next().is_some_and(is_rule);
@@ -28,14 +28,14 @@ fn is_rule(line: &str) -> bool {
     line.len() >= 30 && line.bytes().all(|byte| byte == b'=')
 }
 
-/// The time at which a message was sent, as far as one line states it.
+/// The time at which a message was sent, as far as a single line reveals it.
 enum When {
     Known(Option<MessageTime>),
     /// A date in numbers, whose order of day and month is derived from all lines.
     Numbers(Stamp),
 }
 
-/// One message as written.
+/// One message, in its exported form.
 struct Sent<'a> {
     when: When,
     author: &'a str,
@@ -119,7 +119,7 @@ fn named(day: &str, month: &str, year: &str) -> Option<Date> {
     Date::new(if year < 100 { 2000 + year } else { year }, month_of(month)?, day.parse().ok()?).ok()
 }
 
-/// Returns the words, the files and the previews of a message.
+/// Returns the text, the files and the previews of a message.
 fn contents(lines: &[&str]) -> Vec<Message> {
     let mut sections: Vec<(&str, Vec<&str>)> = vec![("", Vec::new())];
     for line in lines {

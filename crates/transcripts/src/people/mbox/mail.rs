@@ -10,12 +10,12 @@ use crate::people::html;
 use crate::{MessageTime, Role, TimeSource};
 
 /// Maximum distance of a clock from UTC, in seconds.
-// The offset of no place exceeds 14 hours; the rest is a margin for clocks that are set incorrectly.
+// No place has an offset of more than 14 hours; the rest is a margin for clocks that are set incorrectly.
 const MAX_OFFSET: i32 = 18 * 3_600;
-/// Labels of mail that its owner did not want, keep or send, as written in Gmail's export.
+/// Labels, in Gmail's export, of mail that its owner did not want, keep or send.
 const UNWANTED: &[(&str, &str)] =
     &[("Spam", "spam"), ("Trash", "thrown away"), ("Drafts", "a draft"), ("Draft", "a draft")];
-/// Sender names, before the `@`, that no person uses.
+/// The part before the `@` in addresses of automatic senders.
 const MACHINES: &[&str] = &[
     "noreply", "no-reply", "donotreply", "do-not-reply", "mailer-daemon", "postmaster", "notifications", "newsletter",
 ];
@@ -25,15 +25,15 @@ const MACHINES: &[&str] = &[
 pub(crate) struct Mail {
     /// Id of the mail, without brackets.
     pub(crate) id: Option<String>,
-    /// The ids of the previous mails, the oldest first.
+    /// The ids of the earlier mails in the thread, the oldest first.
     pub(crate) ancestors: Vec<String>,
-    /// The id that Gmail gives to the mail's thread.
+    /// The id that Gmail assigned to the mail's thread.
     pub(crate) gmail_thread: Option<String>,
     /// The subject without `Re:` and similar prefixes.
     pub(crate) subject: Option<String>,
     /// The sender of the mail.
     pub(crate) speaker: Option<String>,
-    /// A person, or `Role::Other` for mail that machines send to many people.
+    /// A person, or `Role::Other` for bulk mail from machines.
     pub(crate) role: Role,
     /// Time at which the mail was sent, on the sender's clock.
     pub(crate) time: Option<MessageTime>,
@@ -46,7 +46,7 @@ pub(crate) struct Mail {
 /// Reads a mail.
 ///
 /// # Errors
-/// Why the mail is skipped.
+/// The reason why the mail is skipped.
 pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
     // The parser accepts any text as a mail without headers, so at least one of the usual headers is required.
     let parsed = MessageParser::default().parse(bytes).filter(|parsed| {
@@ -103,7 +103,7 @@ fn ids(value: &HeaderValue<'_>) -> Vec<String> {
     }
 }
 
-/// Returns the label under which Gmail or a filter put the mail aside.
+/// Returns the label with which Gmail or a filter excluded the mail.
 fn unwanted(parsed: &Parsed<'_>) -> Option<&'static str> {
     if raw_header(parsed, "X-Spam-Flag").is_some_and(|flag| flag.eq_ignore_ascii_case("yes")) {
         return Some("spam");
@@ -146,7 +146,7 @@ fn is_automatic(parsed: &Parsed<'_>) -> bool {
 }
 
 fn speaker(parsed: &Parsed<'_>) -> Option<String> {
-    // Archives of lists hide addresses and append the name: `jdoe at example.org (Jane Doe)`.
+    // Archives of lists obscure addresses and append the name: `jdoe at example.org (Jane Doe)`.
     let hidden = raw_header(parsed, "From").and_then(|from| {
         let (address, name) = from.trim().strip_suffix(')')?.split_once(" (")?;
         let name = name.trim().trim_matches(['"', '\'']).trim();
@@ -158,7 +158,7 @@ fn speaker(parsed: &Parsed<'_>) -> Option<String> {
     let from = parsed.from().or(parsed.sender())?.first()?;
     let name = from.name().map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "));
     let name = name.map(|name| {
-        // Lists write `'Ana Vos' via Sheds` for senders whose address they replace.
+        // Lists write `'Ana Vos' via Sheds` for senders whose addresses they replace.
         let name = name.split(" via ").next().unwrap_or(&name);
         name.trim_matches(['\'', '"', ' ']).to_owned()
     });
@@ -172,7 +172,7 @@ fn decoded(text: &str) -> String {
     parsed.and_then(|parsed| parsed.subject().map(str::to_owned)).unwrap_or_else(|| text.to_owned())
 }
 
-/// Returns the time in the `Date` header, or else the time at which the last server received the mail.
+/// Returns the time in the `Date` header, or otherwise the time at which the last server received the mail.
 fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
     let of = |date: &mail_parser::DateTime, source: TimeSource| {
         // An impossible date comes from a broken clock; in that case the server's time of receipt is used.
@@ -184,12 +184,12 @@ fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
         Some(MessageTime { at, offset_seconds: Some(offset).filter(|offset| offset.abs() <= MAX_OFFSET), source })
     };
     let received = || of(&parsed.received()?.date()?, TimeSource::Derived);
-    // Archives of lists print the time without its zone.
+    // Archives of lists print the time without a time zone.
     let printed = || MessageTime::local(printed(&raw_header(parsed, "Date")?)?, TimeSource::Log);
     parsed.date().and_then(|date| of(date, TimeSource::Log)).or_else(printed).or_else(received)
 }
 
-/// Returns the text, from the plain alternative if there is one.
+/// Returns the text, preferably from the plain-text alternative.
 fn text(parsed: &Parsed<'_>) -> String {
     let shown: Vec<String> = parsed.text_bodies().filter_map(text_of).collect();
     shown.join("\n\n")
@@ -210,12 +210,12 @@ fn text_of(part: &MessagePart<'_>) -> Option<String> {
     }
 }
 
-/// Joins lines that were wrapped to the width of a screen; such lines end in a space.
+/// Joins lines that were wrapped to the width of a screen; such lines end with a space.
 fn unflowed(text: &str, drops_space: bool) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.split('\n') {
         let is_quoted = line.starts_with('>');
-        // Programs put a space before lines that begin with a space, `>` or `From ` (space-stuffing, RFC 3676).
+        // Programs insert a space before lines that begin with a space, `>` or `From ` (space-stuffing, RFC 3676).
         let line = line.strip_prefix(' ').unwrap_or(line);
         joined.push_str(line);
         // The line that starts a signature also ends in a space.
@@ -244,29 +244,29 @@ fn label(part: &MessagePart<'_>) -> String {
     file_label(kind, part.attachment_name().or_else(subject))
 }
 
-// The text of a mail, divided into the author's words and what was quoted, forwarded or appended.
+// The text of a mail, divided into the author's own text, and quoted, forwarded or appended text.
 
-/// Maximum number of lines over which a mail program splits `On … X wrote:`.
+/// Maximum number of lines across which a mail program wraps `On … X wrote:`.
 const ATTRIBUTION_LINES: usize = 3;
 /// Maximum length of an attribution such as `On … X wrote:`, in bytes.
 const LONGEST_ATTRIBUTION: usize = 400;
-/// Number of lines in which the headers of a fully quoted mail are searched for.
+/// Number of lines that are searched for the headers of a fully quoted mail.
 const HEADER_LINES: usize = 6;
 
-/// The type of a stretch of text in a mail.
+/// The type of a section of text in a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Stretch {
-    /// The author's own words.
+    /// The author's own text.
     Own,
-    /// Words of others to which the author replies between the lines; without them, the replies would make no sense.
+    /// Text by others that the author answers line by line; without it, the answers would make no sense.
     Quoted,
-    /// Words of others after the author's own: the mail that is replied to, which is part of the thread anyway.
+    /// Text by others after the author's own text: the mail being answered, which is part of the thread anyway.
     Trailing,
-    /// A mail of others that the author forwards.
+    /// A mail by others that the author forwards.
     Forwarded,
 }
 
-/// Divides `text` into stretches; signatures and the footers of lists are left out.
+/// Divides `text` into sections; signatures and the footers of mailing lists are left out.
 pub(crate) fn stretches(text: &str) -> Vec<(Stretch, String)> {
     let lines: Vec<&str> = text.split('\n').map(str::trim_end).collect();
     let mut found = Found::default();
@@ -330,7 +330,7 @@ impl Found {
             *text = text.trim().to_owned();
         }
         self.stretches.retain(|(_, text)| !text.is_empty());
-        // A quotation that is not followed by the author's words is the previous mail, repeated at the end.
+        // A quotation without the author's text below it is the previous mail, repeated at the end.
         let answered = self.stretches.iter().any(|(stretch, _)| *stretch == Stretch::Own);
         if let Some((last @ Stretch::Quoted, _)) = self.stretches.last_mut().filter(|_| answered) {
             *last = Stretch::Trailing;
@@ -358,12 +358,12 @@ fn unquoted(line: &str) -> &str {
     line.strip_prefix('>').map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Returns whether a mail of others begins at `line`, regardless of the following lines.
+/// Returns whether `line` is the start of a mail by others, regardless of the following lines.
 fn is_cut(line: &str) -> bool {
     FORWARD.is_match(line) || ORIGINAL.is_match(line) || attribution(&[line]).is_some()
 }
 
-/// Returns how many of the first lines state who wrote the following text.
+/// Returns the number of leading lines that state who wrote the text below.
 fn attribution(lines: &[&str]) -> Option<usize> {
     let is_short = |line: &str| {
         line.len() <= LONGEST_ATTRIBUTION && (SHORT_ATTRIBUTION.is_match(line) || ADDRESS_ATTRIBUTION.is_match(line))
@@ -406,7 +406,7 @@ fn is_header_block(lines: &[&str]) -> bool {
 
 /// Returns whether `lines` begin with the footer of a mailing list.
 fn is_footer(lines: &[&str]) -> bool {
-    // Archives of lists remove attachments and leave a note.
+    // Archives of lists remove attachments and leave a note in their place.
     let is_removed = SCRUBBED.is_match(lines[0])
         && lines.get(1).is_none_or(|next| next.is_empty() || next.starts_with("URL: ") || next.starts_with("Name: "));
     if is_removed || lines[0].starts_with("-------------- next part --------------") {
@@ -420,7 +420,7 @@ fn is_footer(lines: &[&str]) -> bool {
 
 patterns! {
     SCRUBBED = r"^(?:An? [\w./+-]+ attachment was scrubbed\.\.\.|Skipped content of type \S+)$";
-    /// `On 5 March 2026, X wrote:` in the languages of mail programs.
+    /// `On 5 March 2026, X wrote:` in the languages that mail programs support.
     ATTRIBUTION = concat!(
         r"(?i)^\W{0,2}(?:on|am|le|el|em|il|op|den|pe|dnia|在|于|於|[0-9]{4}[年/-]).{5,}",
         r"(?:wrote|writes|schrieb|schreef|skrev|(?:a|à) écrit|escribió|escreveu|ha scritto|napisał|写道|寫道)[^:：]* ?[:：]\W{0,2}$",

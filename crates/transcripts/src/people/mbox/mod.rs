@@ -1,14 +1,14 @@
 //! Mail: mailbox files (`mbox`, as Gmail and Thunderbird export them) and single messages (`.eml`).
 //!
-//! Each thread is a transcript: the mails that Gmail assigned to one thread, or else those connected by `References`
-//! and `In-Reply-To`. The mails of a thread may be in any order and far apart in a mailbox. The text of each mail,
-//! without attachments, is therefore stored until the whole mailbox has been read: in memory or, if there is much of
-//! it, in an unnamed temporary file. Only then are the threads sorted by time. A file with a single mail is a separate
-//! transcript.
+//! Each thread is a transcript: the mails that Gmail assigned to one thread, or otherwise the mails connected by
+//! `References` and `In-Reply-To`. The mails of a thread may be in any order and far apart in a mailbox. The text of
+//! each mail, without attachments, is therefore stored until the whole mailbox has been read: in memory or, if there is
+//! much of it, in an unnamed temporary file. Only then are the threads sorted by time. A file with a single mail is a
+//! separate transcript.
 //!
-//! Quoted text is context if the reply would make no sense without it: between the lines, forwarded, or above the first
-//! mail of a thread. The mail that a reply repeats at its end is left out, since the thread contains it. Signatures,
-//! the footers of lists and duplicate mails are left out, too. Spam, drafts and deleted mails are skipped.
+//! Quoted text is context if the reply would make no sense without it: answered line by line, forwarded, or before the
+//! first mail of a thread. The mail that a reply repeats at its end is left out, since the thread contains it.
+//! Signatures, the footers of lists and duplicate mails are left out, too. Spam, drafts and deleted mails are skipped.
 
 mod mail;
 
@@ -86,7 +86,7 @@ fn begins_with_headers<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
         }
     }
     let has = |wanted: &[&str]| names.iter().any(|name| wanted.contains(&name.as_str()));
-    // A patch of version control also has a sender and a date, but it was never sent.
+    // A patch of version control also has a sender and a date, but was never sent.
     has(&["from"]) && has(&["date", "received"]) && has(&["message-id", "received", "x-gm-thrid", "delivered-to"])
 }
 
@@ -104,7 +104,7 @@ fn start(first: &Mail, is_mailbox: bool, origin: &str) -> Assembler {
     draft
 }
 
-/// Converts a mail to messages; the text that it quotes at its end comes first, as it was said earlier.
+/// Converts a mail to messages. Text that is quoted at the end of the mail comes first, because it was said earlier.
 fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
     let Mail { id, speaker, role, time, stretches, files, .. } = mail;
     let made = |kind: Kind, text: String| Message {
@@ -130,13 +130,13 @@ fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
 /// One message as stored in the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Raw {
-    /// Headers and body; lines that were escaped because they resemble a separator are unescaped.
+    /// Headers and body. Lines that were escaped because they resemble a separator are unescaped.
     bytes: Vec<u8>,
-    /// The length of the message; beyond [`MAX_RECORD_BYTES`], the end is missing from `bytes`.
+    /// The length of the message; if it exceeds [`MAX_RECORD_BYTES`], `bytes` lacks the end.
     total: usize,
 }
 
-/// Reads a mailbox, or a file that is one message.
+/// Reads a mailbox, or a file with a single message.
 struct Messages {
     reader: Box<dyn BufRead + Send>,
     /// Whether separators occur between messages, as determined by the first line.
@@ -158,7 +158,7 @@ impl Messages {
     /// Returns the next message, with no other message in memory.
     ///
     /// # Errors
-    /// Any error from reading the file.
+    /// Any error while reading the file.
     fn next(&mut self) -> io::Result<Option<Raw>> {
         let mut raw = Raw::default();
         let mut any = false;
@@ -187,7 +187,7 @@ impl Messages {
         Ok(any.then_some(raw))
     }
 
-    /// Reads a line including its end, or a piece of a line that exceeds the maximum length of a message.
+    /// Reads a line including its line break, or a piece of a line that exceeds the maximum length of a message.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         loop {
@@ -221,8 +221,8 @@ fn is_separator(line: &[u8]) -> bool {
     has_clock && has_year
 }
 
-/// Returns whether `line` is a separator as archives of lists write it, which no blank line has to precede:
-/// `From ana at e.org  Mon May  3 07:20:24 2004`.
+/// Returns whether `line` is a separator in the format of list archives, which needs no blank line before it: `From ana
+/// at e.org  Mon May  3 07:20:24 2004`.
 fn is_archived(line: &[u8]) -> bool {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     words.next() == Some(b"From") && words.nth(1) == Some(b"at") && words.count() == 6
@@ -230,19 +230,19 @@ fn is_archived(line: &[u8]) -> bool {
 
 /// Unescapes a line of the text that begins like a separator.
 fn unquoted(line: &[u8]) -> &[u8] {
-    // Mailboxes add one `>` to each such line, however many it already has, so exactly one is removed.
+    // Mailboxes add one `>` to each such line, even if it already starts with `>`, so exactly one is removed.
     let quoted = line.iter().take_while(|byte| **byte == b'>').count();
     if quoted > 0 && line[quoted..].starts_with(b"From ") { &line[1..] } else { line }
 }
 
 // The assignment of mails to threads, and their text until all mails have been read.
 
-/// Collects mails by thread. Each mail takes a few hundred bytes of memory, regardless of its size.
+/// Collects mails by thread. Each mail uses a few hundred bytes of memory, regardless of its size.
 struct Threads {
     spool: SpooledTempFile,
     end: u64,
     mails: Vec<Place>,
-    /// For each group, the group with which it was merged, or the group itself.
+    /// For each group, the group that it was merged into, or the group itself.
     groups: Vec<usize>,
     by_id: HashMap<u64, usize>,
     seen: HashSet<u64>,
@@ -273,16 +273,16 @@ impl Threads {
         }
     }
 
-    /// Adds a mail; a duplicate, such as one under another label, is left out.
+    /// Adds a mail; a duplicate, such as a copy with another label, is left out.
     ///
     /// # Errors
-    /// Any error from writing the temporary file.
+    /// Any error while writing the temporary file.
     fn add(&mut self, mail: &Mail) -> io::Result<()> {
         if !self.seen.insert(self.hash(&(&mail.id, &mail.speaker, mail.time.map(|time| time.at), text_of(mail)))) {
             return Ok(());
         }
         let group = self.group_of(mail);
-        // A mail without a date is placed after the previous one.
+        // A mail without a date is placed after the previous mail.
         let before = self.mails.last().map_or(i64::MIN, |mail| mail.at);
         let at = mail.time.map_or(before, |time| time.at.as_millisecond());
         let bytes = serde_json::to_vec(mail)?;
@@ -297,7 +297,7 @@ impl Threads {
     /// within each thread.
     ///
     /// # Errors
-    /// Any error from reading the temporary file.
+    /// Any error while reading the temporary file.
     fn each(mut self, mut take: impl FnMut(Turn, Mail)) -> io::Result<()> {
         let mut mails = std::mem::take(&mut self.mails);
         let mut order: HashMap<usize, usize> = HashMap::new();
@@ -347,7 +347,7 @@ impl Threads {
     fn find(&mut self, group: usize) -> usize {
         let mut root = group;
         while self.groups[root] != root {
-            // Halving the path keeps later searches short.
+            // Path halving makes later look-ups shorter.
             self.groups[root] = self.groups[self.groups[root]];
             root = self.groups[root];
         }
@@ -359,12 +359,12 @@ impl Threads {
     }
 }
 
-/// Whether a mail begins its thread.
+/// Whether a mail begins a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     /// The mail is the earliest of its thread.
     First,
-    /// The mail follows another one.
+    /// The mail follows another mail.
     Later,
 }
 

@@ -10,7 +10,7 @@ fn read_as(name: &str, text: &str) -> (Vec<Transcript>, Vec<(usize, String)>) {
     (seen, skipped)
 }
 
-/// Returns a mail for a mailbox: its headers, in addition to those that all mails have, and its text.
+/// Returns a mail for a mailbox: its headers, in addition to the common headers, and its text.
 fn mail(id: &str, date: &str, headers: &str, text: &str) -> String {
     format!(
         "From x@e.org Thu Mar  5 10:00:00 2026\nMessage-ID: <{id}>\nDate: {date}\nFrom: Ana <ana@e.org>\n{headers}\n{text}\n\n"
@@ -34,7 +34,7 @@ fn threads_are_joined_and_ordered_by_time_wherever_they_stand() {
         mail("c", "Thu, 5 Mar 2026 12:00:00 +0000", "References: <a> <b>\n", "three"),
         mail("x", "Thu, 5 Mar 2026 09:00:00 +0000", "", "other"),
         mail("a", "Thu, 5 Mar 2026 10:00:00 +0000", "", "one"),
-        // Half past eleven UTC is before three, although the clock shows a later time.
+        // This mail was sent at 11:30 UTC, before the mail "three", although its clock shows a later time.
         mail("b", "Thu, 5 Mar 2026 13:30:00 +0200", "In-Reply-To: <a>\n", "two"),
     ]
     .concat();

@@ -46,7 +46,7 @@ impl Ingestor for WhatsApp {
         };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
-        // The order of day and month depends on the phone's language, and no single date reveals it.
+        // The order of day and month depends on the phone's language, and a single date cannot reveal it.
         let order = Order::decide(&stamps);
         let title = chat_name(&entries, name);
         let mut draft = Assembler::new(self.name(), identity_of(title.as_deref(), &entries), origin);
@@ -60,7 +60,7 @@ impl Ingestor for WhatsApp {
     }
 }
 
-/// One header and everything up to the next header.
+/// One header and all text up to the next header.
 struct Entry<'a> {
     stamp: Stamp,
     /// The rest of the header's line and the following lines, including invisible marks.
@@ -112,7 +112,7 @@ fn is_chat(lines: &[&str]) -> bool {
     let authors: Vec<String> = rests.iter().filter_map(|rest| split_author(rest).0).collect();
     let is_noticed = rests.iter().take(3).any(|rest| phrases::is_encryption_notice(rest));
     let is_marked = rests.iter().any(|rest| rest.contains(is_mark));
-    // Without brackets or a dash, or with dates in the format of a computer, lines may also be a program's log.
+    // Without brackets or a dash, or with dates in a technical format, lines may also be a program's log.
     let is_loggish =
         first.year_at == Some(0) && first.shape.has_seconds || !first.shape.is_bracketed && !first.shape.has_tail;
     let names_people = authors.iter().all(|author| !is_of_a_log(author)) && (!is_loggish || several(&authors));
@@ -134,7 +134,7 @@ fn file_name(input: &Input) -> Option<String> {
     Some(bare_name(&name))
 }
 
-/// Removes from a file name the program's text around the chat's name, and the number of a repeated download.
+/// Removes the text that the program adds around the chat's name in a file name, and the number of a repeated download.
 fn bare_name(name: &str) -> String {
     const BEFORE: &[&str] = &[
         "WhatsApp Chat with ", "WhatsApp Chat - ", "WhatsApp-Chat mit ", "WhatsApp Chat mit ", "Chat de WhatsApp con ",
@@ -155,7 +155,7 @@ fn bare_name(name: &str) -> String {
     bare.unwrap_or(name).trim().to_owned()
 }
 
-/// Returns the chat's name: the one in the file name, or else the one in the first notice.
+/// Returns the chat's name: from the file name, or otherwise from the first notice.
 fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String> {
     let noticed = || {
         let (author, text) =
@@ -165,8 +165,8 @@ fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String>
     file_name.or_else(noticed).filter(|name| !name.is_empty())
 }
 
-/// Derives the identity from the chat's name and the first message of a person. Times are left out, because they would
-/// change if the phone's time zone is different at the next export.
+/// Derives the identity from the chat's name and the first message of a person. Times are left out, because they change
+/// if the phone has another time zone at the next export.
 fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
     let is_said =
         |message: &Message| message.role == Role::User && message.kind != Kind::Context && !message.text.is_empty();
@@ -175,24 +175,24 @@ fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
     identity::of_file(name.unwrap_or_default(), &first.unwrap_or_else(|| Message::user("")))
 }
 
-// The start of a message: date and time as the exporting phone's locale writes them.
+// The start of a message: date and time in the format of the exporting phone's locale.
 
-/// One header as written; which number is the day is known only once the whole file has been read.
+/// One header; which number is the day is known only once the whole file has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// The three numbers of the date, in the order written.
+    /// The three numbers of the date, in their original order.
     fields: [u16; 3],
     /// The index of the number that has four digits or is marked as the year.
     year_at: Option<usize>,
     /// Hour, minute and second on a 24-hour clock.
     clock: (u8, u8, u8),
-    /// Whether the time is on a 12-hour clock with the American capitals AM or PM.
+    /// Whether the time is on a 12-hour clock with American-style AM or PM in capitals.
     is_american: bool,
     /// The form, which all headers of the file share.
     shape: Shape,
 }
 
-/// The form of a header, the same throughout one export.
+/// The form of a header, which is the same throughout one export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     /// Whether date and time appear in square brackets.
@@ -210,7 +210,7 @@ const BEFORE_NOON: &[&str] = &["am", "上午", "凌晨", "清晨", "早上", "�
 /// Words for a time from noon on, in lower case and without spaces and dots.
 const FROM_NOON: &[&str] = &["pm", "中午", "下午", "傍晚", "晚上", "午後", "오후", "م", "μμ"];
 
-/// Returns whether `c` is invisible and only controls the text direction.
+/// Returns whether `c` is invisible and merely controls the text direction.
 const fn is_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -220,8 +220,8 @@ fn without_marks(text: &str) -> String {
     text.chars().filter(|c| !is_mark(*c)).collect()
 }
 
-/// Splits `line` into its header and the rest, which retains invisible marks: they distinguish the program's words from
-/// typed ones.
+/// Splits `line` into its header and the rest, which retains invisible marks: they distinguish the program's text from
+/// typed text.
 pub(crate) fn split(line: &str) -> Option<(Stamp, &str)> {
     patterns! {
         HEADER = concat!(
@@ -235,7 +235,7 @@ pub(crate) fn split(line: &str) -> Option<(Stamp, &str)> {
     if !line.trim_start_matches(is_mark).starts_with(|c: char| c == '[' || to_ascii_digit(c).is_ascii_digit()) {
         return None;
     }
-    // A header is short, so the beginning of a long line is enough to detect one.
+    // A header is short, so the start of a long line is enough to detect a header.
     let plain: String = line.chars().filter(|c| !is_mark(*c)).take(80).map(plain).collect();
     let found = HEADER.captures(&plain)?;
     let stamp = stamp(&found)?;
@@ -262,7 +262,7 @@ fn stamp(found: &regex::Captures<'_>) -> Option<Stamp> {
     let half = text("half").or(text("word")).unwrap_or_default();
     let hour = hour(number("h")?, half)?;
     let (minute, second) = (number("m")?, number("s")?);
-    // iOS writes brackets, Android a dash, and some languages use neither.
+    // iOS uses brackets, Android a dash, and some languages use neither.
     let tail = text("tail").unwrap_or_default().trim();
     let shape = Shape {
         is_bracketed,
@@ -290,7 +290,7 @@ fn hour(hour: u8, half: &str) -> Option<u8> {
     (hour < 24).then_some(hour)
 }
 
-/// Replaces white space of any width by a space, and digits of other scripts that phones use by ASCII digits.
+/// Replaces any white space with a space, and digits of other scripts that phones use with ASCII digits.
 fn plain(c: char) -> char {
     if c.is_whitespace() { ' ' } else { to_ascii_digit(c) }
 }
@@ -306,7 +306,7 @@ fn to_ascii_digit(c: char) -> char {
 
 /// Years in which a message can have been written.
 const YEARS: std::ops::RangeInclusive<i16> = 2009..=2100;
-/// The difference between years in Thai calendars and ours.
+/// The difference between years of the Thai calendar and years of the common era.
 const BUDDHIST_ERA: i16 = 543;
 
 /// The positions of year, month and day in the dates of a file.
@@ -320,10 +320,11 @@ pub(crate) struct Order {
 impl Order {
     /// Determines the order from the dates of one file, which are in chronological order.
     ///
-    /// The year has four digits; without these, it is the first number if the last one ever decreases, and otherwise
-    /// the last. Of the other two numbers, the day is the one that exceeds twelve; failing that, the one that decreases
-    /// more often within a year; failing that, the one that changes more often. If all else fails, the notation
-    /// decides: the day is last if the year is first, and otherwise first except in American times.
+    /// The year has four digits; if no number has four digits, the year is the first number if the last number ever
+    /// decreases, and otherwise the last. Of the other two numbers, the day is the number that exceeds twelve;
+    /// otherwise the number that decreases more often within a year; otherwise the number that changes more often. If
+    /// none of these criteria applies, the notation decides: the day is last if the year is first, and otherwise first
+    /// except in American times.
     pub(crate) fn decide(stamps: &[Stamp]) -> Self {
         let year = year_place(stamps);
         let (first, second) = match year {
@@ -349,7 +350,7 @@ impl Order {
         // Two digits denote a year of this century, because WhatsApp was founded in 2009.
         let year = match field(self.year)? {
             short @ 0..100 => 2000 + short,
-            // Phones with Thai settings write years of the Buddhist era.
+            // Phones with Thai settings use years of the Buddhist era.
             buddhist if YEARS.contains(&(buddhist - BUDDHIST_ERA)) => buddhist - BUDDHIST_ERA,
             year => year,
         };
@@ -374,11 +375,11 @@ fn year_place(stamps: &[Stamp]) -> usize {
 
 // The text after a header: its author, and whether a person or the program wrote it.
 
-/// A mark before text that the program writes into a message; nobody types it.
+/// A mark before text that the program inserts into a message; nobody types it.
 const PROGRAM_MARK: char = '\u{200e}';
 /// Maximum length of the text after the name of an omitted document, in bytes.
 const LONGEST_NOTE: usize = 120;
-/// The name of the program's own assistant.
+/// The name of WhatsApp's assistant.
 const ASSISTANT: &str = "Meta AI";
 
 /// Splits `Author: text`; the author is `None` for a line from the program.
@@ -400,7 +401,7 @@ fn author_name(raw: &str) -> String {
     name.strip_prefix('~').map_or(name.as_str(), str::trim).to_owned()
 }
 
-/// Converts one entry to messages: typed words, placeholders for files, and the program's own words as context.
+/// Converts one entry to messages: typed text, placeholders for files, and the program's text as context.
 fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<Message> {
     let notice = |text: String| {
         let role = if author.is_some() { Role::User } else { Role::System };
@@ -415,7 +416,7 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
     if phrases::is_deleted(text) {
         return vec![notice("[message deleted]".to_owned())];
     }
-    // Android writes this for messages that can be viewed only once.
+    // Android writes `null` for messages that can be viewed only once.
     if text == "null" {
         return vec![notice("[not exported]".to_owned())];
     }
@@ -437,12 +438,12 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
         return vec![notice(text.to_owned())];
     }
     messages.push(said(Kind::Prose, &typed));
-    // Pasted words that others wrote in another chat are not the author's words.
+    // Pasted text that others wrote in another chat is not the author's text.
     messages.extend(pasted.map(|pasted| Message { speaker: None, ..said(Kind::Context, pasted) }));
     messages
 }
 
-/// Splits off messages copied from a chat into this one, which the program pastes with their times and names.
+/// Splits off messages copied from a chat into this one, which the program pastes with times and names.
 fn split_pasted(text: &str) -> (&str, Option<&str>) {
     static PASTED: LazyLock<Regex> = LazyLock::new(|| {
         let (date, time) =

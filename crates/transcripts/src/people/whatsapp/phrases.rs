@@ -1,8 +1,8 @@
-//! Phrases that the program itself writes into an export, in the languages of phones.
+//! Phrases that the program itself writes in an export, in the languages of phones.
 
 /// Phrases that take the place of an omitted file, by type of file, in lower case and without marks.
 ///
-/// Android writes one phrase for all types, in angle brackets; iOS has one for each type.
+/// Android uses one phrase for all types, in angle brackets; iOS has one for each type.
 const OMITTED: &[(&str, &str)] = &[
     (
         "media",
@@ -55,7 +55,7 @@ const ATTACHED: &str = "\
     bestand bijgevoegd|tiedosto liitetty|bifogad fil|załączono plik|файл добавлен|dosya ekli|文件附件|附件|檔案已附加|\
     添付ファイル|파일 첨부됨";
 
-/// Beginnings of the text that replaces a deleted message, in lower case.
+/// Prefixes of the text that replaces a deleted message, in lower case.
 const DELETED: &str = "\
     this message was deleted|you deleted this message|diese nachricht wurde gelöscht|\
     du hast diese nachricht gelöscht|se eliminó este mensaje|eliminaste este mensaje|este mensaje fue eliminado|\
@@ -80,17 +80,17 @@ const ENCRYPTED: &[&str] = &[
     "מקצה לקצה", "بين الطرفين",
 ];
 
-/// Beginnings of a shared location.
+/// Prefixes of a shared location.
 const LOCATIONS: &[&str] = &[
     "location:", "standort:", "ubicación:", "localisation :", "posizione:", "localização:", "locatie:", "sijainti:",
     "位置：", "位置:",
 ];
 
-/// Beginnings of a poll, whose question and answers were written by the author.
+/// Prefixes of a poll, whose question and answers were written by the author.
 const POLLS: &[&str] =
     &["poll:", "umfrage:", "encuesta:", "sondage :", "sondaggio:", "enquete:", "peiling:", "投票：", "投票:"];
 
-/// Opening quotation marks, each with the marks that close it.
+/// Opening quotation marks, each with its closing marks.
 const QUOTES: &[(char, &[char])] = &[('‘', &['’']), ('“', &['”']), ('„', &['“', '”']), ('«', &['»']), ('「', &['」'])];
 
 /// Returns the type of the omitted file, if `text` represents one.
@@ -141,7 +141,7 @@ pub(crate) fn is_no_author(name: &str) -> bool {
     let count = |mark: char| name.matches(mark).count();
     let low = count('„') > 0;
     let is_open = |(open, close): &(char, &[char])| {
-        // After a low opening mark, the high one is a closing mark.
+        // After a low opening mark, the high mark is a closing mark.
         !(low && *open == '“') && count(*open) > close.iter().map(|mark| count(*mark)).sum()
     };
     let quotes_open = count('"') % 2 == 1 || QUOTES.iter().any(is_open);
