@@ -1,7 +1,7 @@
 //! The measures of each kind of row.
 //!
-//! The suites define their measures and import the types of `measure`, so the list of all measures is in a separate
-//! module.
+//! The suites define their measures and import the types of `measure`; a separate module for the list of all measures
+//! avoids a cycle.
 
 use crate::measure::{Definition, Measure, measures_of};
 use crate::vocabulary::Kind;

@@ -85,13 +85,13 @@ pub(crate) struct SuiteComparison {
     pub(crate) changes: Vec<CaseChange>,
 }
 
-/// A measure in two runs.
+/// At this number, the standard error of a p of .05 is .003.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the name that the printed JSON uses")]
 pub(crate) struct Difference {
-    /// Its name.
+    /// Name of the measure.
     pub(crate) name: String,
-    /// Whether high or low values are good.
+    /// Seed that makes every comparison of the same files identical.
     pub(crate) better: Better,
     /// Meaning of the measure's value.
     pub(crate) unit: Unit,
@@ -157,7 +157,7 @@ pub(crate) enum Direction {
 /// A measure that changed in a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct MeasureChange {
-    /// Its name.
+    /// Name of the measure.
     pub(crate) name: String,
     /// Value of the measure in the first run.
     pub(crate) a: Option<f64>,
@@ -170,7 +170,7 @@ pub(crate) struct MeasureChange {
 /// Compares `b` with `a`.
 ///
 /// # Errors
-/// [`EvalError::Failed`] if the runs have no case in common.
+/// [`EvalError::Failed`] if the runs share no cases.
 pub fn compare(a: &Results, b: &Results) -> Result<Comparison, EvalError> {
     let (first, second) = (Tally::all(a), Tally::all(b));
     let mut suites = Vec::new();
@@ -296,7 +296,7 @@ fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteCompari
         run.chain(tally.failed.iter().map(|(case, _)| case.clone())).collect()
     };
     let mut left_out: Vec<String> = named(a).into_iter().chain(named(b)).collect();
-    // A case that only one run contains would shift every measure although nothing has changed.
+    // A case that only one run contains would shift every measure even though nothing has changed.
     left_out.retain(|case| !both.contains(case.as_str()));
     left_out.sort();
     left_out.dedup();
@@ -383,7 +383,7 @@ pub struct Arm {
     name: String,
     /// Value of this arm for each measure.
     measures: BTreeMap<String, Option<f64>>,
-    /// Gain of this arm over the first one in recall at 10.
+    /// Difference in recall at 10 between this arm and the first.
     gain: Option<Difference>,
 }
 
@@ -421,7 +421,7 @@ pub fn arm_table(arms: &[Arm]) -> Block {
     table(&header, arms.iter().map(row))
 }
 
-/// Returns the difference of each measure that both tallies have, over `pairs` of the same cases.
+/// Returns the difference in each measure that both tallies have, computed from `pairs` of the same cases.
 pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> Vec<Difference> {
     let pairs = Pairs::new(a, b, pairs);
     let found = pairs.values(0..pairs.len());
@@ -434,7 +434,7 @@ pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally
         .map(|(at, measure)| {
             let (first, second) = found[at];
             let difference = first.zip(second).map(|(one, other)| other - one);
-            // All draws from a single pair are equal, which would look like certainty.
+            // If there is only one pair, all draws are equal, which would look like certainty.
             let many = (pairs.len() > 1).then(|| drawn[at].clone());
             // Without any spread between the draws, the smallest detectable difference cannot be estimated.
             let least = many.as_deref().and_then(deviation).map(|error| error * POWER).filter(|least| *least > SAME);
@@ -551,17 +551,17 @@ impl<'a> Pairs<'a> {
         Self { tally: a, cases: cases.collect() }
     }
 
-    /// Returns how many cases there are.
+    /// Returns the number of cases.
     const fn len(&self) -> usize {
         self.cases.len()
     }
 
-    /// Returns how many measures there are.
+    /// Returns the number of measures.
     const fn measures(&self) -> usize {
         self.tally.measures.len()
     }
 
-    /// Returns each measure over `cases` in both runs.
+    /// Returns the value of each measure for `cases` in both runs.
     fn values(&self, cases: impl Iterator<Item = usize>) -> Vec<Both> {
         let sums = self.sums(cases);
         self.tally.values(&sums[0]).into_iter().zip(self.tally.values(&sums[1])).collect()

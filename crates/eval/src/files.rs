@@ -48,23 +48,23 @@ pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError>
 
 /// A case on one line of a JSON Lines file.
 pub trait LineCase: DeserializeOwned {
-    /// The ending of the names of such files, such as `-pairs.jsonl`; the part before it is the language.
+    /// The suffix of the names of such files, such as `-pairs.jsonl`; the part before the suffix is the language.
     const ENDING: &'static str;
 
     /// Returns the id, unique among the cases of a split.
     fn id(&self) -> &str;
 
-    /// Checks the labels; a case with a wrong label would measure nothing.
+    /// Checks the labels, because a wrongly labelled case measures nothing.
     ///
     /// # Errors
-    /// The entry or field, and what is wrong with it.
+    /// A pair of the invalid entry or field and the fault.
     fn check(&self) -> Result<(), String>;
 }
 
 /// A case with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed<T> {
-    /// Its file.
+    /// File that contains the case.
     pub file: PathBuf,
     /// Name of the file's folder, such as `dev`.
     pub split: String,
@@ -128,7 +128,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
         }
     }
     let mut ids = BTreeSet::new();
-    // Rows are matched by these ids across runs, so two cases with the same id would be compared at random.
+    // Rows of different runs are matched by these ids, so two cases with the same id would be mixed up.
     for placed in cases.iter().filter(|one| !ids.insert((&one.split, one.case.id()))) {
         let place = format!("{}: ", placed.case.id());
         errors.push(format_error(&placed.file, &place, "two cases have this id; rename one of them"));
@@ -136,7 +136,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
     (cases, errors)
 }
 
-/// Every line is parsed by itself, so only the column in the error is meaningful.
+/// Each line is parsed separately, so only the column in the error is meaningful.
 fn line_error(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column", ", at column").replace(", at column 0", "")
 }
@@ -145,7 +145,8 @@ pub(crate) fn last_part(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns the part of `path` after `evals/`, or else its last part, so that the name is the same on every machine.
+/// Returns the part of `path` after `evals/`, or otherwise its last part, so that the name is the same on every
+/// machine.
 pub(crate) fn suite_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let parts: Vec<String> = whole
@@ -175,7 +176,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
         // Recordings and notes do not change what is measured, so they must not invalidate a baseline.
         entry.depth() == 0 || !(name.starts_with('.') || name == REPLIES || is_markdown)
     };
-    // The files are sorted, because file systems list entries in arbitrary order and the hash depends on the order.
+    // The files are sorted, because the hash depends on their order and file systems list entries in arbitrary order.
     for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(counts) {
         let entry = entry.map_err(|error| EvalError::Read { path: path.to_owned(), source: error.into() })?;
         if entry.file_type().is_dir() {
@@ -190,7 +191,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
     Ok(hex(hasher))
 }
 
-/// Returns the SHA-256 of `parts` in hexadecimal. The same text split differently has a different hash.
+/// Returns the SHA-256 of `parts` in hexadecimal. A text that is split differently has a different hash.
 pub fn hash_of(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hash_part(&mut hasher, part.as_bytes()));
@@ -245,21 +246,23 @@ pub struct CaseMemory {
     pub confidence: Option<f64>,
     /// Whether a person pinned the memory.
     pub pinned: bool,
-    /// When the memory was said; `null` if the log has no times. In a store, the default is in the month before `now`.
+    /// Time of the message that the memory comes from; `null` if the log has no times. In a store, the default is in
+    /// the month before `now`.
     #[serde(deserialize_with = "given")]
     #[schemars(with = "Option<Moment>")]
     pub said: Option<Option<Moment>>,
-    /// When it expires.
+    /// Time at which the memory expires.
     pub expires: Option<Moment>,
     /// The time from which the memory was true.
     pub from: Option<Moment>,
     /// The time until which the memory was true.
     pub to: Option<Moment>,
-    /// The quoted words; the content by default.
+    /// The quote; the content by default.
     pub quote: Option<String>,
     /// The speaker, in a conversation of several people.
     pub speaker: Option<String>,
-    /// Name of the conversation; by default, each memory has its own. Equal quotes of one conversation are one message.
+    /// Name of the conversation; by default, each memory has a separate one. Equal quotes in one conversation belong to
+    /// one message.
     pub source: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Compares a run with a stored baseline, and fails if anything got worse.
+//! Compares a run with a stored baseline, and fails if any figure got worse.
 //!
 //! A baseline contains the figures of each case. A deterministic suite must match it exactly: no measure of any case
-//! may be worse. Scores of other suites are compared using the 95 % confidence interval across cases.
+//! may be worse. Other suites are compared using the 95 % confidence interval across cases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,13 +62,13 @@ impl Default for Baseline {
 }
 
 impl BaselineSuite {
-    /// Returns whether both are about the same suite, kind, extractor and model.
+    /// Returns whether the two entries have the same suite, kind, extractor and model.
     fn is_same_suite(&self, other: &Self) -> bool {
         (&self.suite, &self.kind, &self.extractor, &self.model)
             == (&other.suite, &other.kind, &other.extractor, &other.model)
     }
 
-    /// Returns the suite's name as shown to people.
+    /// Returns the name of the suite for display.
     fn title(&self) -> String {
         let by = self.model.as_ref().unwrap_or(&self.extractor);
         format!("{} ({}, {by})", self.suite, self.kind)
@@ -153,7 +153,7 @@ impl Baseline {
     pub fn renew(&mut self, results: &[Results]) -> Result<Vec<String>, EvalError> {
         let mut renewed = Vec::new();
         for (line, tally) in results.iter().flat_map(suites_of) {
-            // A baseline without the failed case would no longer reveal when that case gets worse.
+            // Without the failed case, the baseline could not show a later deterioration of that case.
             if let Some((case, error)) = tally.failed.first() {
                 return Err(EvalError::Failed(format!("{case} could not be run ({error}); fix it and renew again")));
             }
@@ -174,7 +174,7 @@ const IMPROVEMENTS: usize = 6;
 /// Largest difference at which two values still count as equal.
 const SAME: f64 = 1e-9;
 
-/// Ruling on one suite of the baseline, or on one that it does not contain.
+/// Ruling on one suite, which may be missing from the baseline.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SuiteRuling {
     /// The suite with its kind and extractor, for people.
@@ -185,7 +185,7 @@ pub struct SuiteRuling {
     pub(crate) exact: bool,
     /// Sentences about faults, and about measures that got worse.
     pub(crate) worse: Vec<String>,
-    /// Sentences about what got better, or changed without getting better or worse.
+    /// Sentences about measures that got better, or changed in neither direction.
     pub(crate) better: Vec<String>,
 }
 
@@ -346,13 +346,13 @@ enum Change {
     None,
     Worse,
     Better,
-    /// Only one side has a value for the measure; another measure shows the cause.
+    /// Only one run has a value for the measure; another measure shows the cause.
     Other,
 }
 
 fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
     match was.zip(is) {
-        // `zip` is `None` if either side lacks a value; if the sides are also equal, both lack one.
+        // `zip` returns `None` if either run lacks a value; if the two are also equal, both lack a value.
         None if was == is => Change::None,
         None => Change::Other,
         Some((was, is)) if (was - is).abs() < SAME => Change::None,
@@ -361,7 +361,7 @@ fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
     }
 }
 
-/// Compares the measures over all cases; only a measure that is certainly worse counts.
+/// Compares the measures across all cases; only a measure that is certainly worse counts.
 fn compare_by_interval(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTally)], ruling: &mut SuiteRuling) {
     for found in differences(before, after, pairs) {
         let text = || {

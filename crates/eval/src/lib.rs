@@ -1,4 +1,4 @@
-//! Measures systems that turn conversations into memories, without relying on a model as a judge.
+//! Measures systems that turn conversations into memories, without using a model as a judge.
 //!
 //! ```text
 //! case files ─▶ cases ─▶ the program runs its system ─▶ plain results ─▶ scores ─▶ Row, one per case
@@ -56,7 +56,7 @@ pub enum EvalError {
     Format {
         /// The file.
         path: PathBuf,
-        /// The line, entry and field, each followed by a colon; empty if the reason names the place.
+        /// The line, entry and field, each followed by a colon; empty if the reason mentions the position.
         place: String,
         /// The fault.
         reason: String,
@@ -74,13 +74,13 @@ pub enum EvalError {
     Results {
         /// The file.
         path: PathBuf,
-        /// The fault and its remedy.
+        /// The fault, and how to correct it.
         reason: String,
     },
     /// A path contains no case.
     #[error("no case.json in or below {}; see evals/README.md for the format of a case", .path.display())]
     NoCases {
-        /// The path as given.
+        /// The path as specified by the user.
         path: PathBuf,
     },
     /// A case could not be run, or results could not be used together.

@@ -28,7 +28,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// Returns `value` with as many digits as its unit needs; `–` if nothing was measured.
+    /// Returns `value` with as many digits as its unit needs, or `–` if nothing was measured.
     pub(crate) fn format(self, value: Option<f64>) -> String {
         match (value, self) {
             (None, _) => "–".to_owned(),
@@ -53,7 +53,7 @@ pub(crate) struct Measure {
     pub(crate) better: Better,
     /// Meaning of the measure's value.
     pub(crate) unit: Unit,
-    /// The two measures of which it is the harmonic mean; rows do not contain such a measure.
+    /// The two measures whose harmonic mean this measure is; rows do not contain such a measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) harmonic_of: Option<[String; 2]>,
 }

@@ -1,4 +1,4 @@
-//! Reports of runs, composed of blocks that the program prints as text and this module writes as Markdown.
+//! Reports on runs, composed of blocks that the program prints as text and this module writes as Markdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ pub enum Block {
     Table(Vec<Vec<Cell>>),
     /// A case with findings: its name, what it is about, and one line for each finding.
     Case(String, Cell, Vec<Cell>),
-    /// A remark about what is left out.
+    /// A note about omitted entries.
     Note(String),
 }
 
@@ -81,7 +81,7 @@ impl Block {
         Self::Case(name.to_owned(), about, lines)
     }
 
-    /// Returns a remark about what is not listed, or `None` if everything is listed.
+    /// Returns a note about omitted entries, or `None` if none were omitted.
     pub(crate) fn left_out(all: usize, shown: usize, what: &str) -> Option<Self> {
         (all > shown).then(|| Self::Note(format!("{} more {what}; -v shows all", all - shown)))
     }
@@ -107,7 +107,8 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Returns how many cases to list and how many findings of each. The arguments are the limits of a short report.
+    /// Returns how many cases to list, and how many findings for each case. The arguments are the limits of a short
+    /// report.
     pub(crate) const fn limits(self, cases: usize, findings: usize) -> (usize, usize) {
         match self {
             Self::Short => (cases, findings),
@@ -119,13 +120,13 @@ impl Detail {
 /// The rows of one run under one label.
 #[derive(Debug)]
 pub struct Report {
-    /// What was measured, for people.
+    /// Description of what was measured.
     label: String,
     results: Results,
 }
 
 impl Report {
-    /// Returns a report about `rows` without a suite; `shared` is the cost of requests for all of them together.
+    /// Returns a report on `rows`, which belong to no suite; `shared` is the cost of requests for all rows together.
     pub fn new(label: &str, rows: Vec<Row>, shared: Option<Cost>) -> Self {
         let mut results = Results::new(Manifest::default(), rows);
         results.shared.extend(shared.map(|cost| SharedCost { cost, ..SharedCost::default() }));
@@ -161,7 +162,7 @@ impl Report {
         Cost::sum(rows.iter().map(|row| row.cost).chain(shared.map(|shared| shared.cost)))
     }
 
-    /// Returns the report for people: for each kind the measures, totals, groups of cases, and what went wrong.
+    /// Returns the report for people: for each kind the measures, totals, groups of cases, and findings.
     pub fn blocks(&self, detail: Detail) -> Vec<Block> {
         let mut blocks = Vec::new();
         for tally in Tally::all(&self.results) {
@@ -235,7 +236,7 @@ fn tone(value: Option<f64>, measure: &Measure) -> Rating {
         (Some(value), Better::Lower, Unit::Share) if value <= 0.03 => Rating::Good,
         (Some(value), Better::Lower, Unit::Share) if value <= 0.1 => Rating::Middling,
         (Some(value), Better::Lower, Unit::Count) if value < 0.5 => Rating::Good,
-        // A number per case has no natural scale, so no threshold would be right for all.
+        // A number per case has no natural scale, so no threshold would fit every measure.
         (Some(_), Better::Lower, Unit::Number) => Rating::Plain,
         (Some(_), Better::Higher | Better::Lower, _) => Rating::Bad,
     }

@@ -44,24 +44,24 @@ pub struct Results {
     pub(crate) measures: Vec<Measure>,
     /// The cases in the order of the suites; each repetition has separate rows.
     pub rows: Vec<Row>,
-    /// Requests for several cases together. The cost of a suite is the sum of these and of its rows.
+    /// Costs of requests that served several cases. The cost of a suite is the sum of these and the costs of its rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<SharedCost>,
 }
 
-/// A description of a run, so that it can be repeated and is only compared with comparable runs.
+/// A description of a run, so that it can be repeated and is compared only with similar runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Version of the program.
     pub program: String,
-    /// Git revision of the working directory, with `+` if files were changed; `None` outside of a checkout.
+    /// Git revision of the working directory, with `+` if files were changed; `None` outside a checkout.
     pub revision: Option<String>,
     /// The suites in the order in which they were given.
     pub suites: Vec<Suite>,
     /// SHA-256 of the prompts.
     pub prompts: String,
-    /// Folder of the prompts, if they are not those of the program.
+    /// Folder of the prompts, unless the built-in prompts were used.
     pub prompt_folder: Option<PathBuf>,
     /// What was measured: `llm`, `rules`, or a control.
     pub extractor: String,
@@ -69,15 +69,15 @@ pub struct Manifest {
     pub label: String,
     /// The model, if one was asked.
     pub model: Option<String>,
-    /// Whether the same run yields the same rows, because no model was asked or its replies were recorded.
+    /// Whether repeating the run yields the same rows, because no model was asked or its replies were recorded.
     pub deterministic: bool,
     /// Seed of all random draws.
     pub seed: u64,
-    /// How often each case was run.
+    /// Number of times that each case was run.
     pub repeat: u32,
     /// Options that change the outcome, by name.
     pub options: BTreeMap<String, serde_json::Value>,
-    /// When it started.
+    /// Time at which the run started.
     #[schemars(with = "String")]
     pub started: jiff::Timestamp,
     /// Duration of the run in milliseconds.
@@ -90,17 +90,17 @@ pub struct Manifest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Name of the suite, by which rows refer to it: the part of its path behind `evals/`, else its own name.
+    /// Name of the suite that rows refer to: the part of its path after `evals/`, or otherwise its last part.
     pub name: String,
-    /// Its path.
+    /// Path of the suite.
     pub path: PathBuf,
-    /// SHA-256 of the suite's cases and logs; recordings and reports do not count.
+    /// SHA-256 of the suite's cases and logs; recordings and reports are excluded.
     pub content: String,
     /// Number of cases in the suite.
     pub cases: u64,
 }
 
-/// Requests for several cases of a suite together, which no row contains.
+/// Cost of requests that served several cases of a suite and therefore belong to no row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SharedCost {
@@ -112,7 +112,7 @@ pub struct SharedCost {
     pub cost: Cost,
 }
 
-/// The fields that distinguish a file of another kind from a damaged one.
+/// Fields that distinguish a file of another kind from a damaged file.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default)]
@@ -166,7 +166,7 @@ impl Results {
             )));
         }
         let read: Self = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        // A measure without a definition has no direction, so nobody could say whether a change is good.
+        // Without a definition, a measure has no direction, so a change could be neither good nor bad.
         read.check().map_err(wrong)?;
         Ok(read)
     }
@@ -196,13 +196,13 @@ impl Results {
     }
 }
 
-/// A part and a whole, each of which is added up over several cases.
+/// A numerator and a denominator, each of which is summed over cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Ratio {
     /// The part, such as the required memories that were found.
     #[serde(serialize_with = "plain")]
     pub(crate) numerator: f64,
-    /// The whole, such as all required memories; 0 if the case does not measure it.
+    /// The whole, such as all required memories; 0 if the case does not contribute to the measure.
     #[serde(serialize_with = "plain")]
     pub(crate) denominator: f64,
 }
@@ -227,10 +227,10 @@ impl Ratio {
     }
 }
 
-/// Writes a whole number without a decimal point, so that files stay short and differ only where numbers do.
+/// Writes a whole number without a decimal point, so that files stay short and change only where numbers change.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the value by reference")]
 fn plain<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
-    // Below 2^53 every whole number is exact in a float, so nothing is lost by the conversion.
+    // Below 2^53 every whole number is exact in a float, so the conversion is lossless.
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
     if number.fract() == 0.0 && number.abs() < 1e15 {
         to.serialize_i64(*number as i64)
@@ -243,7 +243,7 @@ fn plain<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Row {
-    /// Name of its suite.
+    /// Name of the suite that the case belongs to.
     pub suite: String,
     /// Kind of case: `extraction`, `pair`, `stream`, `recall` or any other. Rows of a kind have the same measures.
     pub kind: String,
@@ -251,33 +251,33 @@ pub struct Row {
     pub case: String,
     /// Split of the case, such as `dev`.
     pub split: String,
-    /// Language of the case, where it has one.
+    /// Language of the case, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Format of the logs, where there are any.
+    /// Format of the logs, if the case has logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// What it tests.
+    /// What the case tests.
     pub phenomena: Vec<String>,
     /// Number of the run of this case, from 1.
     pub repeat: u32,
-    /// The reason why the case could not be run, if so; such a row has no measures.
+    /// The reason why the case could not be run, if it failed; such a row has no measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The measures. One that the case does not measure has a denominator of 0 or is missing.
+    /// The measures. A measure that does not apply to the case has a denominator of 0 or is missing.
     pub(crate) measures: BTreeMap<String, Ratio>,
-    /// Totals behind the measures, such as the number of memories, for people.
+    /// Totals that explain the measures to people, such as the number of memories.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
-    /// Expected and actual values, where only a few values are possible.
+    /// Expected and actual values, for choices with only a few possible values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) confusion: Vec<Confusion>,
-    /// Its cost.
+    /// Cost of running the case.
     pub cost: Cost,
-    /// For people: what is hard about the case, or what it asks.
+    /// For people: why the case is difficult, or the question that it asks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// What went wrong, the worst first.
+    /// Errors that were found, the worst first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<Finding>,
     /// Faults of the case itself that its author should fix, and problems of the run that did not invalidate it.
@@ -295,7 +295,7 @@ pub(crate) struct Confusion {
     pub(crate) expected: String,
     /// The actual value.
     pub(crate) got: String,
-    /// How often.
+    /// Number of times that this combination occurred.
     pub(crate) count: u64,
 }
 
@@ -311,9 +311,9 @@ pub struct Cost {
     pub prompt_tokens: u64,
     /// Tokens received.
     pub completion_tokens: u64,
-    /// Dollars, where the price is known.
+    /// Price in dollars, if known.
     pub money: Option<f64>,
-    /// Milliseconds.
+    /// Elapsed time in milliseconds.
     pub ms: u64,
 }
 
@@ -335,14 +335,15 @@ impl Cost {
         )
     }
 
-    /// Returns the sum of both. The price is known only if it is known for both, or if one of them made no call.
+    /// Returns the sum of two costs. The price is known only if both prices are known, or if one of the two includes no
+    /// call.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             calls: self.calls + other.calls,
             failed_calls: self.failed_calls + other.failed_calls,
             prompt_tokens: self.prompt_tokens + other.prompt_tokens,
             completion_tokens: self.completion_tokens + other.completion_tokens,
-            // An unknown price must not look like a free call.
+            // An unknown price must not be counted as zero.
             money: match (self.money, other.money) {
                 (Some(one), Some(two)) => Some(one + two),
                 (one, None) if other.calls == 0 => one,
@@ -360,7 +361,7 @@ impl Cost {
     }
 }
 
-/// Something that went wrong in a case.
+/// An error that was found in a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Finding {
@@ -368,26 +369,26 @@ pub(crate) struct Finding {
     pub(crate) what: String,
     /// Identifies the finding among those of the case in every run: the id of the gold memory, or the text.
     pub(crate) id: String,
-    /// The text of the memory, as it is or should be.
+    /// The text of the memory, as it is or as it should be.
     pub(crate) text: String,
-    /// Why the memory is wrong, for people.
+    /// An explanation, for people, of why the memory is wrong.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) why: String,
     /// Whether the finding lowers a measure of the case.
     pub(crate) counts: bool,
-    /// The words that the memory cites, or should cite.
+    /// The quotes that the memory cites, or should cite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) evidence: Vec<Quote>,
 }
 
-/// Words of a message.
+/// A quote from a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Quote {
-    /// Id of the message, where it is known; preceded by the number of its conversation if there are several.
+    /// Id of the message, if known; preceded by the number of its conversation if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
-    /// The words.
+    /// The quoted text.
     pub(crate) quote: String,
 }
 
@@ -407,7 +408,7 @@ impl Row {
         self.measures.insert(name.to_owned(), Ratio::of(part, whole));
     }
 
-    /// Counts a check; does nothing if the check was not made.
+    /// Counts a check, unless the check was not made.
     pub(crate) fn checked(&mut self, name: &str, is_so: Option<bool>) {
         self.ratio(name, u64::from(is_so == Some(true)), u64::from(is_so.is_some()));
     }
@@ -423,7 +424,7 @@ impl Row {
         self.add(name, value, 1.0);
     }
 
-    /// Adds a yes or a no to a measure.
+    /// Counts a yes or a no for a measure.
     pub(crate) fn yes(&mut self, name: &str, is_so: bool) {
         self.mean(name, f64::from(u8::from(is_so)));
     }
@@ -447,11 +448,11 @@ pub(crate) const fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Returns how many of the first `texts` fit into `budget` tokens together.
+/// Returns how many of the first `texts` together fit into `budget` tokens.
 pub(crate) fn fitting(texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> usize {
     let mut left = budget;
     let mut fits = |text: &str| left.checked_sub(tokens(text)).map(|rest| left = rest).is_some();
-    // Stops at the first text that does not fit: a context is cut off there, and no later text is used instead.
+    // Stops at the first text that does not fit: a context is cut off at this point, and no later text takes its place.
     texts.iter().take_while(|text| fits(text)).count()
 }
 

@@ -1,4 +1,4 @@
-//! Scores search results, briefs and contexts for questions against cases that list what must and must not be found.
+//! Scores search results, briefs, and contexts for questions, using cases that list what must and must not be found.
 //!
 //! ```text
 //! *-recall.jsonl ─▶ memories ─▶ the program's search ─▶ which were found, in which order ┐
@@ -6,7 +6,7 @@
 //! *-qa.jsonl ─────▶ memories, or a conversation to extract ─▶ search ─▶ parts of answers  ┘
 //! ```
 //!
-//! No model judges: memories are identified by their ids in the case, and parts of an answer by patterns.
+//! No model acts as a judge: memories are identified by their ids in the case, and parts of an answer by patterns.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub struct RecallCase {
     /// The owner of the memories, described in one sentence.
     #[serde(default)]
     pub about: String,
-    /// When the queries are asked.
+    /// Time at which the queries are made.
     pub now: Moment,
     /// The stored memories.
     pub memories: Vec<CaseMemory>,
@@ -61,7 +61,7 @@ pub struct Query {
     /// What the query tests; results are grouped by each entry.
     #[serde(default)]
     pub phenomena: Vec<String>,
-    /// The namespaces to search, without nested namespaces; everywhere by default.
+    /// The namespaces to search, without nested namespaces; all by default.
     #[serde(default, rename = "in")]
     pub namespaces: Vec<String>,
     /// Ids of the memories that answer the query, the best first.
@@ -72,7 +72,7 @@ pub struct Query {
     pub must_not: Vec<String>,
     /// Ids of further memories that may be found; if given, no others may be found.
     pub only: Option<Vec<String>>,
-    /// Whether nothing in the store answers the query, so that nothing may be found.
+    /// Whether the search must find nothing, because nothing in the store answers the query.
     #[serde(default)]
     pub empty: bool,
     /// Maximum number of memories; 10 by default.
@@ -81,7 +81,7 @@ pub struct Query {
     pub tokens: Option<usize>,
 }
 
-/// A store and the situations in which a conversation begins.
+/// A store, and situations in which a conversation begins.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BriefCase {
@@ -90,7 +90,7 @@ pub struct BriefCase {
     /// The owner of the memories, described in one sentence.
     #[serde(default)]
     pub about: String,
-    /// When the conversations begin.
+    /// Time at which the conversations begin.
     pub now: Moment,
     /// The stored memories.
     pub memories: Vec<CaseMemory>,
@@ -104,7 +104,7 @@ pub struct BriefCase {
 pub struct Situation {
     /// Id, unique within the case.
     pub id: String,
-    /// The topic of the conversation; without a topic, the brief contains what matters for every topic.
+    /// The topic of the conversation; without a topic, the brief contains the memories that matter for every topic.
     pub ask: Option<String>,
     /// What the situation tests; results are grouped by each entry.
     #[serde(default)]
@@ -137,7 +137,7 @@ pub struct QaCase {
     /// The speakers and their topic, described in one sentence.
     #[serde(default)]
     pub about: String,
-    /// When the questions are asked.
+    /// Time at which the questions are asked.
     pub now: Moment,
     /// A conversation from which the extractor makes memories.
     #[serde(default)]
@@ -160,10 +160,10 @@ pub struct Question {
     /// What the question tests; results are grouped by each entry.
     #[serde(default)]
     pub phenomena: Vec<String>,
-    /// The namespaces to search; everywhere by default.
+    /// The namespaces to search; all by default.
     #[serde(default, rename = "in")]
     pub namespaces: Vec<String>,
-    /// The answer, for people.
+    /// The answer, as shown to people.
     pub answer: String,
     /// Patterns that must all occur in a context from which the question can be answered. If there are none, the
     /// question has no answer.
@@ -292,7 +292,7 @@ fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), Str
 }
 
 fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
-    // A case with both could never pass, and a case with neither could never fail.
+    // A case with both expectations could never pass, and a case with neither could never fail.
     if empty == asks {
         return Err(format!("{id}: give must, must_not or both; or set only empty, if nothing may be found"));
     }
@@ -351,11 +351,11 @@ fn question_row<T: LineCase>(placed: &Placed<T>, kind: Kind, id: &str, ask: &str
 pub struct FoundMemory {
     /// Id of the memory in the case, if the memory comes from the case.
     pub id: String,
-    /// Its content.
+    /// Content of the memory.
     pub content: String,
-    /// All texts of the memory: title, content, value and whatever else a reader sees.
+    /// All texts of the memory: title, content, value and any other text that a reader sees.
     pub texts: Vec<String>,
-    /// The words that the memory cites.
+    /// The quotes that the memory cites.
     pub quotes: Vec<String>,
     /// Ids of the messages that the memory cites.
     pub messages: Vec<String>,
@@ -364,9 +364,9 @@ pub struct FoundMemory {
 /// A brief that was composed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ComposedBrief {
-    /// Ids in the case of the memories in the brief.
+    /// Ids, from the case, of the memories in the brief.
     pub ids: Vec<String>,
-    /// Its text.
+    /// Text of the brief.
     pub text: String,
     /// Number of tokens of the brief.
     pub tokens: usize,
@@ -405,7 +405,7 @@ pub fn score_query(
 }
 
 fn score_required(case: &RecallCase, query: &Query, found: &[FoundMemory], tokens: fn(&str) -> usize, row: &mut Row) {
-    // Recall at 1 can reach 1 only with a single answer; a share keeps queries with several answers comparable.
+    // Without the division, recall at 1 could reach 1 only for queries with a single answer; shares remain comparable.
     let all = float(query.must.len());
     let is_among = |k: usize, id: &String| found.iter().take(k).any(|one| one.id == *id);
     let among = |k: usize| float(query.must.iter().filter(|id| is_among(k, id)).count());
@@ -451,7 +451,7 @@ pub fn score_brief(placed: &Placed<BriefCase>, situation: &Situation, brief: &Co
         row.yes("all held", missing.is_empty());
         missing.into_iter().for_each(|id| row.fault("missed", id, text_of(id), "the brief does not contain it"));
     }
-    // The whole text is searched: a title or a heading can leak what none of the listed memories contains.
+    // The whole text is searched: a title or a heading can leak text that none of the listed memories contains.
     let text = normalize(&brief.text);
     let never = patterns(&situation.id, "never", &situation.never).unwrap_or_default();
     let leaked: Vec<&String> = situation.must_not.iter().filter(contains).collect();
@@ -473,7 +473,8 @@ pub fn score_question(
     tokens: fn(&str) -> usize,
 ) -> Row {
     let mut row = question_row(placed, Kind::Qa, &question.id, &question.ask, &question.phenomena);
-    // The budget counts contents alone, as a context would contain them; patterns also search titles and values.
+    // The budget counts only the contents, which are all that a context would contain; patterns also match titles and
+    // values.
     let texts: Vec<&str> = found.iter().map(|memory| memory.content.as_str()).collect();
     let context = &found[..fitting(&texts, question.tokens.unwrap_or(QA_TOKENS), tokens)];
     let searched = |memories: &[FoundMemory]| {
@@ -516,7 +517,7 @@ pub fn score_question(
     row
 }
 
-/// Returns whether the context contains a memory with this id, or cites these words of a message.
+/// Returns whether the context contains a memory with this id, or quotes this part of a message.
 fn cites(context: &[FoundMemory], case: &QaCase, piece: &str) -> bool {
     if case.transcript.is_empty() {
         return context.iter().any(|memory| memory.id == piece);

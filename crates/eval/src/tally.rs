@@ -9,9 +9,9 @@ use crate::measure::Measure;
 use crate::results::{Ratio, Results, Row};
 
 /// Number of bootstrap draws.
-// Percentile intervals need at least a thousand (Efron and Tibshirani 1993).
+// Percentile intervals need at least a thousand draws (Efron and Tibshirani 1993).
 pub(crate) const DRAWS: usize = 2_000;
-/// Seed of the draws; it makes intervals the same in every run.
+/// Seed of the draws, which makes the intervals the same in every run.
 pub const SEED: u64 = 0x5eed_cafe_f00d_0001;
 
 /// Properties by which cases are grouped. A case belongs to the group of each of its phenomena.
@@ -28,14 +28,14 @@ pub(crate) struct Tally {
     pub measures: Vec<Measure>,
     /// The cases that were run.
     pub cases: Vec<CaseTally>,
-    /// The cases that could not be run, and why.
+    /// The cases that could not be run, each with the reason.
     pub failed: Vec<(String, String)>,
 }
 
 /// All runs of one case.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct CaseTally {
-    /// Its name.
+    /// Name of the case.
     pub case: String,
     /// The groups to which the case belongs, for each of [`GROUPS`].
     groups: [Vec<String>; 4],
@@ -78,8 +78,8 @@ impl Tally {
         }
         let of = |measure: &Measure| row.measures.get(&measure.name).copied().unwrap_or_default();
         let ratios: Vec<Ratio> = self.measures.iter().map(of).collect();
-        // Repetitions show the noise of the model, not that of the cases.
-        // Counted as separate cases, they would narrow the interval.
+        // Repetitions show the noise of the model, not the variation between cases. If they were counted as separate
+        // cases, they would narrow the interval.
         if let Some(case) = self.cases.iter_mut().find(|case| case.case == row.case) {
             case.ratios.iter_mut().zip(ratios).for_each(|(own, more)| *own = own.plus(more));
             return;
@@ -111,12 +111,12 @@ impl Tally {
         .collect()
     }
 
-    /// Returns the value of each measure over `cases`.
+    /// Returns the value of each measure across `cases`.
     pub(crate) fn over(&self, cases: &[&CaseTally]) -> Vec<Option<f64>> {
         self.values(&self.sum(cases))
     }
 
-    /// Returns the sum of each measure's ratios over `cases`.
+    /// Returns the sum of each measure's ratios across `cases`.
     pub(crate) fn sum(&self, cases: &[&CaseTally]) -> Vec<Ratio> {
         let mut sums = vec![Ratio::default(); self.measures.len()];
         for case in cases {
@@ -125,15 +125,16 @@ impl Tally {
         sums
     }
 
-    /// Returns the 95 % interval of each measure over `cases`, drawn with replacement; `None` for fewer than two cases.
+    /// Returns the 95 % interval of each measure across `cases`, drawn with replacement; `None` for fewer than two
+    /// cases.
     ///
     /// The same cases in the same order always have the same intervals.
     pub(crate) fn intervals(&self, cases: &[&CaseTally]) -> Vec<Option<Interval>> {
-        // All draws of a single case are equal, which would look like certainty.
+        // If there is only one case, all draws are equal, which would look like certainty.
         if cases.len() < 2 {
             return vec![None; self.measures.len()];
         }
-        // A new generator each time, so that intervals do not depend on what was drawn before.
+        // Each call uses a new generator, so that intervals do not depend on earlier draws.
         let mut random = SplitMix::new(SEED);
         let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); self.measures.len()];
         for _ in 0..DRAWS {
@@ -144,14 +145,14 @@ impl Tally {
         values.into_iter().map(middle_95).collect()
     }
 
-    /// Returns each measure over all cases, with its interval where there is a value.
+    /// Returns each measure across all cases, with its interval if the measure has a value.
     pub(crate) fn totals(&self) -> Vec<(Option<f64>, Option<Interval>)> {
         let all = self.everything();
         let each = self.over(&all).into_iter().zip(self.intervals(&all));
         each.map(|(value, interval)| (value, interval.filter(|_| value.is_some()))).collect()
     }
 
-    /// Returns the cases by the groups of one of [`GROUPS`], sorted by name.
+    /// Returns the cases, grouped by one of [`GROUPS`] and sorted by name.
     pub(crate) fn groups(&self, by: usize) -> Vec<(String, Vec<&CaseTally>)> {
         let mut groups: BTreeMap<String, Vec<&CaseTally>> = BTreeMap::new();
         for case in &self.cases {
@@ -208,7 +209,7 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `limit`; the bias of the remainder is too small to affect a draw.
+    /// Returns a number below `limit`; the modulo bias is too small to affect a draw.
     pub fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).unwrap_or_default()
     }
@@ -221,8 +222,8 @@ pub(crate) mod tests {
     use crate::results::Manifest;
     use crate::vocabulary::Kind;
 
-    /// Returns results with a row for each of `cases`: its name, how many required memories were found, how many
-    /// existing memories are correct, and how many are forbidden.
+    /// Returns results with a row for each of `cases`. A case has a name, the share of required memories that were
+    /// found, the share of memories that are correct, and the number of forbidden memories.
     pub(crate) fn results(cases: &[(&str, [u64; 2], [u64; 2], u64)]) -> Results {
         let row = |(case, recall, precision, forbidden): &(&str, [u64; 2], [u64; 2], u64)| Row {
             suite: "smoke".into(),

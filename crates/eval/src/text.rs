@@ -29,7 +29,7 @@ pub(crate) fn normalize_pattern(pattern: &str) -> String {
     let mut made = String::with_capacity(pattern.len());
     // The whole pattern is in NFC, because NFKC may produce characters with a special meaning.
     for one in pattern.nfc() {
-        // Patterns have ASCII syntax, and lower-casing would turn `\S` into `\s`.
+        // Patterns have ASCII syntax, and converting it to lower case would turn `\S` into `\s`.
         if one.is_ascii() {
             made.push(one);
             continue;
@@ -75,7 +75,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
         }
         found.push(line[start..].trim());
     }
-    // Rows of dashes and lone emoji are not sentences.
+    // Lines of dashes and isolated emoji are not sentences.
     found.retain(|sentence| sentence.chars().any(char::is_alphanumeric));
     found
 }
@@ -108,8 +108,8 @@ pub(crate) fn is_written_in(text: &str, language: Language) -> bool {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    // Names and code stay in Latin letters, and one Chinese word has about two characters.
-    // A tie counts as Chinese: a memory about code may name as many commands as it has characters.
+    // Names and code keep their Latin letters, and a Chinese word has about two characters. A tie counts as Chinese: a
+    // memory about code may name as many commands as it has characters.
     let is_chinese = chinese > 0 && chinese >= words.len();
     if language == Language::Zh {
         return is_chinese;
@@ -134,7 +134,7 @@ const STOP_WORDS: &str = "a an the and or but nor if because while until of to i
 /// Small numbers, which people also write as words.
 const NUMBERS: &str = "one two three four five six seven eight nine ten eleven twelve";
 
-/// Returns the stems of the content words of `text`. Numbers are included, and `two` is the same as `2`.
+/// Returns the stems of the content words of `text`. Numbers are included, and `two` is treated as `2`.
 pub(crate) fn content_words(text: &str) -> BTreeSet<String> {
     normalize(text)
         .split(|one: char| !one.is_alphanumeric())
@@ -146,7 +146,7 @@ pub(crate) fn content_words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Strips common English endings of number, tense and comparison.
+/// Removes common English endings that mark number, tense or comparison.
 ///
 /// This is not a Porter stemmer, because the published figures of answer retention were measured with these stems.
 fn stem(word: &str) -> String {
@@ -165,8 +165,8 @@ fn stem(word: &str) -> String {
     });
     let stem = cut.unwrap_or_else(|| word.to_owned());
     let stem = stem.strip_suffix('e').filter(|head| head.len() >= 3).unwrap_or(&stem);
-    // "planning" leaves "plann". The rule also shortens "class" to "clas".
-    // That is harmless, because all forms of a word are shortened in the same way.
+    // "planning" becomes "plann", so a doubled letter is reduced. The rule also shortens "class" to "clas". That is
+    // harmless, because all forms of a word are shortened in the same way.
     let mut last = stem.chars().rev();
     let doubled = last.next().zip(last.next()).is_some_and(|(one, other)| one == other && one.is_ascii_alphabetic());
     if doubled && stem.len() > 3 { stem[..stem.len() - 1].to_owned() } else { stem.to_owned() }
@@ -185,7 +185,8 @@ pub(crate) fn fact_words(text: &str) -> BTreeSet<String> {
     for word in content_words(text) {
         let letters: Vec<char> = word.chars().collect();
         if letters.len() > 2 && letters.iter().any(is_unspaced) {
-            // Pairs of characters replace words, so that fact and memory need not be segmented in the same way.
+            // Pairs of characters replace words, so that the fact and the memory need not be segmented into words in
+            // the same way.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else {
             words.insert(word);
@@ -210,8 +211,8 @@ pub(crate) fn numbers_agree(fact: &str, text: &str) -> bool {
     digits(fact).is_subset(&digits(text))
 }
 
-/// Returns the harmonic mean of the share of the fact's words in the text and the share of the text's words in the
-/// fact.
+/// Returns the harmonic mean of the share of the fact's words that occur in the text, and the share of the text's words
+/// that occur in the fact.
 pub(crate) fn token_f1(fact: &str, text: &str) -> f64 {
     let (fact, text) = (fact_words(fact), fact_words(text));
     let (recall, precision) = (share_of(&fact, &text), share_of(&text, &fact));

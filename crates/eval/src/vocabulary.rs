@@ -1,6 +1,6 @@
 //! The terms that occur in case files and result files: types, states, decisions, languages, kinds of rows.
 
-/// Declares enums with one spelling for each value, which is used in both files and reports.
+/// Declares enums with one spelling for each value, which both files and reports use.
 macro_rules! vocabulary {
     ($($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? })+) => { $(
         $(#[$meta])*
@@ -52,21 +52,21 @@ vocabulary! {
         Superseded = "superseded",
         /// A memory that a person deleted.
         Forgotten = "forgotten",
-        /// A memory whose time has run out.
+        /// A memory whose validity has ended.
         Expired = "expired",
-        /// A memory that waits in the inbox for a person.
+        /// A memory in the inbox that waits for a person's decision.
         Pending = "pending",
     }
     /// Intended lifetime of a memory.
     Scope {
-        /// The memory is kept until something replaces it.
+        /// The memory is kept until another memory replaces it.
         LongTerm = "long_term",
         /// The memory fades within days.
         ShortTerm = "short_term",
     }
     /// Relation between two memories.
     RelationType {
-        /// Both memories say the same independently.
+        /// Both memories independently state the same fact.
         Supports = "supports",
         /// The two memories cannot both be true.
         Contradicts = "contradicts",
@@ -91,34 +91,34 @@ vocabulary! {
         Refine = "refine",
         /// The memory contradicts a known memory.
         Contradict = "contradict",
-        /// The memory confirms a known memory independently.
+        /// The memory independently confirms a known memory.
         Support = "support",
     }
     /// Reason why two memories contradict each other.
     Conflict {
-        /// The world has changed.
+        /// The facts have changed.
         Changed = "changed",
         /// The older memory was wrong.
         Corrected = "corrected",
-        /// Unresolved: a person has to decide.
+        /// Not resolved: a person has to decide.
         Conflict = "conflict",
     }
     /// How much a memory matters.
     #[derive(Default)]
     Importance {
-        /// Something whose loss does harm: a lasting preference, decision, hard rule or costly lesson.
+        /// Information whose loss does harm: a lasting preference, a decision, a strict rule or a costly lesson.
         High = "high",
         /// Useful background.
         #[default]
         Medium = "medium",
-        /// Minor.
+        /// Minor information.
         Low = "low",
     }
-    /// Why something must not be kept.
+    /// Reason why a memory must not be kept.
     ForbiddenKind {
         /// A key, token or password.
         Secret = "secret",
-        /// An instruction to whoever reads the conversation.
+        /// An instruction to readers of the conversation, such as an agent.
         Injection = "injection",
         /// The assistant's claim or guess that nobody confirmed.
         AssistantClaim = "assistant-claim",
@@ -126,25 +126,25 @@ vocabulary! {
         Hypothetical = "hypothetical",
         /// Part of a story or a game.
         Fiction = "fiction",
-        /// Mockery.
+        /// Sarcasm or mockery.
         Sarcasm = "sarcasm",
         /// A fact about one person that was attributed to another.
         ThirdPartyMisattributed = "third-party-misattributed",
         /// A request for one occasion that was kept as a rule.
         OneOff = "one-off",
-        /// Known to everybody.
+        /// Common knowledge.
         CommonKnowledge = "common-knowledge",
-        /// Text that was recalled from the memory and not said.
+        /// Text that came from the memory and was not said in the conversation.
         Recalled = "recalled",
         /// A wrong absolute date.
         StaleDate = "stale-date",
-        /// Data of an example or a test.
+        /// Example or test data.
         ExampleData = "example-data",
         /// Output of a tool.
         ToolOutput = "tool-output",
-        /// Something said by a person other than the one that the memory names.
+        /// A statement by a person other than the one to whom the memory attributes it.
         Misattributed = "misattributed",
-        /// Something that was denied.
+        /// A statement that was denied.
         Denied = "denied",
     }
     /// Language of a case.
@@ -175,9 +175,9 @@ vocabulary! {
         Assistant = "assistant",
         /// A tool whose output the message contains.
         Tool = "tool",
-        /// The program around the conversation.
+        /// The program that manages the conversation.
         System = "system",
-        /// Anybody else.
+        /// Any other author.
         Other = "other",
     }
     /// The reason why similarity alone would wrongly merge or retire a memory; `evals/consolidation/README.md` explains
@@ -199,34 +199,34 @@ vocabulary! {
         Negation = "negation",
         /// Another namespace.
         Namespace = "namespace",
-        /// A single occasion compared with a habit.
+        /// A single occasion versus a habit.
         OnceHabit = "once-habit",
-        /// A plan compared with what was done.
+        /// A plan versus an action that was carried out.
         Plan = "plan",
-        /// A part compared with the whole.
+        /// A part versus the whole.
         PartWhole = "part-whole",
         /// Another role in the same event.
         Role = "role",
         /// Another order of the same steps.
         Order = "order",
-        /// A value in addition to another one, not instead of it.
+        /// A value in addition to another value, not instead of it.
         ValueBeside = "value-beside",
         /// An exception to a rule.
         Exception = "exception",
-        /// Other surroundings, such as staging and production.
+        /// Another environment, such as staging instead of production.
         Surroundings = "surroundings",
         /// Another meaning of the same word.
         Homonym = "homonym",
         /// Another scope.
         Scope = "scope",
     }
-    /// An action of a person on a memory.
+    /// An action that a person performs on a memory.
     Action {
-        /// Forgets it.
+        /// Forgets a memory.
         Forget = "forget",
         /// Makes a memory active again.
         Restore = "restore",
-        /// Pins it.
+        /// Pins a memory.
         Pin = "pin",
         /// Rejects a memory in the inbox.
         Reject = "reject",
@@ -237,7 +237,7 @@ vocabulary! {
     Kind {
         /// Memories extracted from a conversation.
         Extraction = "extraction",
-        /// The decision about an incoming memory when another is stored.
+        /// The decision about an incoming memory, given one stored memory.
         Pair = "pair",
         /// The memories at the end of a stream of incoming memories.
         Stream = "stream",
@@ -245,32 +245,32 @@ vocabulary! {
         Recall = "recall",
         /// Memories that a brief contains.
         Brief = "brief",
-        /// Memories found for a question.
+        /// Memories that a search finds for a question.
         Qa = "qa",
         /// `LoCoMo`: answers that the memories of a conversation retain.
         Retention = "retention",
-        /// `LoCoMo`: questions for which turns and memories are searched.
+        /// `LoCoMo`: questions that are answered by searching turns and memories.
         Locomo = "locomo",
         /// `LoCoMo`: memories compared with the observations of the file.
         LocomoObservations = "locomo-observations",
-        /// `LoCoMo`: questions for which the turns are searched in one way.
+        /// `LoCoMo`: questions that are answered by searching the turns in one particular way.
         LocomoSearch = "locomo-search",
         /// `LongMemEval`: sessions and turns found for a question.
         LongMemEval = "longmemeval",
         /// `HaluMem`: memories compared with the points of a user.
         HaluMem = "halumem",
-        /// `HaluMem`: questions for which the extracted memories are searched.
+        /// `HaluMem`: questions that are answered by searching the extracted memories.
         HaluMemQuestions = "halumem-questions",
-        /// `HaluMem`: questions for which a store of all points is searched.
+        /// `HaluMem`: questions that are answered by searching a store of all points.
         HaluMemRetrieval = "halumem-retrieval",
     }
     /// A fault in the outcome of a pair.
     PairFault {
-        /// The decision is not among the right ones.
+        /// The decision is not one of the correct decisions.
         Decision = "wrong decision",
         /// The contradiction has a wrong reason.
         Why = "wrong reason",
-        /// The contradiction has the wrong order in time.
+        /// The contradiction gives the wrong chronological order.
         Late = "wrong order in time",
         /// The two memories of a hard case were joined.
         FalseMerge = "false merge",
@@ -282,7 +282,7 @@ vocabulary! {
         LostKnown = "known fact lost",
         /// The incoming fact should remain or wait, but no memory states it.
         LostIncoming = "incoming fact lost",
-        /// No memory states a detail that only one of the two has.
+        /// No memory states a detail that occurs in only one of the two memories.
         LostDetail = "detail lost",
     }
     /// A fault in the outcome of an event.

@@ -29,7 +29,7 @@ pub struct Pair {
     /// Other decisions that a careful person would accept.
     #[serde(default, rename = "or")]
     pub accepted: Vec<Decision>,
-    /// For `contradict`: the reason why the two memories cannot both be true.
+    /// The reason why a comparison by similarity alone would wrongly merge or retire a memory, if there is one.
     pub why: Option<Conflict>,
     /// For `contradict`: whether the incoming memory is the older one.
     #[serde(default)]
@@ -49,9 +49,9 @@ pub struct Stream {
     pub phenomenon: Vec<String>,
     /// The events, in the order of arrival.
     pub events: Vec<Event>,
-    /// Memories that are active at the end, each given by the events on which it is based.
+    /// Memories that are active at the end, each identified by the events that it is based on.
     pub active: Vec<Vec<String>>,
-    /// Memories that are in the inbox at the end.
+    /// Memories that are in the inbox at the end, identified in the same way.
     #[serde(default)]
     pub waiting: Vec<Vec<String>>,
     /// Events on which no active or waiting memory is based at the end.
@@ -103,7 +103,7 @@ pub struct Again {
 pub struct Arriving {
     /// Number of the import or run.
     pub arrival: u32,
-    /// Whether the memory states several facts, one of which changes later. Such a memory counts as kept while any
+    /// Whether the memory states several facts, one of which changes later. Such a memory counts as kept as long as any
     /// active memory is based on it.
     #[serde(default)]
     pub parts: bool,
@@ -142,8 +142,7 @@ impl Event {
 }
 
 impl<'de> Deserialize<'de> for Event {
-    /// Distinguishes the three variants by a field that only one of them has, so that an error describes the intended
-    /// variant.
+    /// Selects the variant by a field that only that variant has, so that an error describes the intended variant.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut fields = Map::deserialize(from)?;
         let id = fields.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -16,9 +16,9 @@ const NEGATIONS: &[&str] =
 /// A memory as the control sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedMemory<'a> {
-    /// Its content.
+    /// Content of the memory.
     pub content: &'a str,
-    /// Its key and value.
+    /// Key and value of the memory.
     pub attribute: (Option<&'a str>, Option<&'a str>),
     /// Whether the memory is active.
     pub is_active: bool,
@@ -170,7 +170,7 @@ const KINDS: &[Sentence] = &[
     fact("{} 서비스는 포트 #번을 사용한다.", Some("port"), &[]),
 ];
 
-/// Returns `count` distractors. The same count always yields the same ones, and no two have the same name.
+/// Returns `count` distractors. Equal counts yield equal distractors, and no two distractors share a name.
 pub fn distractors(count: usize) -> Vec<CaseMemory> {
     let mut random = SplitMix::new(SEED);
     (0..count).map(|index| distractor(index, &mut random)).collect()

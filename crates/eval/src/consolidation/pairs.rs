@@ -28,15 +28,15 @@ pub const PAIR_MEASURES: &[Definition] = &[
 /// A memory after the decision was applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryAfter {
-    /// Its state.
+    /// Status of the memory.
     pub status: Status,
-    /// Its content.
+    /// Content of the memory.
     pub content: String,
     /// Whether this is the known memory.
     pub is_known: bool,
-    /// Whether the memory cites the words of the known memory.
+    /// Whether the memory quotes the source of the known memory.
     pub rests_on_known: bool,
-    /// Whether the memory cites the words of the incoming memory.
+    /// Whether the memory quotes the source of the incoming memory.
     pub rests_on_incoming: bool,
 }
 
@@ -159,10 +159,10 @@ impl<'a> Judged<'a> {
         self.contradicts_as_expected().then(|| self.outcome.conflict == self.pair.why)
     }
 
-    /// Returns whether the order of the two memories is right, or `None` if a person has to decide, since neither
-    /// memory is then the older one.
+    /// Returns whether the order of the two memories is right, or `None` if a person has to decide, because then
+    /// neither memory counts as the older one.
     fn is_late_right(&self) -> Option<bool> {
-        // Until a person has resolved a conflict, neither memory is the later one.
+        // Until a person has resolved a conflict, neither memory counts as the later one.
         let resolved = self.pair.why != Some(Conflict::Conflict) && !self.outcome.waits;
         (self.contradicts_as_expected() && resolved).then_some(self.outcome.late == self.pair.late)
     }

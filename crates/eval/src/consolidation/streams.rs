@@ -9,7 +9,7 @@ use crate::vocabulary::{Kind, RelationType, Status, StreamFault};
 
 use super::cases::{Event, Stream};
 
-/// Represents a distractor among the events that a memory rests on.
+/// Stands for a distractor among the events that a memory is based on.
 pub const DISTRACTOR: &str = "(distractor)";
 
 /// Measures of the rows of streams.
@@ -23,7 +23,7 @@ pub const STREAM_MEASURES: &[Definition] = &[
 /// A memory at the end of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinalMemory {
-    /// Its state.
+    /// Status of the memory.
     pub status: Status,
     /// The events on which the memory is based, and [`DISTRACTOR`] if it is based on a distractor.
     pub events: BTreeSet<String>,
@@ -110,7 +110,7 @@ pub(super) fn faults_of(stream: &Stream, outcome: &StreamOutcome) -> (Vec<Stream
         }
     }
     faults.extend(outcome.failed_acts.iter().map(|act| (StreamFault::Act, act.clone())));
-    // Memories that are based on no event, or on the same events as another memory, are detected only here.
+    // Only this comparison detects memories that are based on no event, or on the same events as another memory.
     let same = without(&parts, &active) == without(&parts, &sets(&stream.active))
         && sorted(&waiting) == sorted(&sets(&stream.waiting));
     let is_exact = same && faults.is_empty();
@@ -143,8 +143,8 @@ fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
     let mut rest: Groups = groups
         .iter()
         .map(|group| (group, others(group)))
-        // A memory that is based only on parts is judged by them.
-        // A memory that is based on nothing remains, since it is a fault.
+        // A memory that is based only on events in `parts` is left out. A memory that is based on no event remains,
+        // because it is a fault.
         .filter(|(group, rest)| group.is_empty() || !rest.is_empty())
         .map(|(_, rest)| rest)
         .collect();
@@ -182,7 +182,7 @@ fn faults_of_event(
     if is_waiting && !should_wait {
         faults.push(StreamFault::Waiting);
     }
-    // A wrongly dropped event is reported as lost, not also as separated from its group.
+    // A wrongly dropped event is reported as lost, not additionally as separated from its group.
     let alive: BTreeSet<&String> = active.iter().flatten().collect();
     if let Some(wanted) = wanted.filter(|_| is_active) {
         let own: Vec<&BTreeSet<String>> = active.iter().filter(has).collect();
@@ -205,7 +205,7 @@ impl StreamOutcome {
     }
 
     /// Returns whether a memory based on `from` has the relation to a memory based on `to`. A chain of replacements
-    /// counts as one.
+    /// counts as one replacement.
     fn is_linked(&self, from: &str, relation: RelationType, to: &str) -> bool {
         let resting = |event: &str| -> BTreeSet<usize> {
             let holds = |(_, memory): &(usize, &FinalMemory)| memory.events.contains(event);
@@ -224,7 +224,8 @@ impl StreamOutcome {
                 if targets.contains(reached) {
                     return true;
                 }
-                // Only replacement is transitive; to support a supporting memory is not to support the first one.
+                // Only replacement is transitive: a memory that supports a supporting memory does not thereby support
+                // the first one.
                 if relation == RelationType::Supersedes && seen.insert(*reached) {
                     open.insert(*reached);
                 }

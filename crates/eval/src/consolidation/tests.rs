@@ -1,4 +1,4 @@
-//! Tests that every kind of fault is found, and that nothing right counts as a fault.
+//! Tests that every kind of fault is detected, and that correct outcomes have no faults.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn placed<T>(case: T) -> Placed<T> {
     Placed { file: "en".into(), split: "dev".to_owned(), language: "en".to_owned(), case }
 }
 
-/// What each memory says.
+/// Contents of the two memories.
 const KNOWN: &str = "The user has 2 cats.";
 const INCOMING: &str = "The user has a dog in Riga.";
 const JOINED: &str = "The user has 2 cats and a dog in Riga.";
@@ -29,7 +29,7 @@ fn pair(fields: &Value) -> Pair {
 }
 
 /// An outcome: the decision with its qualifiers, then the memories. Each memory is a letter for its status, letters for
-/// the memories whose words it rests on, and `=` followed by what it states: `k`, `i` or both.
+/// the memories whose sources it quotes, and `=` followed by the content: `k`, `i` or both.
 fn outcome(decided: &str, memories: &[&str]) -> PairOutcome {
     let mut words = decided.split(' ');
     let name = words.next().unwrap();
@@ -86,7 +86,7 @@ fn every_fault_of_a_pair_is_found() {
         (&changed, "contradict changed", retired, &[]),
         (&late, "contradict changed late", &["Ak!=k", "Si=i"], &[]),
         (&open, "contradict conflict waits", &["Ak!=k", "Pi=i"], &[]),
-        // Joined although both are true.
+        // Merged although both are true.
         (&hard, "support", &["Aki!=k"], &[F::Decision, F::FalseMerge, F::LostIncoming]),
         (&add, "support", &["Aki!=k"], &[F::Decision, F::LostIncoming]),
         (&hard, "refine", &["Sk!=k", "Aki=i"], &[F::Decision, F::FalseMerge, F::LostKnown]),
@@ -152,7 +152,7 @@ fn stream(fields: &Value) -> Stream {
     serde_json::from_value(whole).unwrap()
 }
 
-/// Memories, each written as a letter for its status and the events that it rests on: `A:ab`.
+/// Memories, each written as a letter for its status and the events that it is based on: `A:ab`.
 fn end(memories: &[&str], links: &[(usize, &'static str, usize)]) -> StreamOutcome {
     let left = |text: &&str| {
         let (head, events) = text.split_once(':').unwrap();
@@ -163,7 +163,7 @@ fn end(memories: &[&str], links: &[(usize, &'static str, usize)]) -> StreamOutco
     StreamOutcome { memories: memories.iter().map(left).collect(), links, ..StreamOutcome::default() }
 }
 
-/// Fields of a stream, the memories and links at its end, and the faults that they constitute.
+/// Fields of a stream, the memories and links at its end, and the expected faults.
 type StreamRow<'a> = (&'a Value, &'a [&'a str], &'a [(usize, &'static str, usize)], &'a [(StreamFault, &'a str)]);
 
 #[test]
@@ -175,7 +175,7 @@ fn every_fault_of_a_stream_is_found() {
     let linked: &[(usize, &str, usize)] = &[(1, "supersedes", 2)];
     let rows: Vec<StreamRow<'_>> = vec![
         (&plain, &["A:ab", "A:c", "S:d"], linked, &[]),
-        // A chain of replacements is a link, and so is a memory that rests on more.
+        // A chain of replacements counts as a link, and a memory may be based on more events than listed.
         (&plain, &["A:ab", "A:c", "S:", "S:d"], &[(1, "supersedes", 2), (2, "supersedes", 3)], &[]),
         (&plain, &["A:ab", "A:c", "S:d"], &[(1, "contradicts", 2)], &[(F::Unlinked, "c supersedes d")]),
         (&plain, &["S:ab", "A:c", "S:d"], linked, &[(F::Lost, "a"), (F::Lost, "b")]),

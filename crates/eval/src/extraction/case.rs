@@ -1,4 +1,4 @@
-//! Extraction cases: a conversation, what should be remembered from it, and what must not be.
+//! Extraction cases: a conversation, the memories to extract from it, and the memories that must not be extracted.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,17 +22,17 @@ const VERDICT_FILE: &str = "judged.json";
 /// Format of conversations that are written in the case itself.
 pub const INLINE_FORMAT: &str = "openai-chat";
 
-/// A conversation, what should be remembered from it, and what must not be.
+/// A conversation, the memories to extract from it, and the memories that must not be extracted.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// One sentence: what is hard about this conversation.
+    /// One sentence that describes why this conversation is difficult.
     pub(crate) about: String,
     /// Language of the conversation and of its memories.
     pub(crate) language: Language,
     /// Format of the logs, as `afterthought log formats` lists it.
     pub format: String,
-    /// Names of what the case tests, chosen freely; results are grouped by them.
+    /// Freely chosen names of what the case tests; results are grouped by them.
     #[serde(default)]
     pub(crate) phenomena: Vec<String>,
     /// Files and folders beside the case, in the order in which they are read.
@@ -40,21 +40,21 @@ pub struct Case {
     /// Modification time of logs that contain no date. By default the start of 2026.
     #[schemars(with = "Option<String>")]
     pub changed_at: Option<Timestamp>,
-    /// What a careful person would keep.
+    /// Memories that a careful person would keep.
     pub(crate) memories: Vec<Gold>,
-    /// What must not be kept.
+    /// Memories that must not be kept.
     #[serde(default)]
     pub(crate) forbidden: Vec<Forbidden>,
 }
 
-/// Something that should be remembered.
+/// A memory that should be extracted.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gold {
     /// Id, unique within the case, such as `m1`. Cases in a JSON Lines file number their memories instead.
     #[serde(default)]
     pub(crate) id: String,
-    /// A description for people of what should be remembered.
+    /// A description, for people, of the memory.
     pub(crate) text: String,
     /// Every correct type, the best first. A case in a JSON Lines file may omit it; then any type is correct.
     #[serde(default, rename = "type")]
@@ -62,21 +62,21 @@ pub(crate) struct Gold {
     /// How much the memory matters; `medium` by default.
     #[serde(default)]
     pub(crate) importance: Importance,
-    /// Whether the memory may also be left out. It then counts neither for recall nor against precision.
+    /// Whether leaving out the memory is acceptable. Such a memory counts neither for recall nor against precision.
     #[serde(default)]
     pub(crate) optional: bool,
-    /// Regular expressions that must all occur in the memory.
+    /// Regular expressions that must all match the memory.
     pub(crate) all: Vec<String>,
-    /// Regular expressions that must not occur; a memory that matches one of them distorts the fact.
+    /// Regular expressions that must not match; a memory that matches one of them distorts the fact.
     #[serde(default)]
     pub(crate) none: Vec<String>,
-    /// The day, month or instant that the memory must name, or at which its validity must begin or end.
+    /// The day, month or instant that the memory must mention, or at which its validity must begin or end.
     pub(crate) date: Option<Moment>,
     /// Verbatim parts of messages; correct evidence cites a message that contains one of them.
     pub(crate) evidence: Vec<String>,
 }
 
-/// Something that must not be remembered.
+/// A memory that must not be extracted.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Forbidden {
@@ -85,7 +85,7 @@ pub(crate) struct Forbidden {
     pub(crate) id: String,
     /// The reason why the memory must not be kept.
     pub(crate) kind: ForbiddenKind,
-    /// Regular expressions that all occur in a forbidden memory.
+    /// Regular expressions that all match a forbidden memory.
     pub(crate) all: Vec<String>,
     /// Regular expressions, each of which excuses a memory that it matches, such as a negation.
     #[serde(default)]
@@ -108,13 +108,13 @@ pub(crate) struct ReaderVerdict {
     pub(crate) why: String,
 }
 
-/// A short conversation on one line of a JSON Lines file, with what should and must not be remembered.
+/// A short conversation on one line of a JSON Lines file, with the memories that should and must not be extracted.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShortCase {
     /// Id, unique among the cases of a split.
     pub id: String,
-    /// What is hard about the case, in one sentence.
+    /// One sentence that describes why the case is difficult.
     #[serde(default)]
     pub(crate) about: String,
     /// Language of the conversation and of its memories.
@@ -124,10 +124,10 @@ pub struct ShortCase {
     pub(crate) phenomena: Vec<String>,
     /// The conversation.
     pub transcript: Vec<CaseMessage>,
-    /// What a careful person would keep.
+    /// Memories that a careful person would keep.
     #[serde(default)]
     pub(crate) must: Vec<Gold>,
-    /// What must not be kept.
+    /// Memories that must not be kept.
     #[serde(default)]
     pub(crate) must_not: Vec<Forbidden>,
 }
@@ -143,7 +143,7 @@ pub struct CaseMessage {
     pub speaker: Option<String>,
     /// Time of the message; by default one minute after the preceding message.
     pub at: Option<Moment>,
-    /// The words.
+    /// The text of the message.
     pub text: String,
 }
 
@@ -152,7 +152,7 @@ pub fn inline_log(id: &str, messages: &[CaseMessage]) -> String {
     let mut last: Option<Timestamp> = None;
     let mut made: Vec<Value> = Vec::with_capacity(messages.len());
     for (number, said) in (1..).zip(messages) {
-        // One minute apart, so that sorting the messages by time preserves their order.
+        // The times are one minute apart, so that sorting the messages by time preserves their order.
         let next = last.map(|last| last.checked_add(1.minute()).unwrap_or(last));
         last = said.at.map(Moment::noon).or(next);
         let mut message = json!({"id": format!("m{number}"), "role": said.role, "content": said.text});
@@ -247,7 +247,7 @@ pub(crate) struct ForbiddenPatterns {
     unless: Vec<Regex>,
 }
 
-/// A position in a case, such as `m1.all[0]: `, and what is wrong there.
+/// A position in a case, such as `m1.all[0]: `, and the fault at this position.
 pub(crate) type PatternFault = (String, String);
 
 impl Patterns {
@@ -320,7 +320,7 @@ impl GoldPatterns {
 }
 
 impl ForbiddenPatterns {
-    /// Returns whether a normalised text states what must not be kept.
+    /// Returns whether a normalised text states the forbidden memory.
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.all.iter().all(|pattern| pattern.is_match(text))
             && !self.unless.iter().any(|pattern| pattern.is_match(text))
@@ -368,7 +368,7 @@ pub struct LoadedCase {
     pub(crate) split: String,
     /// The case.
     pub case: Case,
-    /// Its patterns.
+    /// Patterns of the case.
     pub(crate) patterns: Patterns,
     /// An independent reader's verdicts.
     pub(crate) verdicts: Vec<ReaderVerdict>,
@@ -388,7 +388,7 @@ impl LoadedCase {
         if let Some(log) = case.logs.iter().find(|log| !folder.join(log).exists()) {
             return Err(form("logs: ", format!("there is no {} in the same folder", log.display())));
         }
-        // A path such as `.` has no last part; the canonical path names the case and its split.
+        // A path such as `.` has no last part; the canonical path provides the names of the case and its split.
         let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let verdicts = folder.join(VERDICT_FILE);
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Control extractors that must fail. A score that a control passes measures nothing.
+//! Control extractors that must fail. A measure on which a control scores well measures nothing.
 
 use super::{Citation, Conversation, Message, Prediction};
 use crate::text::sentences;
@@ -11,13 +11,13 @@ pub enum Control {
     Nothing,
     /// Keeps every sentence that anybody said.
     EverySentence,
-    /// Keeps every sentence in which a person speaks of themselves.
+    /// Keeps every sentence in which people speak of themselves.
     FirstPerson,
     /// Keeps invented facts, and sentences with changed numbers and the opposite meaning. None of the quotes exists.
     Invented,
 }
 
-/// Facts that nobody has stated, each with the certainty of a real memory.
+/// Facts that nobody has stated, worded as confidently as real memories.
 const INVENTED: &[&str] = &[
     "The user lives in Tarvelo and works at Ostrimont Foundry.",
     "The user prefers Wexler to every other tool.",
@@ -27,7 +27,7 @@ const INVENTED: &[&str] = &[
     "The user is allergic to skarn and never eats it.",
 ];
 
-/// Words that people use for themselves.
+/// Words with which people refer to themselves.
 const FIRST_PERSON: &str = "i i'm i've i'll i'd me my mine we we're we've we'll us our ours yo mi mis nosotros nosotras \
     nuestro nuestra nuestros nuestras nos ich mich mir mein meine meinen meinem meiner wir uns unser unsere unseren \
     unserem unserer";
@@ -65,7 +65,7 @@ impl Control {
                 let lower = sentence.to_lowercase().replace('\u{2019}', "'");
                 let mut words =
                     lower.split(|one: char| !one.is_alphabetic() && one != '\'').filter(|word| !word.is_empty());
-                // Chinese has no spaces between words, so the character itself is searched for.
+                // Chinese has no spaces between words, so the search is for the character itself.
                 lower.contains('我') || words.any(|word| FIRST_PERSON.split_whitespace().any(|own| own == word))
             }
         }

@@ -49,12 +49,12 @@ pub(crate) const MEASURES: &[Definition] = &[
     fault("growth", "memories added by reading the same logs again"),
 ];
 
-/// How a memory relates to the gold memories of its case, from worst to best.
+/// Relation of a memory to the gold memories of its case, from worst to best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
-    /// The memory states what must not be kept.
+    /// The memory states a fact that must not be kept.
     Forbidden,
-    /// The memory states a gold memory wrongly, and none correctly.
+    /// The memory misstates a gold memory and states none correctly.
     Distorted,
     /// The memory states no gold memory.
     Unlisted,
@@ -99,10 +99,10 @@ struct Scored {
     found: Vec<bool>,
 }
 
-/// Returns the row of a case: measures, counts, findings and the messages around them. The caller adds suite,
+/// Returns the row of a case: measures, counts, findings and the messages around them. The caller adds the suite,
 /// repetition, price and time.
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
-    // The texts are those after redaction: quotes are compared with what the system was shown.
+    // The texts are the redacted ones: quotes are compared with what the system was shown.
     let texts = MessageTexts::new(&extraction.conversations);
     let scored = assess(&case.patterns, case, &extraction.predictions, &texts);
     let mut row = Row { cost: extraction.usage, ..empty_row(case) };
@@ -136,7 +136,7 @@ pub fn empty_row(case: &LoadedCase) -> Row {
 
 /// Assesses `predictions`.
 ///
-/// A forbidden memory counts as nothing else. A gold memory is found if one memory states it, or if several memories
+/// A forbidden memory counts only as forbidden. A gold memory is found if one memory states it, or if several memories
 /// that cite its evidence state it together; each of them then counts as stating it. A memory that states one gold
 /// memory correctly never counts as distorting another. Memories and gold memories are paired so that as few as
 /// possible are duplicates.
@@ -174,7 +174,7 @@ fn first_assessment(
     };
     let forbidden: Vec<usize> =
         patterns.forbidden.iter().enumerate().filter(|(_, one)| one.matches(text)).map(|(at, _)| at).collect();
-    // A forbidden memory is credited with no gold memory: otherwise a leaked secret could raise recall.
+    // A forbidden memory never counts as stating a gold memory; otherwise a leaked secret could raise recall.
     let golds = if forbidden.is_empty() { places(Match::Stated) } else { Vec::new() };
     let distorts = places(Match::Distorted);
     let standing = if !forbidden.is_empty() {
@@ -206,7 +206,7 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
     let choices: Vec<Vec<usize>> = assessments
         .iter()
         .map(|assessment| {
-            // Required and important gold memories come first, so that an optional one is never paired in their place.
+            // Required and important gold memories come first, so that no optional one is paired in their place.
             let mut golds = assessment.golds.clone();
             golds.sort_by_key(|&gold| (patterns.golds[gold].gold.optional, patterns.golds[gold].gold.importance));
             golds
@@ -401,11 +401,11 @@ fn importance_class(number: f64) -> Importance {
 /// Returns whether a memory names the day or month, or has a validity that begins or ends in it.
 fn names_date(prediction: &Prediction, date: Moment) -> bool {
     let (first, last) = (date.first(), date.last());
-    // A structured validity is equivalent to a date in the text.
+    // A validity that begins or ends on the date is equivalent to mentioning the date in the text.
     if prediction.valid.iter().any(|at| (first..=last).contains(at)) {
         return true;
     }
-    // Cases give dates in UTC; a memory names the calendar day without a time zone.
+    // Cases give dates in UTC, whereas a memory states a calendar day without a time zone.
     let day = first.to_zoned(jiff::tz::TimeZone::UTC).date();
     let (year, month, number) = (day.year(), i32::from(day.month()), day.day());
     let spellings = if matches!(date, Moment::Month(_)) {
@@ -422,7 +422,7 @@ fn names_date(prediction: &Prediction, date: Moment) -> bool {
     spellings.iter().any(|date| prediction.searched.contains(&normalize(date)))
 }
 
-/// Considers the pairs of unequal importance. Returns twice the number that are in the right order, where a tie counts
+/// Compares all pairs of unequal importance. Returns twice the number of pairs in the right order, where a tie counts
 /// half, and twice the number of all such pairs.
 fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
     // All counts are doubled, so that a tie can count as half without fractions.
@@ -438,7 +438,8 @@ fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
     (right, pairs)
 }
 
-/// Counts what was extracted and then retired, and returns the ids of the gold memories that were lost as a result.
+/// Counts memories that were extracted and then retired, and returns the ids of the gold memories that were lost as a
+/// result.
 ///
 /// A required gold memory is lost if a superseded memory states it and the active ones do not; that superseded memory
 /// was wrongly retired.
@@ -462,7 +463,7 @@ pub(crate) enum Openness {
     Relative,
     /// The text is vague about time.
     Vague,
-    /// The text names a date, or needs none.
+    /// The text states a date, or needs none.
     Closed,
 }
 
@@ -488,7 +489,7 @@ fn date_pattern(text: &str) -> Regex {
     Regex::new(&format!("(?i){text}")).expect("the pattern is a constant that compiles")
 }
 
-/// Returns how an English text leaves a date open; a text that also names a date is closed.
+/// Returns how an English text leaves a date open; a text that also states a date is closed.
 pub(crate) fn date_openness(text: &str) -> Openness {
     // Absolute dates are checked first: "last week (2026-03-02)" is as good as the date alone.
     if ABSOLUTE.is_match(text) {
@@ -601,8 +602,8 @@ fn type_confusion(case: &LoadedCase, predictions: &[Prediction], scored: &Scored
     each.map(|((expected, got), count)| Confusion { of: "type".to_owned(), expected, got, count }).collect()
 }
 
-/// Returns what the author of the case should fix: gold texts that do not match their own patterns or are forbidden,
-/// and evidence that occurs in no message.
+/// Returns the faults in the case itself: gold texts that do not match their own patterns or are forbidden, and
+/// evidence that occurs in no message.
 fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<String> {
     let mut found = Vec::new();
     let messages = texts.all();
@@ -619,7 +620,7 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
                     missing.join(" and ")
                 ));
             }
-            // A gold text that fails its own patterns would count every correct memory as wrong.
+            // If a gold text fails its own patterns, every correct memory would count as wrong.
             Match::Distorted => found.push(format!("{}: its text matches a pattern in its own `none`", gold.id)),
         }
         for forbidden in patterns.forbidden.iter().filter(|forbidden| forbidden.matches(&text)) {
@@ -703,7 +704,7 @@ mod tests {
     const LIMIT: &str = "20 ?mb ! 20 ?gb @ 4";
 
     const TABLE: &[TableRow] = &[
-        // One memory that matches or does not.
+        // One memory that either matches or does not match.
         row(&[DEPLOY], &[], &[], "", "0"),
         row(&[DEPLOY], &[], &["Deploys are on Tuesday. @ 1"], "R", "1"),
         row(&[DEPLOY], &[], &["DEPLOYS ARE ON TUESDAYS @ 1"], "R", "1"),
@@ -733,7 +734,7 @@ mod tests {
             "RRD",
             "11",
         ),
-        // The same gold memory stated again.
+        // The same gold memory, stated twice.
         row(&[ANA], &[], &["Ana owns billing. @ 2", "Billing is Ana's. @ 2"], "RD", "1"),
         row(&[ANA], &[], &["Ana owns billing. @ 2", "Billing is Ana's. @ 2", "Ana: billing. @ 2"], "RDD", "1"),
         row(&["?ana & billing @ 2"], &[], &["Ana owns billing. @ 2", "Billing is Ana's. @ 2"], "OD", "1"),

@@ -11,9 +11,9 @@ use crate::vocabulary::{MemoryType, Role};
 /// A memory that the system under test has produced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// Its type.
+    /// Type of the memory.
     pub memory_type: MemoryType,
-    /// Its content.
+    /// Content of the memory.
     pub content: String,
     /// The messages that the memory cites.
     pub evidence: Vec<Citation>,
@@ -25,16 +25,16 @@ pub struct Prediction {
     pub(crate) searched: String,
 }
 
-/// Quoted words of a message.
+/// A quote from a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation {
     /// Key of the conversation.
     pub conversation: String,
     /// Ids of the messages; the quote appears in the first message.
     pub messages: Vec<String>,
-    /// The quoted words.
+    /// The quote.
     pub quote: String,
-    /// Their speaker.
+    /// Speaker of the quote.
     pub speaker: Option<String>,
 }
 
@@ -51,7 +51,8 @@ impl Prediction {
         }
     }
 
-    /// Replaces the texts in which patterns are searched for: title, content, value and whatever else a reader sees.
+    /// Replaces the texts in which patterns are searched for: title, content, value and any other text that a reader
+    /// sees.
     #[must_use]
     pub fn with_texts<'a>(mut self, texts: impl IntoIterator<Item = &'a str>) -> Self {
         let lines: Vec<String> = texts.into_iter().map(normalize).filter(|line| !line.is_empty()).collect();
@@ -60,7 +61,7 @@ impl Prediction {
     }
 }
 
-/// A conversation as the system saw it, with secrets removed.
+/// A conversation as the system received it, with secrets removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conversation {
     /// The key by which citations refer to the conversation.
@@ -71,18 +72,18 @@ pub struct Conversation {
     pub messages: Vec<Message>,
 }
 
-/// A message as the system saw it.
+/// A message as the system received it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     /// Id of the message, unique in the conversation.
     pub id: String,
-    /// Its author.
+    /// Author of the message.
     pub role: Role,
     /// Name of the author, where the log contains one.
     pub speaker: Option<String>,
-    /// The words.
+    /// The text of the message.
     pub text: String,
-    /// Whether the message is written or spoken language rather than a call, output or notice of a program.
+    /// Whether the message is written or spoken language rather than a tool call, program output or notice.
     pub is_prose: bool,
 }
 
@@ -100,14 +101,14 @@ pub struct Extraction {
     pub predictions: Vec<Prediction>,
     /// Memories that newer ones have replaced.
     pub superseded: Vec<Prediction>,
-    /// Number of memories that await a person's decision.
+    /// Number of memories that wait for a person's decision.
     pub pending: u64,
-    /// If the logs were read twice: the number of active memories after the first reading, and of those that the second
-    /// reading added.
+    /// The number of active memories after the first reading, and the number that the second reading added; only if the
+    /// logs were read twice.
     pub reread: Option<(u64, u64)>,
-    /// The conversations as the system saw them.
+    /// The conversations as the system received them.
     pub conversations: Vec<Conversation>,
-    /// Requests to a model, without their price and time.
+    /// Cost of the requests to a model, without price and time.
     pub usage: Cost,
     /// Problems that did not invalidate the result.
     pub notes: Vec<String>,

@@ -1,4 +1,5 @@
-//! `HaluMem`: memories of long dialogues, compared with points that should be remembered, updated or kept out.
+//! `HaluMem`: memories extracted from long dialogues, compared with points that should be remembered, updated or left
+//! out.
 //!
 //! ```text
 //! user ─▶ sessions as logs ─▶ memories ─▶ extraction: points stated, interference accepted
@@ -8,7 +9,7 @@
 //! ```
 //!
 //! The set contains texts and no patterns, so a point counts as stated if a memory has most of its words and all of its
-//! numbers. The result is a lower bound, which is not comparable with figures from a judge.
+//! numbers. The result is a lower bound, which is not comparable with scores assigned by a model as a judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,9 +33,9 @@ use crate::vocabulary::{Kind, Role};
 pub const LIMIT: usize = 20;
 /// Token limit of a context.
 const TOKENS: usize = 1_000;
-/// Number of results among which evidence counts.
+/// Number of leading results in which evidence counts.
 pub const PLACES: usize = 10;
-/// A user with all sessions.
+/// A user with all of the user's sessions.
 #[derive(Debug, Deserialize)]
 pub struct User {
     /// The user's identifier.
@@ -46,10 +47,10 @@ pub struct User {
 /// A session.
 #[derive(Debug, Deserialize)]
 struct Dialogue {
-    /// Its turns.
+    /// The turns of the session.
     #[serde(default, rename = "dialogue")]
     turns: Vec<Turn>,
-    /// What should and should not be remembered.
+    /// Points that should be remembered, and points that should not.
     #[serde(default, rename = "memory_points")]
     points: Vec<Point>,
     /// The questions that are asked after the session.
@@ -62,7 +63,7 @@ struct Dialogue {
 struct Turn {
     /// `user` or `assistant`.
     role: String,
-    /// The words.
+    /// The text of the message.
     content: String,
     /// Time of the message.
     #[serde(default)]
@@ -72,13 +73,13 @@ struct Turn {
 /// A fact that should be remembered, or must not be.
 #[derive(Debug, Clone, Deserialize)]
 struct Point {
-    /// Its text.
+    /// Text of the point.
     #[serde(rename = "memory_content")]
     content: String,
     /// `Persona Memory`, `Event Memory` or `Relationship Memory`.
     #[serde(default, rename = "memory_type")]
     kind: String,
-    /// `primary`, `secondary`, `system`, or `interference` for what must not be kept.
+    /// `primary`, `secondary`, `system`, or `interference` for a point that must not be kept.
     #[serde(default, rename = "memory_source")]
     source: String,
     /// Whether the point replaces other points; written as text in the file.
@@ -195,7 +196,7 @@ impl User {
         sessions.map(conversation).collect()
     }
 
-    /// Returns the time at which the questions are asked, which is that of the last turn.
+    /// Returns the time at which the questions are asked, which is the time of the last turn.
     pub fn now(&self) -> Timestamp {
         let turns = self.sessions.iter().flat_map(|session| &session.turns);
         turns.filter_map(|turn| time(&turn.timestamp)).max().unwrap_or(Timestamp::UNIX_EPOCH)
@@ -214,14 +215,15 @@ impl User {
     /// Returns the questions that have evidence, with their numbers.
     pub fn questions(&self) -> impl Iterator<Item = (usize, &Question)> {
         let questions = self.sessions.iter().flat_map(|session| &session.questions);
-        // Questions are counted before the filter, so that each has the same number in all measures.
+        // Questions are numbered before filtering, so that each has the same number in all measures.
         questions.enumerate().filter(|(_, question)| !question.evidence().is_empty())
     }
 
     fn points_by_text(&self) -> BTreeMap<&str, &Point> {
         let mut points: BTreeMap<&str, &Point> = BTreeMap::new();
         for point in self.sessions.iter().flat_map(|session| &session.points) {
-            // A point may be repeated in later sessions; stored twice, it would compete with itself.
+            // A point may be repeated in later sessions; if it were stored twice, the copies would compete with each
+            // other.
             points.entry(&point.content).or_insert(point);
         }
         points
@@ -262,7 +264,7 @@ fn closeness(text: &str, memory: &str) -> f64 {
 
 fn score_points(points: &[&Point], memories: &[Prediction], row: &mut Row) {
     let (lies, said): (Vec<&Point>, Vec<&Point>) = points.iter().partition(|point| point.is_interference());
-    // A replaced fact should no longer be stated; `score_updates` checks it.
+    // A replaced fact should no longer be stated, which `score_updates` checks.
     let replaced =
         |point: &&Point| said.iter().any(|other| other.is_update() && other.originals.contains(&point.content));
     let truths: Vec<&Point> = said.iter().copied().filter(|point| !replaced(point)).collect();
@@ -300,7 +302,7 @@ fn score_updates(points: &[&Point], memories: &[Prediction], row: &mut Row) {
     for point in points.iter().filter(|point| point.is_update() && !point.is_interference()) {
         let new = |memory: &&Prediction| closeness(&point.content, &memory.content);
         let is_said = memories.iter().any(|memory| new(&memory) > 0.0);
-        // A memory about the change states both facts; it is stale only if it is closer to the old one.
+        // A memory about the change states both facts; it is stale only if it is closer to the old fact.
         let is_stale = memories
             .iter()
             .any(|memory| point.originals.iter().any(|old| closeness(old, &memory.content) > new(&memory)));
@@ -389,7 +391,7 @@ mod tests {
     #[test]
     fn points_updates_and_interference_are_distinguished() {
         let table: &[(&[&str], [f64; 6])] = &[
-            // recall, precision, interference, updated, stale, omitted
+            // Columns: recall, precision, interference, updated, stale, omitted.
             (&["Ilka works as a tram driver in Graz.", "Ilka has a cat named Pixel."], [1.0, 1.0, 0.0, 1.0, 0.0, 0.0]),
             (&["Ilka works as a baker in Graz."], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0]),
             (&["Ilka owns 3 dogs in Graz."], [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]),

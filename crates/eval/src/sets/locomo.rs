@@ -2,7 +2,8 @@
 //!
 //! Three things are measured without a judge. Retention: the share of answers whose content words survive in the
 //! memories that are based on the evidence. Retrieval: whether turns and memories that contain the answer are found.
-//! Facts: how the memories compare with the facts in the file. The turns themselves give the upper limit of all three.
+//! Facts: how the memories compare with the facts in the file. The turns themselves yield the upper limit for all
+//! three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ const LEAST_HUNDREDTHS: usize = 67;
 const TOKENS: usize = 400;
 /// Number of results that the measures consider.
 const PLACES: usize = 10;
-/// Categories of questions whose answers appear in the turns: in several turns (1) or in one (4).
+/// Categories of questions whose answers appear in the turns: in several turns (1) or in one turn (4).
 const CATEGORIES: [u64; 2] = [1, 4];
 /// Categories of questions that have evidence.
 const WITH_EVIDENCE: std::ops::RangeInclusive<u64> = 1..=4;
@@ -41,7 +42,7 @@ const START: &str = "%I:%M %p on %d %B, %Y";
 pub struct Sample {
     /// Id of the sample in the file.
     pub id: String,
-    /// The log for the system: the conversation without questions, observations and summaries.
+    /// The log that the system reads: the conversation without questions, observations and summaries.
     pub conversation: Value,
     /// The turns, in order.
     pub turns: Vec<Turn>,
@@ -49,7 +50,7 @@ pub struct Sample {
     pub asked: Vec<Question>,
     /// The questions of category 5, about things that nobody said, each with the wrong answer.
     adversarial: Vec<Question>,
-    /// Number of questions in categories 1 to 4 that name no existing turn.
+    /// Number of questions in categories 1 to 4 that cite no existing turn.
     without_evidence: usize,
     /// The facts in the file, each with the turns on which it is based.
     observations: Vec<(String, BTreeSet<String>)>,
@@ -94,7 +95,7 @@ pub(super) fn is_locomo(path: &Path) -> bool {
 /// Reads the conversations of the file at `path`.
 ///
 /// # Errors
-/// [`EvalError::Read`], or [`EvalError::Format`] if the file is not a `LoCoMo` file.
+/// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Format`] if the file is not a `LoCoMo` file.
 pub fn read(path: &Path) -> Result<Vec<Sample>, EvalError> {
     let samples: Vec<Sample> = read_samples(path)?.iter().filter(|value| is_sample(value)).map(sample).collect();
     if samples.is_empty() {
@@ -121,7 +122,7 @@ fn sample(value: &Value) -> Sample {
     let (mut asked, mut adversarial): (Vec<_>, Vec<_>) =
         all_asked.into_iter().partition(|question| WITH_EVIDENCE.contains(&question.category));
     for question in asked.iter_mut().chain(&mut adversarial) {
-        // Some citations in the file name no existing turn, so nothing could find them.
+        // Some questions in the file cite turns that do not exist, which no search could find.
         question.evidence.retain(|id| known.contains(id.as_str()));
     }
     let is_lost = |question: &&Question| question.should_be_left() && question.evidence.is_empty();
@@ -168,7 +169,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
 
 fn question(value: &Value) -> Option<Question> {
     let category = value["category"].as_u64().filter(|category| (1..=ADVERSARIAL).contains(category))?;
-    // For a question about something that nobody said, the file gives only the answer that would be wrong.
+    // For a question about something that nobody said, the file contains only the wrong answer.
     let given = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
     let answer = match given {
         Value::String(answer) => answer.clone(),
@@ -181,7 +182,7 @@ fn question(value: &Value) -> Option<Question> {
 }
 
 /// Returns the ids of turns in a text or a list of texts. One text may contain several; `D30:05` becomes `D30:5`, and
-/// anything that is not the id of a turn is left out.
+/// anything other than the id of a turn is left out.
 fn ids(value: &Value) -> BTreeSet<String> {
     let texts: Vec<&str> = match value {
         Value::String(text) => vec![text],
@@ -204,7 +205,7 @@ fn observations(value: &Value) -> Vec<(String, BTreeSet<String>)> {
     facts.filter_map(|fact| Some((fact[0].as_str()?.to_owned(), ids(&fact[1])))).collect()
 }
 
-/// Published corrections of the labels, by question.
+/// Published corrections of the labels, indexed by question.
 #[derive(Debug, Default)]
 pub struct Corrections {
     entries: BTreeMap<String, Correction>,
@@ -259,7 +260,7 @@ impl Corrections {
                 question.evidence = evidence;
                 citations += 1;
             }
-            // A correction may change only the citation and confirm the answer.
+            // A correction may change only the citation, and leave the answer as it is.
             let same = corrected.answer.as_deref() == Some(question.answer.as_str());
             if !same && corrected.kind != "WRONG_CITATION" {
                 // Without an answer, the question counts for retrieval only.
@@ -308,7 +309,7 @@ pub(crate) const QUESTION_MEASURES: &[Definition] = &[
     fault("memories trap", "questions about things nobody said whose wrong answer occurs in the memories found"),
 ];
 
-/// Measures of the rows of questions for which the turns are searched in one way.
+/// Measures of the rows of questions that are answered by searching the turns in one particular way.
 pub(crate) const SEARCH_MEASURES: &[Definition] = &[
     share("r@5", "answering turns among the first 5 turns found"),
     share("r@10", "answering turns among the first 10 turns found"),
@@ -329,7 +330,7 @@ pub(crate) const OBSERVATION_MEASURES: &[Definition] = &[
     fault("open dates of facts", "facts that leave a day, week or month open"),
 ];
 
-/// A text with the turns on which it is based.
+/// A text with the turns that it is based on.
 struct SourcedText<'a> {
     text: &'a str,
     words: BTreeSet<String>,
@@ -350,7 +351,7 @@ impl<'a> SourcedText<'a> {
     }
 }
 
-/// Returns the turns that a memory cites. A photo is a separate message beside its turn.
+/// Returns the turns that a memory cites. A photo is a separate message next to its turn.
 fn turns_of<'a>(messages: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
     // The reader gives a photo the id of its turn with a suffix.
     messages.into_iter().map(|id| id.split('/').next().unwrap_or(id).to_owned()).collect()
@@ -367,7 +368,8 @@ fn resting_on<'t, 'a>(
     texts.iter().filter(|text| !text.turns.is_disjoint(&question.evidence))
 }
 
-/// Returns whether enough of the answer's content words appear in the texts that are based on its evidence.
+/// Returns whether enough of the answer's content words appear in the texts that are based on the evidence for the
+/// answer.
 fn is_left(question: &Question, texts: &[SourcedText<'_>]) -> bool {
     let there: BTreeSet<String> = resting_on(question, texts).flat_map(|text| text.words.iter().cloned()).collect();
     has_answer(&question.answer, &there)
@@ -458,7 +460,7 @@ impl Sample {
 
 /// Scores the search results for the question with this number.
 ///
-/// Questions of category 5 have no answer; only the wrong answer is searched for.
+/// Questions of category 5 have no answer; the search only checks whether the wrong answer is found.
 pub fn score_answers(
     sample: &Sample,
     (index, question): (usize, &Question),
@@ -520,7 +522,7 @@ const fn category_name(number: u64) -> &'static str {
     }
 }
 
-/// Scores the turns, with ids and texts, that one way of searching found for `question`, best first.
+/// Scores the turns, as ids and texts, that one way of searching found for `question`, best first.
 pub fn score_search(case: String, question: &Question, found: &[(String, String)], tokens: fn(&str) -> usize) -> Row {
     let mut row = Row {
         phenomena: vec![format!("category {}", question.category)],
@@ -548,7 +550,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
         .predictions
         .iter()
         .map(|memory| {
-            // A fact is often asked for in one turn and given in the next, so a citation of either turn is accepted.
+            // A fact is often requested in one turn and stated in the next, so a citation of either turn is accepted.
             let turns = with_adjacent(&cited_turns(memory));
             let is_stated = |(fact, evidence): &(String, BTreeSet<String>)| {
                 !turns.is_disjoint(evidence) && is_similar(fact, &memory.content)
@@ -580,7 +582,7 @@ fn is_similar(fact: &str, text: &str) -> bool {
     is_similar && numbers_agree(fact, text)
 }
 
-/// Returns `turns` together with the turns just before and after each.
+/// Returns `turns`, and the turns immediately before and after each of them.
 fn with_adjacent(turns: &BTreeSet<String>) -> BTreeSet<String> {
     let mut all = turns.clone();
     for (session, turn) in turns.iter().filter_map(|id| id.strip_prefix('D')?.split_once(':')) {

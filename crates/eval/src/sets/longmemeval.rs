@@ -1,4 +1,4 @@
-//! `LongMemEval`: whether the search finds the few sessions and turns, among many, that answer a question.
+//! `LongMemEval`: whether a search finds the few sessions and turns that answer a question, among many others.
 //!
 //! The turns of a question's sessions are memories in one store. Files of all three sizes have the same format; in the
 //! oracle file, every session contributes to the answer. Questions without an answer are excluded from retrieval, as
@@ -27,7 +27,7 @@ const TOKENS: usize = 1_000;
 /// A question with its sessions.
 #[derive(Debug, Deserialize)]
 pub struct Item {
-    /// Id of the question; that of a question without an answer ends in `_abs`.
+    /// Id of the question; it ends in `_abs` if the question has no answer.
     #[serde(rename = "question_id")]
     pub id: String,
     /// Type of the question, such as `temporal-reasoning`.
@@ -64,14 +64,14 @@ struct Turn {
 /// Reads the questions from the file at `path`, in the order of the file.
 ///
 /// # Errors
-/// [`EvalError::Read`], or [`EvalError::Format`] if the file is not a `LongMemEval` file.
+/// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Format`] if the file is not a `LongMemEval` file.
 pub fn read(path: &Path) -> Result<Vec<Item>, EvalError> {
     read_json(path)
 }
 
 /// Reads `2023/05/20 (Sat) 02:21`; the day of the week is redundant.
 fn time(text: &str) -> Option<Timestamp> {
-    // The weekday is in brackets between day and time: `2023/05/20 (Sat) 02:21`.
+    // The weekday is in parentheses between the day and the time: `2023/05/20 (Sat) 02:21`.
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
     super::time("%Y/%m/%d %H:%M", &format!("{} {}", words.next()?, words.next().unwrap_or("00:00")))
 }
@@ -92,7 +92,8 @@ impl Item {
         self.id.ends_with("_abs")
     }
 
-    /// Returns the time at which the question is asked: its date, or else that of the last session.
+    /// Returns the time at which the question is asked: the date of the question, or otherwise the date of the last
+    /// session.
     pub fn now(&self) -> Timestamp {
         let last = self.dates.iter().filter_map(|date| time(date)).max();
         time(&self.asked).or(last).unwrap_or(Timestamp::UNIX_EPOCH)

@@ -1,4 +1,5 @@
-//! Public data sets: conversations, questions and facts published by others. None is part of this repository.
+//! Public data sets: conversations, questions and facts that others have published. No such set is part of this
+//! repository.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub mod halumem;
 pub mod locomo;
 pub mod longmemeval;
 
-/// Number of leading bytes by which a file is identified; whole files have hundreds of megabytes.
+/// Number of leading bytes that are read to identify a file; whole files have hundreds of megabytes.
 const HEAD: u64 = 64 * 1024;
 
 /// A public data set.
@@ -32,7 +33,7 @@ pub enum PublicSet {
 }
 
 impl PublicSet {
-    /// Returns the set to which a file belongs, judged by its beginning.
+    /// Returns the set that a file belongs to, as determined from the start of the file.
     pub fn of(path: &Path) -> Option<Self> {
         let mut head = Vec::new();
         std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).ok()?;
@@ -55,15 +56,15 @@ impl PublicSet {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalSet {
-    /// Its name.
+    /// Name of the set.
     pub name: String,
     /// The address at which the set is published.
     pub home: String,
-    /// Its licence.
+    /// Licence of the set.
     pub licence: String,
-    /// Environment variable that names the file.
+    /// Environment variable that contains the path of the file.
     pub variable: String,
-    /// Environment variable that names corrections of the set's labels, if any are published.
+    /// Environment variable that contains the path of corrections of the set's labels, if corrections are published.
     #[serde(default)]
     pub corrections: Option<String>,
 }
@@ -86,9 +87,10 @@ impl ExternalSet {
         toml::from_str(&read_text(file)?).map_err(|error| format_error(file, "", error.message()))
     }
 
-    /// Returns the set's file and its corrections, where they exist; `variable` reads the environment.
+    /// Returns the paths of the set's file and its corrections, where they exist; `variable` reads an environment
+    /// variable.
     pub fn locate(&self, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<(PathBuf, Option<PathBuf>)> {
-        // A variable that names a missing file counts as unset, and the set is skipped with a note.
+        // A variable with the path of a missing file counts as unset, and the set is skipped with a note.
         let file = variable(&self.variable).filter(|path| path.is_file())?;
         Some((file, self.corrections.as_deref().and_then(variable).filter(|path| path.exists())))
     }
