@@ -34,13 +34,13 @@ enum Standing {
 pub struct Applied {
     /// Changes that were written.
     pub written: usize,
-    /// Changes that were left out because the stored state equals neither their `before` nor their `after` side.
+    /// Changes that were left out because the stored state equals neither side of the change.
     pub conflicts: Vec<RowChange>,
 }
 
 impl Store {
-    /// Applies a changeset in one transaction, under its own id. Changes that are already present are not written
-    /// again.
+    /// Applies a changeset in one transaction, using the changeset's ID. Changes that are already present are not
+    /// written again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -57,8 +57,8 @@ impl Writer<'_> {
     /// Removes secrets from changes, applies the changes in order and updates the indexes.
     ///
     /// For each row, the stored state is compared with the state before the row's first change and with the state after
-    /// its last. A row that already has the latter is not written. A row that has neither is left out, and its changes
-    /// are returned as conflicts.
+    /// its last. A row that is already in the latter state is not written. A row that is in neither state is left out,
+    /// and its changes are returned as conflicts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -66,7 +66,7 @@ impl Writer<'_> {
         // Changes from a file are redacted as well: a saved plan may have been edited, or written with an older guard.
         let changes = &*self.redact(changes.to_vec());
         let mut last: HashMap<RowKey<'_>, &Row> = HashMap::new();
-        // Later changes of a row replace earlier ones, so what remains is the final state of each row.
+        // Later changes of a row replace earlier ones, so only the final state of each row remains.
         last.extend(changes.iter().filter_map(|change| Some((change.row.key()?, &change.row))));
         let (mut applied, mut stale) = (Applied::default(), Stale::default());
         let mut standings: HashMap<RowKey<'_>, Standing> = HashMap::new();
@@ -99,7 +99,7 @@ impl Writer<'_> {
                 }
             }
         }
-        // The indexes are updated once at the end, since several changes of a memory need only one new entry.
+        // The indexes are updated once at the end, because several changes of a memory need only one new index entry.
         self.index_stale(&stale)?;
         Ok(applied)
     }
@@ -112,7 +112,7 @@ impl Writer<'_> {
         let mut seen = BTreeSet::new();
         for change in changes {
             let Row::Memory { before: Some(before), .. } = &change.row else { continue };
-            // Only a memory's first change is checked: later ones start from the result of the first.
+            // Only a memory's first change is checked: later changes start from the result of the first.
             if seen.insert(&before.id) && self.standing(&change.row, &change.row)? == Standing::Conflicts {
                 return Ok(false);
             }
@@ -139,7 +139,7 @@ impl Writer<'_> {
     /// Writes one change and updates the indexes.
     pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         let mut stale = Stale::default();
-        // Memories and evidence need no redaction here, since they were redacted before or come from the store.
+        // Memories and evidence need no redaction here, because they were redacted earlier or come from the store.
         let row = match row {
             Row::Memory { .. } | Row::Evidence { .. } => row,
             Row::Relation { .. } | Row::Tombstone { .. } => self.redact(row).into_inner(),
@@ -189,7 +189,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Writes one row, its line of history and the revision of its namespaces, and records which indexes are stale.
+    /// Writes one row, its history entry and the revisions of its namespaces, and records which indexes are stale.
     pub(super) fn write_row(&self, change: &RowChange, mark: Mark, stale: &mut Stale) -> Result<(), StoreError> {
         let Some((id, other)) = change.row.memories() else { return Ok(()) };
         match &change.row {
@@ -232,13 +232,13 @@ impl Writer<'_> {
         let Some(memory) = after else {
             self.bump(id)?;
             self.file_waiting()?;
-            // The row was deleted with its index entries, so indexing the memory later would fail to find it.
+            // The row was deleted with its index entries, so a later attempt to index the memory would not find it.
             stale.words.remove(id);
             stale.near.remove(id);
             return self.read(|conn| row::delete_memory(conn, id).map(drop));
         };
         if parts.content {
-            // The namespace that the memory leaves has changed too.
+            // The namespace that the memory leaves has changed as well.
             if before.is_some_and(|before| before.namespace != memory.namespace) {
                 self.bump(id)?;
             }
@@ -248,7 +248,7 @@ impl Writer<'_> {
             })?;
             self.bump(id)?;
         }
-        // `put_memory` has already stored the place of a new row.
+        // `put_memory` has already stored the tier of a new row.
         if parts.place && before.is_some() {
             self.put_place(id, &memory.usage)?;
         }
@@ -276,11 +276,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes one line of history.
+    /// Writes one history entry.
     pub(super) fn note(&self, change: &RowChange, mark: Mark) -> Result<(), StoreError> {
         let Some((memory, other)) = change.row.memories() else { return Ok(()) };
         let (before, after) = sides(&change.row)?;
-        // A reversal belongs to no run: it must not count as one of the changes of that run.
+        // A reversal belongs to no run: it must not count as a change made by that run.
         let run = self.run.filter(|_| mark == Mark::Done);
         let changeset = self.changeset()?;
         self.execute(
@@ -309,9 +309,9 @@ impl Writer<'_> {
 /// may change at any time.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
-    /// Everything except its usage.
+    /// Everything except usage.
     content: bool,
-    /// Its place in the hierarchy, which depends on its usage and so changes independently of its content.
+    /// The place in the hierarchy, which depends on usage and therefore changes independently of the content.
     place: bool,
 }
 
@@ -341,7 +341,7 @@ fn searched(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4]) {
     (&claim.title, &claim.content, &claim.tags, others)
 }
 
-/// The texts by which other claims find this one.
+/// The texts that are compared to find this claim.
 fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
     (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
 }

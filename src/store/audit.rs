@@ -1,6 +1,6 @@
-//! The audit log: who changed, exported or erased what, and when, as ids and counts.
+//! The audit log: records who changed, exported or erased which memories, and when, as ids and counts.
 //!
-//! One line of JSON per action, in an append-only file beside the database. The log contains no text of any memory, so
+//! One line of JSON per action, in an append-only file next to the database. The log contains no text of any memory, so
 //! it can be kept when memories are erased. The log is not part of the database, so restoring a backup does not revert
 //! the log.
 
@@ -16,26 +16,26 @@ use crate::memory::MemoryId;
 use crate::private;
 
 /// Size in bytes at which a new log file is started; at most two files are kept.
-// The size is enough for many thousands of lines, but small enough to read both files completely.
+// This size is enough for many thousands of lines, but small enough to read both files completely.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// Maximum number of ids in a line; the count of memories includes those whose ids are left out.
+/// Maximum number of ids in a line; the number of memories includes those whose ids are left out.
 const MAX_IDS: usize = 1_000;
 /// Maximum length of the user's name, in characters.
 const MAX_NAME: usize = 64;
 
-/// What was done.
+/// The action that was performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditAction {
     /// The text of a memory was changed.
     Update,
-    /// Memories were hidden.
+    /// Memories were forgotten, so that they are no longer recalled.
     Forget,
     /// Memories were made active again.
     Restore,
     /// Memories were passed to a file or another program.
     Export,
-    /// Conversations were erased, together with everything that was based on them.
+    /// Conversations were erased, together with everything based on them.
     Erase,
     /// Memories forgotten long ago were deleted.
     Purge,
@@ -66,15 +66,15 @@ pub enum AuditChannel {
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// When.
+    /// Time of the action.
     pub at: Timestamp,
-    /// The user of the system.
+    /// The operating-system user.
     pub who: String,
-    /// The process.
+    /// The ID of the process.
     pub pid: u32,
-    /// The channel.
+    /// The channel through which the action was requested.
     pub through: AuditChannel,
-    /// What.
+    /// The action.
     pub did: AuditAction,
     /// Number of memories affected.
     pub memories: usize,
@@ -101,14 +101,14 @@ impl AuditLog {
     }
 
     /// Opens the log of the database at `database`, creating it with mode 0600 if it is missing. Callers open the log
-    /// before they act, so that no action is taken that cannot be logged.
+    /// before they act, so that no action is performed that cannot be logged.
     ///
     /// # Errors
-    /// [`StoreError::Unwritable`].
+    /// [`StoreError::Unwritable`] if the log cannot be opened.
     pub(crate) fn open(database: &Path) -> Result<Self, StoreError> {
         let path = Self::path_of(database);
         if fs::metadata(&path).is_ok_and(|data| data.len() > MAX_BYTES) {
-            // An error is ignored, since a log that is too long must not prevent the action.
+            // An error is ignored, because a log that is too long must not prevent the action.
             fs::rename(&path, former(&path)).ok();
         }
         let file = private::append(&path)
@@ -116,10 +116,10 @@ impl AuditLog {
         Ok(Self { path, file })
     }
 
-    /// Adds a line about what was done to `ids`, and syncs it so that it survives a power failure.
+    /// Adds a line about an action on the memories `ids`, and syncs the file so that the line survives a power failure.
     ///
     /// # Errors
-    /// [`StoreError::Unwritable`].
+    /// [`StoreError::Unwritable`] if the line cannot be written.
     pub(crate) fn note(
         &mut self,
         through: AuditChannel,
@@ -130,10 +130,10 @@ impl AuditLog {
         self.add(&entry(through, did, ids, now))
     }
 
-    /// Adds a line about memories that are only counted.
+    /// Adds a line with only the number of affected memories.
     ///
     /// # Errors
-    /// [`StoreError::Unwritable`].
+    /// [`StoreError::Unwritable`] if the line cannot be written.
     pub(crate) fn count(&mut self, did: AuditAction, memories: usize, now: Timestamp) -> Result<(), StoreError> {
         self.add(&AuditEntry { memories, ..entry(AuditChannel::Command, did, &[], now) })
     }
@@ -141,7 +141,7 @@ impl AuditLog {
     /// Adds a line about erased conversations and the memories `ids` that were erased with them.
     ///
     /// # Errors
-    /// [`StoreError::Unwritable`].
+    /// [`StoreError::Unwritable`] if the line cannot be written.
     pub(crate) fn erased(&mut self, conversations: usize, ids: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
         let conversations = Some(conversations);
         self.add(&AuditEntry { conversations, ..entry(AuditChannel::Command, AuditAction::Erase, ids, now) })
@@ -149,7 +149,7 @@ impl AuditLog {
 
     fn add(&mut self, entry: &AuditEntry) -> Result<(), StoreError> {
         let line = serde_json::to_string(entry).map_err(StoreError::bad("a line of the audit log"))?;
-        // One call appends the whole line, so that the lines of several processes do not interleave.
+        // A single call writes the whole line, so that lines from several processes do not interleave.
         let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source: Box::new(source) })
     }
@@ -162,7 +162,7 @@ impl AuditLog {
     pub(crate) fn read(database: &Path) -> Result<(Vec<AuditEntry>, usize), StoreError> {
         let path = Self::path_of(database);
         let (mut entries, mut broken) = (Vec::new(), 0);
-        // The former file is read first, since its lines are older.
+        // The former file is read first, because its lines are older.
         for path in [former(&path), path] {
             let mut bytes = Vec::new();
             match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -195,10 +195,10 @@ fn entry(through: AuditChannel, did: AuditAction, ids: &[MemoryId], now: Timesta
     }
 }
 
-/// Returns the system user: the user id, and the name from the environment, which anybody can set.
+/// Returns the system user: the user id, and the name from the environment, which anyone can set.
 fn who() -> String {
     let name = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
-    // Control characters could act as terminal escape sequences where a person prints the log.
+    // Control characters could act as terminal escape sequences when a person prints the log.
     let name: String = name.unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
     #[cfg(unix)]
     {

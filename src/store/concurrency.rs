@@ -1,4 +1,4 @@
-//! Several connections on one file, each on its own thread.
+//! Tests of several connections to one file, each on a separate thread.
 
 use std::path::PathBuf;
 use std::sync::Barrier;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Reasons why the store could not do what was requested; one variant for each case that callers handle differently.
+/// Reasons why the store could not do what was requested; each variant is a case that callers handle differently.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder of the file is missing and cannot be created.
@@ -22,7 +22,7 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
-    /// The file is missing, and was requested for reading only.
+    /// The file is missing, and the caller requested read-only access.
     #[error("there are no memories at {} yet; create some with `afterthought run` or `afterthought remember`", .path.display())]
     Missing {
         /// The file.
@@ -42,13 +42,13 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is encrypted, and this build has no encryption.
+    /// The file is encrypted, but this build has no encryption.
     #[error("{} is encrypted, and this build cannot read such files; install one that can: `cargo install afterthought --features encryption`", .path.display())]
     CannotDecrypt {
         /// The file.
         path: PathBuf,
     },
-    /// A key is given for a new file, and this build has no encryption.
+    /// A key was given for a new file, but this build has no encryption.
     #[error("{place} contains a key for {}, but this build cannot encrypt; install one that can: `cargo install afterthought --features encryption`, or remove the key", .path.display())]
     CannotEncrypt {
         /// The file that would be created.
@@ -56,13 +56,13 @@ pub enum StoreError {
         /// The place where the key was found.
         place: KeyPlace,
     },
-    /// A file was to be encrypted, and this build has no encryption.
+    /// The user asked to encrypt a file, but this build has no encryption.
     #[error("this build cannot encrypt {}; install one that can: `cargo install afterthought --features encryption`", .path.display())]
     CannotConvert {
         /// The file.
         path: PathBuf,
     },
-    /// The file is or was to be encrypted, and no key was found.
+    /// The file is encrypted, or is to be encrypted, but no key was found.
     #[error("no key for {}: set AFTERTHOUGHT_DB_KEY, or set AFTERTHOUGHT_DB_KEY_FILE to the path of a file that contains the key{}", .path.display(), keyring_note(.keyring.as_deref()))]
     NoKey {
         /// The file.
@@ -86,10 +86,10 @@ pub enum StoreError {
         /// The error, described without quoting the key.
         why: String,
     },
-    /// A new key was to be created, but there is one already.
+    /// A new key was to be created, but a key already exists.
     #[error("there is already a key in {place}; encrypt with that key, or remove it first")]
     KeyGiven {
-        /// Where it is.
+        /// The place of the existing key.
         place: KeyPlace,
     },
     /// The system returned no random bytes.
@@ -128,7 +128,7 @@ pub enum StoreError {
         /// The error from SQLite.
         source: rusqlite::Error,
     },
-    /// Another process locks the file for longer than the timeout.
+    /// Another process has locked the file for longer than the timeout.
     #[error("{} is locked by another process; try again when it has finished", .path.display())]
     Locked {
         /// The file.
@@ -141,9 +141,9 @@ pub enum StoreError {
     TooNew {
         /// The file.
         path: PathBuf,
-        /// Schema of the file.
+        /// Schema version of the file.
         found: i64,
-        /// Newest schema known.
+        /// Newest known schema version.
         known: i64,
     },
     /// The schema could not be migrated; nothing was changed.
@@ -151,16 +151,16 @@ pub enum StoreError {
     Migration {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause of the failure.
         source: rusqlite_migration::Error,
     },
-    /// A copy was to be written to a path where there is already a file.
+    /// The destination of a copy already exists.
     #[error("{} already exists; choose another name", .path.display())]
     Taken {
         /// The file.
         path: PathBuf,
     },
-    /// There is no copy to restore.
+    /// There is no backup to restore.
     #[error("there is no backup at {}; create one with `afterthought db backup FILE`", .path.display())]
     NoBackup {
         /// The path where the backup was expected.
@@ -169,27 +169,27 @@ pub enum StoreError {
     /// No memory has this id.
     #[error("no memory has an id like {id}; see `afterthought memory list`")]
     UnknownMemory {
-        /// The text that was given.
+        /// The ID as specified by the user.
         id: String,
     },
-    /// Several memories have ids that match.
+    /// Several memories have matching IDs.
     #[error("{count} memories have an id like {id}; give more characters of the id")]
     AmbiguousMemory {
-        /// The text that was given.
+        /// The ID as specified by the user.
         id: String,
         /// The number of matches.
         count: usize,
     },
-    /// The given text is not part of an id.
+    /// The text cannot be part of an ID.
     #[error(
         "{id:?} is not an id; give at least four characters from the start or the end of an id that `afterthought \
          memory list` prints"
     )]
     ShortId {
-        /// The text that was given.
+        /// The text as specified by the user.
         id: String,
     },
-    /// There is a memory with this id already.
+    /// A memory with this ID already exists.
     #[error("memory {id} already exists; update it instead")]
     Exists {
         /// The id.
@@ -207,24 +207,24 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// No project is known by this name.
+    /// There is no project with this name.
     #[error("no project is called {name:?}; see `afterthought project list`")]
     UnknownProject {
-        /// The text that was given.
+        /// The name as specified by the user.
         name: String,
     },
     /// Several projects have this name.
     #[error("several projects are called {name:?}: {candidates}; name one of these")]
     AmbiguousProject {
-        /// The text that was given.
+        /// The name as specified by the user.
         name: String,
-        /// The identities by which the projects differ.
+        /// The identities that distinguish the projects.
         candidates: String,
     },
     /// No run has this id.
     #[error("no run has an id like {id}; see `afterthought runs list`")]
     UnknownRun {
-        /// The text that was given.
+        /// The ID as specified by the user.
         id: String,
     },
     /// Every run that changed something has already been undone.
@@ -236,7 +236,7 @@ pub enum StoreError {
         /// The run.
         id: String,
     },
-    /// The run was undone before.
+    /// The run has already been undone.
     #[error("run {id} has already been undone")]
     RunUndone {
         /// The run.
@@ -247,36 +247,37 @@ pub enum StoreError {
     NotOwner {
         /// The window.
         id: i64,
-        /// The caller that had claimed the window.
+        /// The caller whose claim on the window is missing or lost.
         owner: String,
     },
     /// A stored value cannot be read.
     #[error("{what} in the database cannot be read; restore a backup or report this")]
     BadRecord {
-        /// Which value.
+        /// The value.
         what: String,
         /// The cause.
         source: serde_json::Error,
     },
-    /// Any other failure of SQLite.
+    /// Any other SQLite error.
     #[error("SQLite refused the operation")]
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// Returns the note on why the keyring could not be used.
+/// Returns a note with the reason why the keyring could not be used.
 fn keyring_note(keyring: Option<&str>) -> String {
     keyring.map_or_else(String::new, |said| format!(" (the system keyring cannot be used: {said})"))
 }
 
 impl StoreError {
-    /// Returns the same error with the name of the file, if SQLite's code says what is wrong with the file.
+    /// Returns the same error with the path of the file, if SQLite's error code concerns the file.
     pub(super) fn at(self, path: &Path) -> Self {
         let Self::Sqlite(source) = self else { return self };
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
             Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, source },
-            // "Busy" refers to another connection, "locked" to another statement of this one; the remedy is the same.
+            // "Busy" refers to another connection, "locked" to another statement of this connection; the remedy is the
+            // same.
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path, source },
             Some(
                 ErrorCode::CannotOpen
@@ -289,7 +290,7 @@ impl StoreError {
         }
     }
 
-    /// Returns a function that turns a parse error into an error about the named value.
+    /// Returns a function that converts a parse error to an error about the value `what`.
     pub(super) fn bad(what: impl Into<String>) -> impl FnOnce(serde_json::Error) -> Self {
         let what = what.into();
         |source| Self::BadRecord { what, source }

@@ -1,4 +1,4 @@
-//! Tests that many memories inserted at once are written in the same way as one by one.
+//! Tests that many memories inserted at once are written in the same way as memories inserted one by one.
 
 use super::samples::{clean, day, memory_in, quote};
 use super::snapshot::snapshot;
@@ -34,9 +34,9 @@ fn new((memory, evidence): &(Memory, Vec<Evidence>)) -> CleanMemory {
     (clean(memory.clone()), clean(evidence.clone()))
 }
 
-/// Returns the whole content of a file, including what grows.
+/// Returns the whole content of a file, including append-only tables.
 fn told(store: &Store, all: &[(Memory, Vec<Evidence>)]) -> Vec<String> {
-    // Each file and each changeset has its own id.
+    // Each file and each changeset has a different ID.
     let mut told: Vec<String> = snapshot(store).into_iter().filter(|line| !line.starts_with("identity ")).collect();
     for (memory, _) in all {
         let history = store.history(&memory.id).unwrap().into_iter();
@@ -48,7 +48,7 @@ fn told(store: &Store, all: &[(Memory, Vec<Evidence>)]) -> Vec<String> {
 
 #[test]
 fn many_at_once_are_written_as_one_by_one() {
-    // More than one thread prepares at a time, and enough for a segment within the transaction.
+    // There are enough memories for several threads to prepare them, and for a segment within the transaction.
     let all = all(1_300);
     let (single, many) = (Store::in_memory().unwrap(), Store::in_memory().unwrap());
     single

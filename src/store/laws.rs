@@ -1,4 +1,4 @@
-//! Tests the laws of changesets with random sequences of acts: each changeset can be undone, applied again, and
+//! Tests the laws of changesets with random sequences of actions: each changeset can be undone, applied again, and
 //! replayed.
 //!
 //! `PROPTEST_CASES` sets the number of sequences for a longer campaign.
@@ -96,7 +96,7 @@ fn claim(topic: u8, value: u8) -> Claim {
     }
 }
 
-/// A store, the acts applied to it, and the clock.
+/// A store, the actions applied to the store, and the clock.
 struct World {
     store: Store,
     runs: Vec<RunId>,
@@ -295,7 +295,7 @@ fn apply(store: &Store, changesets: &[Changeset]) {
     }
 }
 
-/// Checks the laws for the changes of one act, on a copy.
+/// Checks the laws for the changes of one action, on a copy.
 fn check(world: &World, act: &Act, since: i64, before: &BTreeSet<String>) {
     let (written, after) = (world.store.changesets(since).unwrap(), rows(&world.store));
     let of = |what: &str| format!("{what}: {act:?}\n{written:#?}");

@@ -1,9 +1,9 @@
 //! Stores memories in one SQLite file, with everything that is needed to explain, repeat and reverse changes.
 //!
-//! [`Store`] opens the file and changes it. Every reading method is on [`Database`], to which both a [`Store`] and a
-//! [`Writer`] dereference, so that the same reads work inside and outside a write. A write is one transaction. For each
+//! [`Store`] opens the file and changes it. All reading methods are on [`Database`]; both [`Store`] and [`Writer`]
+//! dereference to it, so that the same methods work inside and outside a write. A write is one transaction. For each
 //! change in a write, the history records the state before and after, with the run that made the change. Methods wait
-//! only for the file, and a write must not wait for a model: callers first make the request, and then write.
+//! only for the file, and a write must not wait for a model: callers first make the request and then write.
 //!
 //! Times are stored in whole milliseconds, importance and confidence with six decimals. Finer values are rounded when
 //! written, so that values read back equal those in the history.
@@ -84,11 +84,11 @@ pub use writer::Writer;
 #[derive(Debug)]
 pub struct Database {
     conn: Connection,
-    /// The path of the file, for messages; `:memory:` if there is none.
+    /// The path of the file, for use in messages; `:memory:` for an in-memory store.
     path: PathBuf,
     /// Sources of keys for opening the file, or a copy of it, again.
     keys: file::keys::Keys,
-    /// Words known to be common, whose claims need not be counted again.
+    /// Words known to be common, so that their claims need not be counted again.
     common: RefCell<index::near::CommonWords>,
     /// Cached terms of words that occurred before.
     stems: RefCell<terms::Stems>,
@@ -102,7 +102,7 @@ pub struct Database {
 }
 
 /// The memories of one file. A store is a single connection, which can be sent to another thread. Each thread may have
-/// its own store.
+/// a separate store.
 #[derive(Debug)]
 pub struct Store {
     db: Database,
@@ -116,19 +116,19 @@ impl Deref for Store {
 }
 
 impl Store {
-    /// Sets the guard through which everything is written.
+    /// Sets the guard that redacts all written data.
     pub(crate) fn set_guard(&self, guard: Guard) {
         self.db.guard.replace(guard);
     }
 }
 
 impl Database {
-    /// Removes the secrets from a value that is to be written.
+    /// Removes the secrets from a value that will be written.
     pub(crate) fn redact<T: Redact>(&self, value: T) -> Redacted<T> {
         self.guard.borrow().redact(value).0
     }
 
-    /// Returns the guard through which everything is written.
+    /// Returns the guard that redacts all written data.
     pub(crate) fn guard(&self) -> Guard {
         self.guard.borrow().clone()
     }
@@ -146,7 +146,7 @@ impl Database {
         }
     }
 
-    /// Runs `read`, and adds the name of the file to its error.
+    /// Runs `read`, and adds the path of the file to any error.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         read(&self.conn).map_err(|error| error.at(&self.path))
     }
@@ -181,12 +181,12 @@ impl Database {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(values, from_row)?))
     }
 
-    /// Whether the file has this table; a file of an earlier version may lack it.
+    /// Returns whether the file has this table, which a file of an earlier version may lack.
     fn has_table(&self, name: &str) -> Result<bool, StoreError> {
         self.read(|conn| Ok(conn.table_exists(None, name)?))
     }
 
-    /// Executes one statement and returns how many rows it changed.
+    /// Executes one statement and returns the number of rows that it changed.
     fn execute(&self, sql: &str, values: impl Params) -> Result<usize, StoreError> {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.execute(values)?))
     }

@@ -1,4 +1,4 @@
-//! Tests of the placement of projects as more becomes known about them.
+//! Tests of the placement of projects as more information becomes available.
 
 use super::samples::{clean, day, insert, memory_in};
 use super::{Alias, Store, StoreError};
@@ -7,13 +7,13 @@ use crate::project::{Identity, Machine, ProjectSighting, Remote};
 
 const SHOP: &str = "git@github.com:ana/shop.git";
 
-/// A folder that does not exist, as any log may name one.
+/// A folder that does not exist, which may appear in any log.
 fn text(path: &str) -> ProjectSighting {
     let machine = Machine::default();
     machine.sight_path(path).unwrap()
 }
 
-/// The same folder with a repository in it, or with a name.
+/// The same folder, now with a repository or a name.
 fn seen(path: &str, identity: Option<Identity>) -> ProjectSighting {
     let text = text(path);
     ProjectSighting { identity: identity.unwrap_or(text.identity), is_here: true, root: Some(path.to_owned()), ..text }
@@ -27,7 +27,7 @@ fn folder(path: &str) -> Option<Identity> {
     Identity::from_stored(&format!("folder:{path}"), "repo".into())
 }
 
-/// Places a project and stores the placement on a day; returns the namespace, and the one whose memories are to be
+/// Places a project and stores the placement on a day; returns the namespace, and the namespace whose memories must be
 /// moved into it.
 fn place(store: &Store, sighting: &ProjectSighting, at: i64) -> (String, Option<String>) {
     let sighting = &clean(sighting.clone());
@@ -148,7 +148,7 @@ fn a_worktree_brings_what_an_earlier_version_learnt_in_it() {
     let (shop, _) = place(&store, &seen("/nowhere/shop", folder("/nowhere/shop")), 0);
     let fix = ProjectSighting { root: Some("/nowhere/shop".into()), ..seen("/nowhere/fix", folder("/nowhere/shop")) };
     assert_eq!(place(&store, &fix, 1), (shop.clone(), Some(old)));
-    // The repository was given a remote, and was moved away from its worktree.
+    // The repository has received a remote, and has been moved away from its worktree.
     assert_eq!(place(&store, &seen("/nowhere/shop", remote(SHOP)), 2), (shop.clone(), None));
     let other = ProjectSighting { path: Some("/nowhere/new".into()), ..fix };
     assert_eq!(place(&store, &other, 3).0, shop);
@@ -230,7 +230,7 @@ fn a_name_from_a_file_never_takes_the_namespace_of_a_repository() {
     let (other, join) = place(&store, &seen("/nowhere/foreign", Identity::named(claimed)), 1);
     assert!(other != own && other.starts_with(&own) && join.is_none(), "{other} {join:?}");
     assert_eq!(place(&store, &seen("/nowhere/shop", remote(SHOP)), 2).0, own);
-    // Folders that choose the same name still share it.
+    // Folders that choose the same name still share a project.
     assert_eq!(place(&store, &seen("/nowhere/acme/web", Identity::named("acme")), 3).0, "project/acme");
     assert_eq!(place(&store, &seen("/nowhere/acme/api", Identity::named("acme")), 4).0, "project/acme");
 }

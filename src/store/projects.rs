@@ -1,9 +1,9 @@
-//! The project of each folder, which is decided when the folder is first seen, and stored.
+//! The project of each folder, which is determined when the folder is first seen, and then stored.
 //!
 //! A stored decision applies unless better information is available, so a deleted folder keeps its project. A stronger
-//! identity, such as the first remote of a repository, receives the memories of the weaker one. In the same way,
-//! identities of this version replace those of earlier versions, which used only the text of the folder's path. Names
-//! and folders given by a person take precedence.
+//! identity, such as the first remote of a repository, receives the memories of the weaker identity. In the same way,
+//! identities of this version replace identities of earlier versions, which used only the path of the folder. Names and
+//! folders given by a person take precedence.
 
 use std::collections::BTreeMap;
 
@@ -22,17 +22,17 @@ use crate::store::{Database, RunId, StoreError, Writer};
 pub(crate) struct Placement {
     /// The namespace of the memories.
     pub namespace: Namespace,
-    /// A namespace whose memories also belong to this project and are to be moved.
+    /// A namespace whose memories also belong to this project and must be moved.
     pub join: Option<Namespace>,
-    /// The namespace of the repository that was in the folder before, if it was a different one.
+    /// The namespace of the repository that was in the folder before, if it was a different repository.
     pub before: Option<Namespace>,
-    /// The identities that this placement binds to a namespace; the last one is the project of the folder.
+    /// The identities that this placement binds to a namespace; the last identity is the project of the folder.
     bound: Vec<(Identity, Namespace)>,
 }
 
 impl Placement {
-    /// Whether another repository may have been in the folder at the time of a conversation. A person's decision about
-    /// a folder applies to all conversations.
+    /// Returns whether another repository may have been in the folder at the time of a conversation. A person's
+    /// decision about a folder applies to all conversations.
     #[must_use]
     pub(crate) fn follows_time(&self) -> bool {
         self.bound.last().is_some_and(|(identity, _)| identity.basis != Basis::Name)
@@ -52,16 +52,16 @@ struct Seen {
 struct Remembered {
     /// The project of the folder itself.
     own: Option<Seen>,
-    /// The project of its repository's folder, if nothing is known about the folder itself.
+    /// The project of the folder of its repository, if nothing is known about the folder itself.
     root: Option<Seen>,
 }
 
-/// Column order is what [`seen_from_row`] reads; change both together.
+/// [`seen_from_row`] relies on the order of these columns; change both together.
 const SEEN: &str =
     "SELECT p.id, p.name, p.namespace, f.mark FROM projects p LEFT JOIN project_paths f ON f.project = p.id";
 
 impl Database {
-    /// Decides where the memories of a project belong, from current and stored information about the project.
+    /// Determines where the memories of a project belong, using current and stored information about the project.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -70,7 +70,7 @@ impl Database {
         if let Some(text) = sighting.text.as_ref().filter(|_| !chosen_by_name)
             && let Some(namespace) = self.alias_of(&text.key)?
         {
-            // A person may have merged the project after giving it the folder.
+            // A person may have merged the project after assigning the folder to it.
             let namespace = self.merged_into(&namespace)?;
             return Ok(Placement { namespace, join: None, before: None, bound: Vec::new() });
         }
@@ -92,8 +92,8 @@ impl Database {
         Ok(Placement { namespace, join, before, bound })
     }
 
-    /// Returns the project to which the folder belonged when it was last seen, or else the project of its repository's
-    /// folder.
+    /// Returns the project that the folder belonged to when it was last seen, or otherwise the project of its
+    /// repository's folder.
     fn remembered(&self, sighting: &ProjectSighting) -> Result<Remembered, StoreError> {
         let Some(path) = &sighting.path else { return Ok(Remembered::default()) };
         let own = self.last_at(path)?;
@@ -103,13 +103,13 @@ impl Database {
     }
 
     /// Returns the project that was last seen in a folder. If there is no better information, the result is the
-    /// repository on which all logs that name one agree.
+    /// repository stated in the logs, if all logs agree.
     fn last_at(&self, path: &str) -> Result<Option<Seen>, StoreError> {
         let seen = self.one_seen("WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at DESC, p.id LIMIT 1", path)?;
         if seen.as_ref().is_some_and(|seen| seen.identity.basis > Basis::Text) {
             return Ok(seen);
         }
-        // The claim is used only if all logs agree, because of two differing claims neither is more reliable.
+        // The claim is used only if all logs agree, because neither of two differing claims is more reliable.
         let mut claims = self.claims(path)?;
         Ok(if claims.len() == 1 { claims.pop() } else { seen })
     }
@@ -137,7 +137,7 @@ impl Database {
         })
     }
 
-    /// Returns the identity to use: the current one, unless a better identity was known before.
+    /// Returns the identity to use: the current identity, unless a better identity was already known.
     fn choose(&self, sighting: &ProjectSighting, remembered: &Remembered) -> Result<Identity, StoreError> {
         let now = &sighting.identity;
         let better =
@@ -152,7 +152,7 @@ impl Database {
         Ok(now.clone())
     }
 
-    /// Returns the namespace that already contains memories of the same project, under a weaker identity.
+    /// Returns the namespace of a weaker identity that already contains memories of the same project.
     fn earlier(
         &self,
         sighting: &ProjectSighting,
@@ -178,7 +178,7 @@ impl Database {
             }
         }
         let is_new = self.seen(&identity.id())?.is_none();
-        // Before the folder was a repository, it was identified only by the text of its path.
+        // Before the folder was a repository, only its path identified it.
         if let Some(root) = sighting.root.as_ref().filter(|_| is_new)
             && let Some(seen) = self.seen(&format!("{}:{root}", Basis::Text.as_str()))?
         {
@@ -197,8 +197,8 @@ impl Database {
         Ok(is_only.then(|| seen.namespace.clone()))
     }
 
-    /// Returns the namespace of a repository without a remote that was in a folder where there is no repository any
-    /// more.
+    /// Returns the namespace of a repository without a remote that was in a folder that no longer contains a
+    /// repository.
     fn moved_from(&self, mark: &str) -> Result<Option<Namespace>, StoreError> {
         let found = self.all_seen("WHERE f.mark = ?1 ORDER BY f.seen_at DESC, p.id", mark)?;
         let lone = found.into_iter().filter(|seen| seen.identity.basis == Basis::Folder);
@@ -206,8 +206,8 @@ impl Database {
         Ok(lone.into_iter().find(|seen| !is_repository(&seen.identity.key)).map(|seen| seen.namespace))
     }
 
-    /// Returns the first namespace of the identity that no other identity has. `own` is the project to which the folder
-    /// belonged.
+    /// Returns the first namespace of the identity that no other identity has. `own` is the project that the folder
+    /// belonged to.
     fn free_namespace(
         &self,
         identity: &Identity,
@@ -218,7 +218,7 @@ impl Database {
         if let Some(given) = &given {
             let folder = sighting.text.as_ref().map(|text| self.alias_of(&text.key)).transpose()?.flatten();
             let own = own.map(|seen| self.merged_into(&seen.namespace)).transpose()?;
-            // A person gave the name to this project.
+            // A person assigned the name to this project.
             if folder.as_ref() == Some(given) || own.as_ref() == Some(given) {
                 return Ok(given.clone());
             }
@@ -226,7 +226,8 @@ impl Database {
         let plain = identity.namespaces().filter(|_| given.is_none());
         let mut last = Namespace::global();
         for namespace in plain.chain(identity.namespaces_apart()) {
-            // A repository may choose a name, but gains no access to projects that are not identified by a name.
+            // A repository may specify a project name, but this gives no access to projects that are not identified by
+            // name.
             let bound = self.bound_to(&namespace)?;
             let is_shared = |id: &String| id.starts_with("name:");
             if bound.is_empty() || identity.basis == Basis::Name && bound.iter().all(is_shared) {
@@ -237,8 +238,8 @@ impl Database {
         Ok(last)
     }
 
-    /// Returns the namespaces to which the folder has belonged, each with the latest time for which this is known,
-    /// oldest first.
+    /// Returns the namespaces that the folder has belonged to, oldest first, each with the latest time for which this
+    /// is known.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -258,7 +259,7 @@ impl Database {
         })
     }
 
-    /// Whether the namespace has memories or tombstones.
+    /// Returns whether the namespace has memories or tombstones.
     fn is_used(&self, namespace: &Namespace) -> Result<bool, StoreError> {
         self.query_only(
             "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
@@ -270,7 +271,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Stores what was decided about a folder.
+    /// Stores the decision about a folder.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -288,7 +289,7 @@ impl Writer<'_> {
                 )?
                 .execute(params![identity.id(), identity.name, namespace.to_string(), now])?;
             }
-            // A time of zero marks information that only a log gives about a folder that was never seen itself.
+            // A time of zero marks information from logs about a folder that was never seen itself.
             let (seen_at, folder) = match &sighting.text {
                 Some(text) if sighting.is_claim => (0, Some(&text.key)),
                 _ => (now, sighting.path.as_ref()),
@@ -305,8 +306,8 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a better identity that was known before has been replaced. In that case, no settings file names the folder
-/// any more, it is no longer a repository, or it contains another repository.
+/// Returns whether a previously known, better identity has been replaced: no settings file contains a name for the
+/// folder any more, the folder is no longer a repository, or it contains another repository.
 fn is_replaced(seen: &Seen, sighting: &ProjectSighting) -> bool {
     let is_unnamed = seen.identity.basis == Basis::Name || sighting.identity.basis == Basis::Text;
     let is_other = seen.mark.as_ref().zip(sighting.mark.as_ref()).is_some_and(|(one, other)| one != other);
@@ -321,7 +322,7 @@ fn seen_from_row(row: &Row<'_>) -> rusqlite::Result<Option<Seen>> {
 }
 
 /// Maximum number of merges that are followed from one project to the next.
-// The limit ends circular merges, if there are any; nobody merges so often on purpose.
+// The limit ends circular merges, if any exist; longer chains do not occur in practice.
 const MAX_MERGES: usize = 32;
 
 /// A name or folder that refers to a project.
@@ -343,7 +344,7 @@ impl Alias<'_> {
 }
 
 impl Database {
-    /// Returns the namespace into which this one was merged, or itself.
+    /// Returns the namespace that this namespace was merged into, or the namespace itself.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -363,7 +364,7 @@ impl Database {
         Ok(namespace)
     }
 
-    /// Returns the project to which a person gave this name.
+    /// Returns the project that a person assigned this name to.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -373,16 +374,16 @@ impl Database {
         })
     }
 
-    /// Returns the project to which a person assigned the folder or the nearest folder above it.
+    /// Returns the project that a person assigned the folder, or the nearest folder above it, to.
     pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
-        // The longest come first, so that the nearest of several nested folders is used.
+        // The longest paths come first, so that the nearest of several nested folders is used.
         let given: Vec<(String, Namespace)> = self.query_all(
             "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
             (),
             |row| Ok((row.get(0)?, spelled(row, 1)?)),
         )?;
         let holds = |folder: &str| {
-            // Both path separators are accepted, since a log may come from a different system.
+            // Both path separators are accepted, because a log may come from a different system.
             path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
         };
         Ok(given.into_iter().find(|(folder, _)| holds(folder)).map(|(_, namespace)| namespace))
@@ -390,7 +391,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Makes a name or a folder refer to a project, instead of the project to which it referred before.
+    /// Assigns a name or a folder to a project, replacing an earlier assignment.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -417,7 +418,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Removes what `note_merge` recorded for a run.
+    /// Removes the records that `note_merge` made for a run.
     pub(in crate::store) fn forget_merges(&self, run: &RunId) -> Result<(), StoreError> {
         self.execute("DELETE FROM project_merges WHERE run_id = ?1", [run.as_str()]).map(drop)
     }
@@ -426,7 +427,7 @@ impl Writer<'_> {
 /// A project with its identities, folders and names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Project {
-    /// Display name of the project: the name that a person gave it, else that of its repository or folder.
+    /// Display name of the project: the name that a person assigned, otherwise the name of its repository or folder.
     pub name: String,
     /// The namespace of the project's memories.
     #[serde(serialize_with = "spelled_out")]
@@ -435,13 +436,13 @@ pub struct Project {
     pub memories: usize,
     /// Identities of the project, such as `remote:github.com/ana/shop`, the strongest first.
     pub identities: Vec<String>,
-    /// Folders that logs name, and folders that a person assigned to it.
+    /// Folders that occur in logs, and folders that a person assigned to the project.
     pub paths: Vec<String>,
-    /// Names that a person gave to the project.
+    /// Names that a person assigned to the project.
     pub aliases: Vec<String>,
-    /// The project to which later conversations of this project are assigned.
+    /// The project that later conversations of this project are assigned to.
     pub merged_into: Option<String>,
-    /// The names of its repository and folders, even if a person gave the project another name.
+    /// The names of its repository and folders, even if a person assigned another name.
     #[serde(skip)]
     own_names: Vec<String>,
 }
@@ -464,13 +465,13 @@ impl Project {
         }
     }
 
-    /// Returns its namespace without the prefix that all projects share; the result is unique to the project.
+    /// Returns the project's namespace without the prefix that all projects share, which is unique to the project.
     #[must_use]
     pub(crate) fn label(&self) -> String {
         self.namespace.parts().get(1..).unwrap_or_default().join("/")
     }
 
-    /// Whether all its folders are inside this one.
+    /// Returns whether all folders of the project are inside this folder.
     #[must_use]
     pub(crate) fn lies_in(&self, folder: &str) -> bool {
         let is_inside = |rest: &str| rest.is_empty() || rest.starts_with(['/', '\\']);
@@ -482,7 +483,7 @@ impl Project {
     }
 }
 
-/// Every known namespace of a project, with its stored data.
+/// Every known namespace of a project, with the stored data.
 // `GLOB` is used instead of `LIKE`, which ignores case and therefore cannot use the index on `namespace`.
 const ROWS: &str = "
     SELECT namespace, 'memories', count(*) FILTER (WHERE status = 'active'), NULL FROM memories
@@ -494,7 +495,7 @@ const ROWS: &str = "
     ORDER BY 1, 2, 3";
 
 impl Database {
-    /// Returns all known projects, by namespace.
+    /// Returns all known projects, sorted by namespace.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -521,11 +522,12 @@ impl Database {
         Ok(projects.into_values().map(|(project, identities)| described(project, identities)).collect())
     }
 
-    /// Returns the project that `text` names: by its namespace, a name that a person gave it, a folder, the address of
-    /// its repository, or the name of its repository or folder, if that name is unique.
+    /// Returns the project that `text` refers to: by namespace, by a name that a person assigned, by a folder, by the
+    /// address of the repository, or by the name of the repository or folder if that name is unique.
     ///
     /// # Errors
-    /// [`StoreError::UnknownProject`], or [`StoreError::AmbiguousProject`] with the candidates.
+    /// [`StoreError::UnknownProject`] if there is no such project, or [`StoreError::AmbiguousProject`] with the
+    /// candidates.
     pub(crate) fn project(&self, text: &str) -> Result<Project, StoreError> {
         let text = text.trim();
         let projects = self.projects()?;
@@ -542,11 +544,12 @@ impl Database {
             },
             &|one| one.is_called(text),
         ];
-        // The most reliable way comes first, so that a name that merely resembles another project's is not ambiguous.
+        // The most reliable kind of match comes first, so that a mere resemblance to another project's name is not
+        // ambiguous.
         for way in ways {
             let mut found: Vec<Project> = projects.iter().filter(|one| way(one)).cloned().collect();
             if found.len() > 1 {
-                // A project that was merged into another is ignored if another project with that name remains.
+                // A merged project is ignored if a project with that name remains that was not merged.
                 let (left, merged): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.merged_into.is_none());
                 found = if left.is_empty() { merged } else { left };
             }

@@ -1,4 +1,4 @@
-//! Reads and writes single columns, with an error that names the column where a value cannot be parsed.
+//! Reads and writes single columns; the error for a value that cannot be parsed contains the name of the column.
 
 use std::str::FromStr;
 
@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::StoreError;
 
-/// Condition for an id that `?1`, a part of an id, may refer to: the id begins or ends with it, or the last eight
-/// characters of the id begin with it.
-// Ids of the same day begin with the same characters, so only their last eight are shown.
+/// Condition for an id that `?1`, a part of an id, may refer to: the id, or its last eight characters, begins with
+/// `?1`, or the id ends with `?1`.
+// Ids of the same day begin with the same characters, so only the last eight characters are shown.
 pub(super) const ID_HAS_PART: &str = "(substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 \
      OR substr(id, -8, min(length(?1), 8)) = ?1)";
 
@@ -45,7 +45,7 @@ fn unreadable(index: usize, error: impl std::error::Error + Send + Sync + 'stati
 
 /// Truncates a time to the precision of the database.
 pub(super) fn whole_milliseconds(at: Timestamp) -> Timestamp {
-    // The fallback never applies: whole milliseconds of a valid time are a valid time.
+    // The fallback is never used, because a valid time in whole milliseconds is also valid.
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }
 

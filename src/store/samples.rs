@@ -1,4 +1,4 @@
-//! Invented memories for the tests of this folder.
+//! Sample memories for the tests in this folder.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::memory::{
 };
 use transcripts::{Message, MessageTime, Transcript};
 
-/// 2026-03-01T12:00:00Z plus this many days.
+/// Returns 2026-03-01T12:00:00Z plus this many days.
 pub(crate) fn day(days: i64) -> Timestamp {
     Timestamp::from_second(1_772_366_400 + days * 86_400).unwrap()
 }
@@ -72,7 +72,7 @@ pub(crate) fn relation(from: &MemoryId, relation_type: RelationType, to: &Memory
     Relation { from: from.clone(), to: to.clone(), relation_type, reason: Some("says so".into()), created_at: day(0) }
 }
 
-/// Makes a write that belongs to no run, at day 0.
+/// Performs a write without a run, on day 0.
 pub(crate) fn write<T>(store: &Store, change: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
     store.write(None, day(0), change).unwrap()
 }
@@ -81,7 +81,7 @@ pub(crate) fn insert(store: &Store, memory: &Memory) {
     write(store, |w| w.insert(&clean(memory.clone()), &clean(Vec::new())));
 }
 
-/// Returns a task of day 1 that was done and edited these files.
+/// Returns a completed task of day 1 that edited these files.
 pub(crate) fn task(goal: &str, files: &[&str]) -> TaskRecord {
     let file = |path: &&str| TaskFile {
         path: (*path).to_owned(),
@@ -109,7 +109,7 @@ pub(crate) fn task(goal: &str, files: &[&str]) -> TaskRecord {
     }
 }
 
-/// Stores the tasks of a log of a project.
+/// Stores the tasks of a log in a project.
 pub(crate) fn put_tasks(store: &Store, transcript: &str, project: &str, records: &[TaskRecord]) {
     let (records, namespace) = (clean(records.to_vec()), Namespace::project(project).unwrap());
     let log = LogTasks { transcript, parent: None, namespace: &namespace, records: &records };

@@ -9,7 +9,7 @@ use super::Store;
 /// Tables that grow even if the content is unchanged: the history, the runs, and the counts of changes.
 const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "audit", "vector_revision", "changesets"];
 
-/// Returns one line per row of every table, and one for each place of each word in the index.
+/// Returns one line per row of every table, and one line per position of each word in the index.
 pub(super) fn snapshot(store: &Store) -> Vec<String> {
     let conn = &store.conn;
     conn.execute_batch(

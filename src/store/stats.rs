@@ -20,21 +20,21 @@ pub struct Stats {
     pub by_category: BTreeMap<String, usize>,
     /// Active memories by namespace.
     pub by_namespace: BTreeMap<String, usize>,
-    /// Pieces of evidence.
+    /// Number of pieces of evidence.
     pub evidence: usize,
-    /// Links between memories.
+    /// Number of links between memories.
     pub relations: usize,
-    /// Conversations that were read.
+    /// Number of conversations that were read.
     pub transcripts: usize,
     /// Windows by status: `claimed`, `done`, `failed`.
     pub windows: BTreeMap<String, usize>,
-    /// Windows whose candidates wait to be applied.
+    /// Number of windows whose candidates wait to be applied.
     pub pending_windows: usize,
-    /// Stored model replies.
+    /// Number of stored model replies.
     pub replies: usize,
-    /// Requests that wait in batches of a provider.
+    /// Number of requests that wait in provider batches.
     pub batch_requests: usize,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
     /// Size of the file in bytes, without its WAL.
     pub bytes: u64,
@@ -62,7 +62,7 @@ impl Database {
                 pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
                 replies: count(conn, "requests WHERE text IS NOT NULL")?,
                 runs: count(conn, "runs")?,
-                // The size is read from SQLite, so that it excludes the WAL and works for a store in memory.
+                // The size is read from SQLite, so that it excludes the WAL and also works for in-memory stores.
                 bytes: conn.query_row(
                     "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
                     (),

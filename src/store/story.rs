@@ -1,4 +1,4 @@
-//! The life of a memory, from the first conversation to its removal.
+//! Test that follows the life of a memory, from the first conversation to its removal.
 
 use super::samples::{clean, day, memory, quote, relation, shop};
 use super::{Filter, RunStatus, Store, StoreError};

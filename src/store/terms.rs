@@ -1,8 +1,8 @@
 //! The terms of a text, which represent its words in the index.
 //!
 //! A word is indexed by its English stem and, if its text is in another known language, by its stem in that language.
-//! The language of a query is unknown, so its words are looked up by their stems in all languages of the index. Terms
-//! are numbers. The probability that two words have the same number is 1 in 10^13.
+//! The language of a query is unknown, so its words are looked up using their stems in all languages of the index.
+//! Terms are numbers. The probability that two words have the same number is 1 in 10^13.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::text::normalise::folded;
 use crate::text::stem::{plain, snowball};
 use crate::text::tokens::{Piece, Sought, pieces};
 
-/// Languages, other than English, by whose stems words are indexed. Their positions are part of the terms of existing
-/// databases.
-// Appending a language is safe, but reordering them would change what stored terms mean.
+/// Languages, other than English, whose stems are indexed. The position of each language is part of the terms in
+/// existing databases.
+// Appending a language is safe, but reordering them would change the meaning of stored terms.
 const LANGUAGES: [Language; 8] = [
     Language::German,
     Language::French,
@@ -40,12 +40,12 @@ fn language(text: &str) -> Languages {
 /// Maximum stored weight of a term, in half units.
 const MOST: u8 = u8::MAX;
 
-/// The terms of a memory that are indexed.
+/// The indexed terms of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Terms {
-    /// Total number of words, including those that are not looked up.
+    /// Total number of words, including words that are not looked up.
     pub(super) length: u32,
-    /// The languages by whose stems its words were indexed.
+    /// The languages whose stems were used to index the words.
     pub(super) languages: Languages,
     /// Each term with its weight in half units, sorted by term.
     pub(super) weights: Vec<(i64, u8)>,
@@ -94,7 +94,7 @@ impl Stems {
         let mut weights: Vec<(i64, u32)> = Vec::with_capacity(all.len());
         for (weight, piece) in &all {
             match piece {
-                // Stop words are not looked up, but counted in the length above.
+                // Stop words are not looked up, but are included in the length above.
                 Piece::Stop(_) => {}
                 Piece::Exact(word) => weights.push((hashed("", word), *weight)),
                 Piece::Word(word) => {
@@ -113,7 +113,7 @@ impl Stems {
         Terms { length, languages, weights }
     }
 
-    /// Returns the terms under which the searched word may be indexed, in an index with these languages.
+    /// Returns the terms that may represent the searched word in an index with these languages.
     pub(super) fn sought(&mut self, sought: &Sought, languages: Languages) -> Vec<i64> {
         match sought {
             Sought::Exact(word) => vec![hashed("", word)],
@@ -149,10 +149,10 @@ impl Stems {
         if let Some(term) = self.known.get(word) {
             return *term;
         }
-        // The English stemmer does not handle accents, so they are removed before it.
+        // The English stemmer does not handle accents, so they are removed first.
         let plain = plain(word);
         let term = hashed("", &self.english.stem(&plain));
-        // The cache is emptied completely: current words are soon cached again, and no usage has to be recorded.
+        // The cache is emptied completely: current words are soon cached again, and their usage need not be recorded.
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }

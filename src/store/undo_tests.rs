@@ -1,4 +1,4 @@
-//! Tests that undo reverts runs exactly, and leaves what builds on them.
+//! Tests that undo reverts runs exactly, and keeps later changes that build on them.
 
 use super::samples::{candidate, clean, day, insert, memory, quote, relation, transcript};
 use super::snapshot::snapshot;
@@ -19,7 +19,7 @@ fn end(store: &Store, run: &RunId) {
     store.finish_run(run, RunStatus::Finished, &json!({}), day(2)).unwrap();
 }
 
-/// Does everything that a writer can do with two known memories and a new one.
+/// Performs every operation of a writer with two known memories and a new memory.
 fn everything(w: &Writer<'_>, tea: &Memory, milk: &Memory, new: &Memory) -> Result<(), StoreError> {
     w.insert(&clean(new.clone()), &clean(vec![quote("coffee please")]))?;
     w.add_evidence(&new.id, &clean(vec![quote("an espresso")]))?;

@@ -9,15 +9,15 @@ use crate::memory::MemoryId;
 use crate::store::row::time;
 use crate::store::{Database, Store, StoreError};
 
-/// Maximum time for which counting waits for another process; it can slow down a read by no more than this.
+/// Maximum time for which counting waits for another process; counting can delay a read by no more than this.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Store {
-    /// Counts a use of each of these memories, and returns whether that succeeded. A file that is locked or read-only
-    /// must not make the read fail.
+    /// Counts a use of each of these memories, and returns whether this succeeded. A locked or read-only file must not
+    /// cause the read to fail.
     ///
-    /// A memory is used if a person or an agent took it: opened it by its id, or followed it with success. A memory
-    /// that was only listed is not used. Otherwise a search would rank a memory higher because it was found before.
+    /// A memory is used if a person or an agent opened it by its ID or followed it with success. A memory that was only
+    /// listed is not used; otherwise, a search would rank a memory higher merely because the memory was found before.
     #[must_use = "to ignore the result, use `let _`"]
     pub(crate) fn record_use(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         memories.is_empty() || self.without_waiting(|| self.count_uses(memories, now))
@@ -33,7 +33,7 @@ impl Store {
                     "UPDATE memory_usage SET access_count = access_count + 1, last_accessed_at = ?2 WHERE memory_id = ?1",
                 )?
                 .execute(values)?;
-            // The foreign key of the access log would reject a purged memory, and the other uses would be lost with it.
+            // The foreign key of the access log would reject a purged memory, and the other uses would be lost as well.
             if counted > 0 {
                 transaction
                     .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, 'read')")?
@@ -45,8 +45,8 @@ impl Store {
 }
 
 impl Store {
-    /// Records that these memories were shown to a model, without counting this as a use. Returns whether that
-    /// succeeded, as [`Store::record_use`] does.
+    /// Records that these memories were shown to a model, without counting this as a use. Returns whether this
+    /// succeeded, like [`Store::record_use`].
     #[must_use = "to ignore the result, use `let _`"]
     pub(crate) fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         let log = || {
@@ -64,11 +64,12 @@ impl Store {
         memories.is_empty() || self.without_waiting(log)
     }
 
-    /// Makes an optional write, which waits at most a moment for other processes.
+    /// Makes an optional write, which waits only briefly for other processes.
     fn without_waiting(&self, write: impl FnOnce() -> Result<(), StoreError>) -> bool {
         let written = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
             let written = write();
-            // The timeout is restored before the result is checked; otherwise later writes would give up just as soon.
+            // The timeout is restored before the result is checked; otherwise, later writes would give up just as
+            // quickly.
             self.conn.busy_timeout(super::file::schema::BUSY_TIMEOUT)?;
             written
         });
@@ -81,8 +82,8 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the memories that were last shown to a model together, in order, and the time; `None` if there are none,
-    /// or if none of them exists any more.
+    /// Returns the memories that were most recently shown together to a model, in order, with the time; `None` if there
+    /// are no such memories or if none of them exists any more.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

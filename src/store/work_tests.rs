@@ -1,4 +1,4 @@
-//! Tests of the ledger: windows, replies and runs, used as a pipeline uses them.
+//! Tests of the ledger: windows, replies and runs, used in the same way as by a pipeline.
 
 use super::samples::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
 use super::{

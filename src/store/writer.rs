@@ -12,13 +12,13 @@ use super::{Database, Store, StoreError, row};
 use crate::fault::point;
 use crate::memory::{MemoryId, Namespace};
 
-/// A write transaction; it can also read, and sees its own writes.
+/// A write transaction, which can also read and sees its own writes.
 #[derive(Debug)]
 pub struct Writer<'a> {
     pub(super) db: &'a Database,
     pub(super) run: Option<&'a RunId>,
     pub(super) now: Timestamp,
-    /// The row of the changeset, once the transaction has changed anything.
+    /// The row of the changeset, once the transaction has made a change.
     changeset: Cell<Option<i64>>,
 }
 
@@ -32,10 +32,10 @@ impl Deref for Writer<'_> {
 impl Store {
     /// Runs `change` in one transaction and returns its result; if the result is an error, nothing is written.
     ///
-    /// Waits up to ten seconds for other writers. The history of every change names `run`.
+    /// Waits up to ten seconds for other writers. The history entry of every change contains `run`.
     ///
     /// # Errors
-    /// The error of `change`, or [`StoreError`] if the transaction cannot begin or end.
+    /// The error from `change`, or [`StoreError`] if the transaction cannot begin or end.
     pub fn write<T, E>(
         &self,
         run: Option<&RunId>,
@@ -65,7 +65,7 @@ impl Store {
 
 impl<'a> Writer<'a> {
     fn new(db: &'a Database, run: Option<&'a RunId>, now: Timestamp) -> Self {
-        // The time is truncated once here, so that the rows, the history and the caller all have the same time.
+        // The time is truncated once here, so that the rows, the history and the caller use the same time.
         Self { db, run, now: row::whole_milliseconds(now), changeset: Cell::new(None) }
     }
 }
@@ -82,7 +82,7 @@ impl Writer<'_> {
             let values = params![id, self.run.map(RunId::as_str), self.now.as_millisecond()];
             let seq = conn
                 .prepare_cached(
-                    // The assignment changes nothing, but without it `RETURNING` returns no row on a conflict.
+                    // The assignment has no effect, but without it, `RETURNING` returns no row after a conflict.
                     "INSERT INTO changesets (id, run_id, at) VALUES (?1, ?2, ?3)
                      ON CONFLICT (id) DO UPDATE SET id = id RETURNING seq",
                 )?
@@ -94,14 +94,14 @@ impl Writer<'_> {
 
     /// Returns the row of this write's changeset.
     pub(super) fn changeset(&self) -> Result<i64, StoreError> {
-        // The changeset is created late, since most writes to the ledger change no memory and need no changeset.
+        // The changeset is created late, because most writes to the ledger change no memories and need no changeset.
         if self.changeset.get().is_none() {
             self.begin_changeset(&uuid::Uuid::now_v7().to_string())?;
         }
         Ok(self.changeset.get().unwrap_or_default())
     }
 
-    /// Increases the revision of a namespace by this many changes.
+    /// Increases the revision of a namespace by the number `changes`.
     pub(super) fn moved_on(&self, namespace: &str, changes: i64) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO revisions (namespace, revision) VALUES (?1, ?2)
@@ -123,7 +123,8 @@ impl Writer<'_> {
 }
 
 impl Database {
-    /// Returns a number that increases whenever anything in exactly this namespace changes; 0 before the first change.
+    /// Returns a number that increases whenever anything in exactly this namespace changes; the number is 0 before the
+    /// first change.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -137,7 +138,7 @@ impl Database {
     }
 }
 
-/// Whether a change counts as undone in the history, as a reversal does. Neither an undone change nor its reversal
+/// Whether a change counts as undone in the history, like a reversal. Neither an undone change nor its reversal
 /// prevents undoing earlier changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {

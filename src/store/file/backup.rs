@@ -1,4 +1,4 @@
-//! Makes copies of the file on request, before a migration and before a repair, and restores them.
+//! Copies the file on request, before a migration and before a repair, and restores copies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use super::schema::{known_version, schema_version};
 use crate::fault::point;
 use crate::store::{Database, Store, StoreError};
 
-/// The extension of an automatic copy.
+/// The extension of automatic copies.
 const ENDING: &str = "backup";
-/// Maximum time for making a copy; an older unfinished copy was left by a process that was killed.
-// An hour is enough for the largest file on a slow disk; a copy that is being written must not be removed.
+/// Maximum time for making a copy; an older unfinished copy was left behind by a killed process.
+// An hour is enough for the largest file on a slow disk. A copy that is still being written must not be removed.
 const UNFINISHED: Duration = Duration::from_hours(1);
 
-/// A copy that was made.
+/// A finished copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Backup {
-    /// Where it is.
+    /// The path of the copy.
     pub path: PathBuf,
     /// Size of the copy in bytes.
     pub bytes: u64,
@@ -35,18 +35,18 @@ pub(crate) struct Backup {
 /// The result of restoring a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// A copy of the previous file; `None` if there was none.
+    /// A copy of the previous file; `None` if there was no previous file.
     pub former: Option<PathBuf>,
-    /// Memories in the restored file, of every status.
+    /// Number of memories in the restored file, including memories of every status.
     pub memories: usize,
 }
 
 impl Store {
-    /// Copies the current content of the file to `path`, readable by its owner only, while other processes continue to
+    /// Copies the current content of the file to `path`, readable only by its owner, while other processes continue to
     /// use the file.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if there is a file at `path`; otherwise [`StoreError`] if the copy cannot be written.
+    /// [`StoreError::Taken`] if `path` already exists; otherwise [`StoreError`] if the copy cannot be written.
     pub(crate) fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
         // The finished copy is renamed to `path`, which would silently replace an existing file.
         refuse_folder(path)?;
@@ -66,8 +66,8 @@ impl Store {
         Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
     }
 
-    /// Replaces the whole content of the file at `path` by that of the copy at `from`; the previous content is copied
-    /// first.
+    /// Replaces the whole content of the file at `path` with the content of the copy at `from`; the previous content is
+    /// copied first.
     ///
     /// Other processes see either the old content or the new content. A copy with an earlier schema is migrated.
     ///
@@ -101,7 +101,8 @@ impl Store {
             return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
         }
         refuse_mixture(path, from, &copy, keys)?;
-        // This copy is made before the pages are replaced, because nothing else can restore the previous content.
+        // This copy must be made before the pages are replaced, because otherwise the previous content could not be
+        // restored.
         let former = Some(set_aside(path, keys, now)?);
         point("restore.begin");
         let mut store = Self::open_with(path, keys)?;
@@ -117,19 +118,19 @@ impl Store {
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
         point("restore.placed");
         drop(store);
-        // The store is opened again, since the copy may have an earlier schema, which opening it migrates.
+        // The store is opened again, because the copy may have an earlier schema, which opening migrates.
         let store = Self::open_with(path, keys)?;
         let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
         Ok(Restored { former, memories })
     }
 
-    /// Removes the copies that were made beside the file before an update of its schema, and returns them.
+    /// Removes the automatic copies that were made next to the file before schema migrations, and returns their paths.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`] if a copy cannot be removed.
     pub(crate) fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
-        // Unfinished copies contain data of the file, so an erasure must remove them, except for a copy in progress.
+        // Unfinished copies contain data from the file, so an erasure must remove them, except for a copy in progress.
         found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {
             fs::remove_file(path)
@@ -140,7 +141,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the known copies of this file that still exist: those beside it, and those made by `backup`.
+    /// Returns the known copies of this file that still exist: copies next to the file, and copies made by `backup`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -152,7 +153,7 @@ impl Database {
             Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
         })?;
         found.extend(noted.into_iter().map(PathBuf::from).filter(|path| path.exists()));
-        // A backup that was made beside the file is found both by its name and in the audit table.
+        // A backup next to the file is found twice: by its name and in the audit table.
         found.sort();
         found.dedup();
         Ok(found)
@@ -189,11 +190,12 @@ pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> R
     }
 }
 
-/// Copies a file and its write-ahead log byte by byte, and returns the path of the copy, which is as private as the
-/// file.
+/// Copies a file and its write-ahead log byte by byte, and returns the path of the copy, which has the permissions of
+/// the file.
 pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
-    // The log is copied first, so that a checkpoint in between leaves its content in both copies instead of in neither.
+    // The log is copied first, so that after a checkpoint in between, both copies contain the content of the log,
+    // rather than neither.
     for ending in ["-wal", ""] {
         let (from, to) = (with_suffix(path, ending), with_suffix(&copy_path, ending));
         if !from.exists() && !ending.is_empty() {
@@ -203,7 +205,7 @@ pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBu
             fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })
         });
         if let Err(error) = copied {
-            // An incomplete copy is useless and would look like a complete one.
+            // An incomplete copy is useless and would look like a complete copy.
             for ending in ["-wal", ""] {
                 fs::remove_file(with_suffix(&copy_path, ending)).ok();
             }
@@ -216,15 +218,15 @@ pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBu
 /// Returns an unused file name for a copy.
 fn unused(path: &Path, now: Timestamp) -> PathBuf {
     let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
-    // An existing copy must be kept: it may be the only one with its content.
+    // An existing copy must be kept, because no other copy may have the same content.
     let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
     names.find(|name| !name.exists()).expect("the numbers have no upper limit")
 }
 
-/// Writes a copy under a temporary name first, so that it exists completely or not at all. With `version`, a copy of
-/// another schema version is discarded.
+/// Writes a copy under a temporary name first, so that the copy either is complete or does not exist. If `version` is
+/// given, a copy with another schema version is discarded.
 fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
-    // Files left by killed processes contain the data that the file had then, and no other code removes them.
+    // Files left behind by killed processes contain earlier data, and no other code removes them.
     for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
         fs::remove_file(left).ok();
     }
@@ -234,7 +236,7 @@ fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Resu
     point("copy.begin");
     let copied = copy_into(conn, &fresh, keys, version);
     point("copy.made");
-    // A rename replaces the name at once, so a crash leaves a complete copy or none.
+    // A rename is atomic, so a crash leaves either a complete copy or none.
     let placed = match copied {
         Ok(true) => fs::rename(&fresh, to),
         Ok(false) | Err(_) => fs::remove_file(&fresh),
@@ -245,10 +247,11 @@ fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Resu
 }
 
 fn copy_into(conn: &Connection, fresh: &Path, keys: &Keys, version: Option<i64>) -> Result<bool, StoreError> {
-    // `VACUUM INTO` reads one snapshot while others write, and encrypts the copy with the key of the file.
+    // `VACUUM INTO` reads one snapshot while other processes write, and encrypts the copy with the key of the file.
     conn.execute("VACUUM INTO ?1", [fresh.to_string_lossy()])?;
     let copied = cipher::open(fresh, fresh, OpenFlags::SQLITE_OPEN_READ_ONLY, keys)?;
-    // Another process may have migrated the file after this one read its version; then the copy has the wrong schema.
+    // Another process may have migrated the file after this one read its version; in that case, the copy has the wrong
+    // schema.
     let is_wanted = version.is_none_or(|version| schema_version(&copied).is_ok_and(|found| found == version));
     // Best effort: on a system that cannot sync, a copy is still better than none.
     fs::File::open(fresh).and_then(|file| file.sync_all()).ok();
@@ -293,30 +296,32 @@ fn named(path: &Path, what: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns the copies beside the file whose name continues with `mark`, sorted by name.
+/// Returns the copies next to the file with names that continue with `mark`, sorted by name.
 fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
     named_like(path, mark, |rest| rest.ends_with(".put-aside.jsonl") || rest.ends_with(&format!(".{ENDING}")))
 }
 
-/// Returns the copies of the file, and of copies of it, that are being made or were left by a process that was killed.
+/// Returns unfinished copies of the file, and of copies of the file, that are still being made or were left behind by a
+/// killed process.
 fn unfinished(path: &Path) -> Vec<PathBuf> {
     let is_unfinished = |rest: &str| {
-        // Only copies of this program have a UUID; a user's file that ends in `.new` must not be removed.
+        // Only copies made by this program have a UUID in their names; a user's file that ends in `.new` must not be
+        // removed.
         let id = rest.strip_suffix(".new").and_then(|rest| rest.rsplit('.').next());
         id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok())
     };
     named_like(path, ".", is_unfinished)
 }
 
-/// Whether the copy is so old that no process can still be making it.
+/// Returns whether the copy is so old that no process can still be making it.
 fn is_left(path: &Path) -> bool {
     let changed = fs::metadata(path).and_then(|data| data.modified());
     // A modification time in the future is an error here, so such a file counts as in use and is kept.
     changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
 }
 
-/// Returns the files beside this one whose name continues with `mark` and a suffix that `is_wanted` accepts, sorted by
-/// name.
+/// Returns the files next to this file with names that continue with `mark` and a suffix that `is_wanted` accepts,
+/// sorted by name.
 fn named_like(path: &Path, mark: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));

@@ -14,7 +14,7 @@ use crate::store::row::{json, spelled};
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError};
 
-/// Number of flaws of each kind that are listed individually; the rest are only counted.
+/// Number of flaws of each kind that are listed individually; further flaws are only counted.
 const NAMED: usize = 3;
 /// SQLite's messages about an index that does not agree with its table.
 const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in index", "non-unique entry in index"];
@@ -27,11 +27,12 @@ pub enum FlawKind {
     Damaged,
     /// A row refers to another row that does not exist.
     Dangling,
-    /// A memory has no row of usage counts, so no query finds it.
+    /// A memory has no row with usage counts, so no query finds the memory.
     Uncounted,
-    /// The index of words lacks a memory, contains one that does not exist, or contains different words for a memory.
+    /// The index of words lacks a memory, contains a memory that does not exist, or contains different words for a
+    /// memory.
     WordIndex,
-    /// The index of near claims lacks a memory or contains one that does not exist.
+    /// The index of near claims lacks a memory or contains a memory that does not exist.
     NearIndex,
     /// A vector does not belong to its memory.
     Vectors,
@@ -44,7 +45,7 @@ pub enum FlawKind {
 pub struct Flaw {
     /// The kind of the flaw.
     pub kind: FlawKind,
-    /// A description, with the first places where the flaw occurs.
+    /// A description, with the first places in which the flaw occurs.
     pub what: String,
     /// Number of occurrences; 1 if occurrences are not counted.
     pub count: usize,
@@ -53,9 +54,9 @@ pub struct Flaw {
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// Memories that were checked, of every status.
+    /// Number of memories that were checked, including memories of every status.
     pub memories: usize,
-    /// Lines of history that were checked.
+    /// Number of history entries that were checked.
     pub history: usize,
     /// The flaws, in the order of kinds.
     pub flaws: Vec<Flaw>,
@@ -79,12 +80,13 @@ impl Database {
     /// Checks everything in a snapshot of the file, without writing.
     ///
     /// # Errors
-    /// [`StoreError`] if the file cannot be read at all; damage that can be located is a flaw.
+    /// [`StoreError`] if the file cannot be read at all; damage that can be located is reported as a flaw.
     pub fn check(&self) -> Result<Checked, StoreError> {
         self.at_once(|db| {
             let mut checked = Checked::default();
             db.check_pages(&mut checked)?;
-            // The other checks read through the same pages; on damaged ones they would fail or report phantom flaws.
+            // The other checks read through the same pages; if pages are damaged, these checks would fail or report
+            // spurious flaws.
             if checked.flaws.is_empty() {
                 db.check_links(&mut checked)?;
                 db.check_words(&mut checked)?;
@@ -98,20 +100,20 @@ impl Database {
         })
     }
 
-    /// Whether pages cannot be read, or contradict each other in a way that rebuilding indexes does not fix.
+    /// Returns whether pages cannot be read, or contradict each other in a way that rebuilding indexes cannot fix.
     pub(super) fn pages_are_damaged(&self) -> Result<bool, StoreError> {
         let said = self.page_report("integrity_check");
-        // Rebuilding the indexes fixes these flaws, without copying every row into a new file.
+        // Rebuilding the indexes fixes these flaws, without copying every row to a new file.
         let is_of_index = |line: &String| line == "ok" || INDEX_FLAWS.iter().any(|flaw| line.contains(flaw));
         match said {
             Ok(said) => Ok(!said.iter().all(is_of_index)),
-            // The damage may be on the very pages that the check itself reads.
+            // The damage may affect the pages that the check itself reads.
             Err(StoreError::Corrupt { .. }) => Ok(true),
             Err(error) => Err(error),
         }
     }
 
-    /// Checks only the pages, which is quick: whether they can be read and agree with each other.
+    /// Checks only whether the pages can be read and are consistent, which is quick.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read at all.
@@ -183,7 +185,7 @@ const TEXTS: &str = "
         ifnull((SELECT group_concat(quote, char(10)) FROM (SELECT quote FROM evidence WHERE memory_id = m.id ORDER BY id)), '')
     FROM memories m ORDER BY m.seq";
 
-/// A compact form of the terms of one memory: their number, and a sum that identifies them.
+/// A compact representation of the terms of one memory: their number, and a sum that identifies them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sum {
     count: u32,
@@ -220,7 +222,7 @@ impl Database {
                  + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
             )?;
             checked.add_each(FlawKind::WordIndex, "memories that are not indexed exactly once", &several);
-            // Each memory must be indexed exactly once; otherwise, the code below would end the check with an error.
+            // Each memory must be indexed exactly once; otherwise, the code below would fail.
             let other = if several.is_empty() { indexed_otherwise(conn)? } else { Vec::new() };
             checked.add_each(FlawKind::WordIndex, "memories that are indexed with different words, by row", &other);
             Ok(())
@@ -271,7 +273,7 @@ fn places(conn: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Returns the rows whose words differ from those in the index.
+/// Returns the rows whose indexed words differ from their text.
 fn indexed_otherwise(conn: &Connection) -> Result<Vec<String>, StoreError> {
     let sums = sums_of_segments(conn)?;
     let mut document = conn.prepare("SELECT doc FROM search_docs WHERE seq = ?1")?;
@@ -313,7 +315,7 @@ fn waiting_sum(bytes: &[u8]) -> Sum {
 
 /// Returns the sum of each document in the segments, including void documents.
 fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> {
-    // All segments are read in one pass, since looking up each memory would read every list of a term again.
+    // All segments are read in one pass, because looking up each memory would read every list of a term again.
     let mut sums: HashMap<i64, Sum> = HashMap::new();
     let mut statement = conn
         .prepare("SELECT s.first, p.term, p.docs FROM search_segments s JOIN search_postings p ON p.segment = s.id")?;
@@ -335,12 +337,12 @@ type EvidenceKey = (String, String, String);
 /// The state of the memory itself according to the history.
 #[derive(Default)]
 enum Recorded {
-    /// There is no line, or an erasure emptied the last one.
+    /// There is no entry, or an erasure emptied the last entry.
     #[default]
     Nothing,
-    /// It was deleted.
+    /// The memory was deleted.
     Gone,
-    /// Its recorded state.
+    /// The recorded state of the memory.
     Like(Box<Memory>),
 }
 
@@ -431,7 +433,7 @@ impl Database {
         }
         let rests: BTreeSet<EvidenceKey> =
             self.evidence(&MemoryId::from_stored(id))?.iter().map(evidence_key).collect();
-        // Evidence is deleted together with its memory, without entries of its own.
+        // Evidence is deleted together with its memory, without separate entries.
         if found.is_some() && rests != replayed.evidence {
             evidence.push(id.to_owned());
         }
@@ -439,7 +441,7 @@ impl Database {
     }
 }
 
-/// Returns the memory without usage counts, which change without a line of history.
+/// Returns the memory without usage counts, which change without a history entry.
 fn without_counts(memory: &Memory) -> Memory {
     Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
 }

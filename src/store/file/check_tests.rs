@@ -23,7 +23,7 @@ fn lived() -> (tempfile::TempDir, Store, Vec<MemoryId>) {
     store.finish_run(&run.id, crate::store::RunStatus::Finished, &serde_json::json!({}), day(1)).unwrap();
     store.undo_run(&run.id, day(2)).unwrap();
     write(&store, |w| w.forget(&all[3].id, Some("no".into())));
-    // The first memories are in a segment, the last ones still waiting.
+    // The first memories are in a segment, and the last are still waiting to be indexed.
     write(&store, |w| crate::store::index::words::flush(&w.conn));
     all.iter().skip(4).for_each(|memory| insert(&store, memory));
     let model = VectorModel { name: "m".into(), dimension: 4 };
@@ -95,7 +95,7 @@ fn rows_that_no_history_tells_of_are_found() {
 fn damaged_pages_are_told_and_not_repaired_silently() {
     let (folder, store, _) = lived();
     store.optimise().unwrap();
-    // A page of rows: without the pages of its schema, a file cannot be opened at all.
+    // The damaged page contains rows: if the pages of the schema are damaged, a file cannot be opened at all.
     let sql = "SELECT rootpage FROM sqlite_master WHERE name = 'evidence'";
     let page: usize = store.conn.query_row(sql, (), |row| row.get(0)).unwrap();
     drop(store);

@@ -4,10 +4,9 @@
 //! through `SQLCipher`. A build without the feature refuses such a file with a specific error. Both builds open files
 //! that are not encrypted.
 //!
-//! To convert a file, a new one is written and checked, and then replaces the old one. Whenever the process ends, one
-//! of the two files exists under the name, and that file is complete. No other process has the file open during the
-//! conversion. A process that waits to open the old file finds it overwritten, so it cannot mistake the old file for
-//! the new one.
+//! A conversion writes and verifies a new file, which then replaces the old file. Even if the process dies, there is
+//! always a complete file with the original name. No other process has the file open during the conversion. A process
+//! that waits to open the old file finds it overwritten, so it cannot mistake the old file for the new file.
 
 use std::collections::HashSet;
 use std::fs;
@@ -32,27 +31,27 @@ use crate::store::{Database, Store, StoreError};
 pub(crate) const CAN_ENCRYPT: bool = cfg!(feature = "encryption");
 /// Size of a page in bytes; an encrypted file consists of a whole number of pages.
 const PAGE: usize = 4_096;
-/// The first bytes of a file that is not encrypted.
+/// The first bytes of an unencrypted file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Minimum entropy of data that looks random, in bits per byte: an encrypted page has more than 7.9, text has less than
+/// Minimum entropy of data that looks random, in bits per byte: encrypted pages have more than 7.9, text has less than
 /// 6.
 const RANDOM: f64 = 7.5;
 
 /// Files that this process has opened with a key. Such a file is not opened a second time without SQLite, because
-/// closing it would release all locks that other connections of the process have on it.
+/// closing the file would release all locks that other connections of the process hold on it.
 static OPENED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// Opens the file at `path` under the name `name`, which may be a URI, with the key that it needs, and checks that it
+/// Opens the file at `path` using the name `name`, which may be a URI, with any key that it needs, and checks that it
 /// is a database of this program.
 ///
-/// A new file is encrypted if a key is given. Nothing is written, whether or not the key is correct.
+/// A new file is encrypted if a key is given. Nothing is written, even if the key is correct.
 pub(in crate::store) fn open(
     name: &Path,
     path: &Path,
     flags: OpenFlags,
     keys: &Keys,
 ) -> Result<Connection, StoreError> {
-    // `create_private` has already created an empty file, so a file that exists may still be new.
+    // `create_private` has already created an empty file, so an existing file may still be new.
     let is_new = fs::metadata(path).is_ok_and(|data| data.len() == 0);
     let given = if is_new { keys.given()? } else { None };
     if let Some(key) = given.as_ref().filter(|_| !CAN_ENCRYPT) {
@@ -72,7 +71,7 @@ pub(in crate::store) fn open(
     }
     let key = match keys.find_for(path) {
         Ok(key) => key,
-        // Somebody who mistyped a path should not be asked for a key.
+        // A user who mistyped a path should not be asked for a key.
         Err(_) if !looks_encrypted(path) => return Err(StoreError::NotADatabase { path: path.to_owned() }),
         Err(error) => return Err(error),
     };
@@ -95,12 +94,12 @@ pub(in crate::store) fn open(
 fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(name, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // A connection that turns out to be unable to read the file must not write its log back on closing.
+    // A connection that proves unable to read the file must not write the log back to the file on closing.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if let Some(key) = key {
         unlock(&conn, key)?;
     }
-    // This is the first read of a page: only now does SQLite notice a wrong key, since setting one checks nothing.
+    // This is the first read of a page, and SQLite notices a wrong key only now: setting a key checks nothing.
     check_ours(&conn, path)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     if key.is_some()
@@ -111,15 +110,16 @@ fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> R
     Ok(conn)
 }
 
-/// Sets the key of a connection, before anything is read through it.
+/// Sets the key of a connection, before anything is read.
 pub(in crate::store) fn unlock(conn: &Connection, key: &Key) -> Result<(), StoreError> {
-    // Otherwise `SQLCipher` prints unreadable pages on standard error, in addition to returning an error.
+    // With the default setting, `SQLCipher` prints messages about unreadable pages to standard error, in addition to
+    // returning an error.
     conn.pragma_update(None, "cipher_log_level", "NONE")?;
     conn.pragma_update(None, "key", key.secret().expose_secret())?;
     Ok(())
 }
 
-/// Whether the file behind `conn` is encrypted on the disk.
+/// Returns whether the file of the connection `conn` is encrypted on disk.
 pub(in crate::store) fn is_encrypted(conn: &Connection) -> Result<bool, StoreError> {
     if !CAN_ENCRYPT {
         return Ok(false);
@@ -133,16 +133,18 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
 }
 
-/// Whether a file that cannot be read without a key consists of a whole number of pages of random-looking bytes.
+/// Returns whether a file that cannot be read without a key consists of a whole number of pages of random-looking
+/// bytes.
 fn looks_encrypted(path: &Path) -> bool {
-    // Closing the file after reading it would release the locks of this process's open connections.
+    // Closing the file after reading it would release the locks held by this process's open connections.
     if OPENED.lock().is_ok_and(|opened| opened.contains(path)) {
         return true;
     }
     let Ok(mut file) = fs::File::open(path) else { return false };
     let mut page = vec![0; PAGE];
     let is_whole = file.metadata().is_ok_and(|data| data.len() > 0 && data.len() % PAGE as u64 == 0);
-    // An encrypted database cannot be distinguished from random bytes, so this decides only which error to report.
+    // An encrypted database cannot be distinguished from random bytes, so this check determines only which error to
+    // report.
     is_whole && file.read_exact(&mut page).is_ok() && !page.starts_with(MAGIC) && entropy(&page) > RANDOM
 }
 
@@ -159,7 +161,7 @@ fn entropy(bytes: &[u8]) -> f64 {
 
 /// Maximum time for which a conversion waits for other processes to close the file.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Suffixes for the name of the new file until it replaces the old one.
+/// Suffixes for the name of the new file until it replaces the old file.
 const ENDINGS: [&str; 2] = ["encrypting", "decrypting"];
 /// Number of bytes overwritten at a time.
 const BLOCK: usize = 1 << 20;
@@ -175,13 +177,13 @@ pub struct Conversion {
     pub memories: usize,
     /// The source of the key.
     pub key: String,
-    /// Known copies of the file, which were not converted: after encrypting, anybody who has them can read them.
+    /// Known copies of the file, which were not converted: even after encryption, anyone who has a copy can read it.
     pub copies: Vec<PathBuf>,
 }
 
 impl Store {
-    /// Encrypts the file at `path` with the key in `key_file`, or else with the key that is found, and overwrites the
-    /// unencrypted data; returns `None` if the file is already encrypted.
+    /// Encrypts the file at `path` with the key in `key_file`, or otherwise with the key that is found, and overwrites
+    /// the unencrypted data; returns `None` if the file is already encrypted.
     ///
     /// # Errors
     /// [`StoreError::InUse`] while another process has the file open, [`StoreError::NoKey`] if there is no key;
@@ -199,12 +201,13 @@ impl Store {
     /// Rewrites the file at `path` without encryption; returns `None` if it is not encrypted.
     ///
     /// # Errors
-    /// As for [`Store::encrypt`].
+    /// The same errors as [`Store::encrypt`].
     pub(crate) fn decrypt(path: &Path, now: Timestamp) -> Result<Option<Conversion>, StoreError> {
         convert(path, &Keys::default(), false, now)
     }
 
-    /// Returns the files left beside the file at `path` by a process that ended while encrypting or decrypting it.
+    /// Returns the files that were left next to the file at `path` by a process that ended while encrypting or
+    /// decrypting it.
     #[must_use]
     pub(crate) fn half_converted(path: &Path) -> Vec<PathBuf> {
         ENDINGS.iter().map(|ending| beside(path, ending)).filter(|path| path.exists()).collect()
@@ -212,7 +215,7 @@ impl Store {
 }
 
 impl Database {
-    /// Whether the file is encrypted on the disk.
+    /// Returns whether the file is encrypted on disk.
     ///
     /// # Errors
     /// [`StoreError`] if SQLite fails.
@@ -237,7 +240,7 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
         return Err(StoreError::RunInProgress { id: run.id.to_string() });
     }
-    // Otherwise, closing the store would delete the log before the code below can overwrite it.
+    // By default, closing the store would delete the log before the code below could overwrite it.
     store.leave_log()?;
     drop(store);
     let source = Source::hold(path, keys)?;
@@ -245,11 +248,11 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     let fresh = beside(path, ENDINGS[usize::from(!encrypt)]);
     let written = source.write_to(&fresh, encrypt.then_some(&key));
     if let Err(error) = written {
-        // The partly written file may contain unencrypted memories.
+        // The partially written file may contain unencrypted memories.
         fs::remove_file(&fresh).ok();
         return Err(error);
     }
-    // Until the rename, the old file is untouched, so any failure up to here loses nothing.
+    // Until the rename, the old file is untouched, so a failure before this point loses no data.
     point("convert.written");
     source.replace_by(&fresh)?;
     if let Ok(mut opened) = OPENED.lock() {
@@ -270,8 +273,9 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
 struct Source<'a> {
     path: &'a Path,
     conn: Connection,
-    /// The file and its write-ahead log, open so that they can still be overwritten when they no longer have a name.
-    /// The handles are closed after the connection, because closing them earlier would drop its locks.
+    /// The file and its write-ahead log, kept open so that they can be overwritten even when they no longer have a
+    /// name. The handles are closed after the connection, because closing them earlier would release the connection's
+    /// locks.
     old: Vec<fs::File>,
 }
 
@@ -279,7 +283,8 @@ impl<'a> Source<'a> {
     fn hold(path: &'a Path, keys: &Keys) -> Result<Self, StoreError> {
         let conn = open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX, keys)?;
         let handle = |path: &Path| fs::OpenOptions::new().write(true).open(path);
-        // Locking removes the log, so the log is opened before: afterwards, only this handle can overwrite its content.
+        // Locking removes the log, so the log is opened first; afterwards, only this handle can overwrite the content
+        // of the log.
         let log = handle(&with_suffix(path, "-wal")).ok();
         let mut source = Self { path, conn, old: log.into_iter().collect() };
         source.lock().map_err(|error| match error {
@@ -291,7 +296,7 @@ impl<'a> Source<'a> {
         Ok(source)
     }
 
-    /// Locks the file, because it can leave write-ahead logging mode only while no other connection is open.
+    /// Locks the file, because SQLite can leave write-ahead logging mode only while no other connection is open.
     fn lock(&self) -> Result<(), StoreError> {
         self.conn.busy_timeout(PATIENCE)?;
         self.conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA locking_mode = EXCLUSIVE;")?;
@@ -304,7 +309,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Writes everything into a new file, with or without a key, and verifies it.
+    /// Writes the entire content to a new file, with or without a key, and verifies the new file.
     fn write_to(&self, fresh: &Path, key: Option<&Key>) -> Result<(), StoreError> {
         match fs::remove_file(fresh) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unwritable(fresh, error)),
@@ -314,7 +319,7 @@ impl<'a> Source<'a> {
         point("convert.copied");
         let keys = Target(key);
         let written = keys.open(fresh)?;
-        // The old file is overwritten afterwards, so the new one must be verified now.
+        // The old file is overwritten afterwards, so the new file must be verified now.
         for check in
             [Some("PRAGMA integrity_check"), key.map(|_| "PRAGMA cipher_integrity_check")].into_iter().flatten()
         {
@@ -328,7 +333,8 @@ impl<'a> Source<'a> {
         if before != after {
             return Err(differs(fresh, "its row counts or header fields differ"));
         }
-        // Synced before the rename; otherwise a power failure could leave an incomplete file under the name.
+        // The file is synced before the rename; otherwise, a power failure could leave an incomplete file with the
+        // final name.
         fs::File::open(fresh).and_then(|file| file.sync_all()).map_err(|source| unwritable(fresh, source))
     }
 
@@ -345,11 +351,11 @@ impl<'a> Source<'a> {
         Ok(conn.execute_batch("DETACH DATABASE fresh")?)
     }
 
-    /// Replaces the old file by the new one, and overwrites the old file and its log.
+    /// Replaces the old file with the new file, and overwrites the old file and its log.
     fn replace_by(self, fresh: &Path) -> Result<(), StoreError> {
         let failed = |source| unwritable(self.path, source);
         fs::rename(fresh, self.path).map_err(failed)?;
-        // The rename must be on the disk before the old content is destroyed.
+        // The rename must be on disk before the old content is destroyed.
         sync_folder(self.path).map_err(failed)?;
         point("convert.placed");
         for file in &self.old {
@@ -363,7 +369,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The key of the new file, which differs from that of the old one.
+/// The key of the new file, which differs from the key of the old file.
 struct Target<'a>(Option<&'a Key>);
 
 impl Target<'_> {
@@ -375,7 +381,7 @@ impl Target<'_> {
 
 /// Returns the number of rows in each table, and the other properties in which two files may differ.
 fn census(conn: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
-    // Virtual tables have no pages of their own; their content is in other tables, which are counted.
+    // Virtual tables have no pages; their content is in other tables, which are counted.
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     let mut counts = Vec::new();
     for table in all::<String>(conn, tables)? {

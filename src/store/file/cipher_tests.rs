@@ -19,7 +19,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Creates a file that was never encrypted, with a memory that contains the phrase.
+/// Creates an unencrypted file with a memory that contains the phrase.
 fn plain() -> (tempfile::TempDir, PathBuf) {
     let (folder, path) = place();
     let store = Store::open_with(&path, &Keys::Only(None)).unwrap();
@@ -30,7 +30,7 @@ fn plain() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Returns every file in the folder in which the phrase, or its first word in UTF-16, can be read.
+/// Returns every file in the folder that contains the phrase in readable form, or its first word in UTF-16.
 fn telling(folder: &Path) -> Vec<String> {
     let word = "zanzibar";
     let wide: Vec<u8> = word.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -99,7 +99,7 @@ fn a_key_that_does_not_fit_is_named_and_changes_nothing() {
     fs::remove_file(folder.path().join("memories.db-shm")).unwrap();
     let before = all_files(folder.path());
     assert_eq!(before.len(), 2, "a file and its log");
-    // As in a process that has never opened the file.
+    // Simulates a process that has never opened the file.
     OPENED.lock().unwrap().clear();
     for open in [Store::open_with, Store::open_read_only_with] as [fn(&Path, &Keys) -> _; 2] {
         let said = |keys: Keys| {
@@ -153,7 +153,7 @@ fn the_old_file_and_its_log_are_overwritten() {
     insert(&store, &memory("Log", &format!("In the log: {PHRASE}.")));
     store.leave_log().unwrap();
     drop(store);
-    // Hard links under which their content can still be inspected.
+    // Hard links that make it possible to inspect the content of the old files later.
     let kept = ["old", "old-log"].map(|name| folder.path().join(name));
     fs::hard_link(&path, &kept[0]).unwrap();
     fs::hard_link(folder.path().join("memories.db-wal"), &kept[1]).unwrap();
@@ -216,7 +216,7 @@ fn an_encrypted_file_of_an_earlier_schema_is_brought_up_to_date_and_its_copy_is_
     drop(of_version(&path, 3));
     let bytes = fs::read(&path).unwrap();
     assert!(bytes.starts_with(MAGIC));
-    // Encrypted as that version of the program would have done it.
+    // The file is encrypted in the same way as in that version of the program.
     let keys = key(HEX);
     let open = folder.path().join("open.db");
     fs::rename(&path, &open).unwrap();

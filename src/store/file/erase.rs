@@ -1,8 +1,8 @@
-//! Erases everything learnt from some conversations, as if they had never been read.
+//! Erases everything learnt from certain conversations, as if they had never been read.
 //!
 //! Memories that are based only on these conversations are deleted with their history. Memories that are also based on
 //! other conversations are kept, without the evidence from these conversations. The change is one transaction, and the
-//! file is rewritten afterwards, so that no erased text is left in its freed parts; see [`Store::seal`]. The
+//! file is rewritten afterwards, so that no erased text remains in freed parts of the file; see [`Store::seal`]. The
 //! conversations are withdrawn: no later run reads them unless a person explicitly requests it.
 
 use std::path::Path;
@@ -21,31 +21,33 @@ use crate::store::ledger::forget_requests_about;
 use crate::store::row::{time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// The things that were or would be erased, with memories given by id.
+/// The data that was or would be erased; memories are given as ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Erased {
-    /// The conversations, by key.
+    /// The conversations, sorted by key.
     pub conversations: Vec<Conversation>,
     /// Deleted memories, which were based only on these conversations.
     pub memories: Vec<MemoryId>,
     /// Memories that were kept, without the evidence from these conversations.
     pub kept: Vec<MemoryId>,
-    /// Kept memories whose text was reverted to its state before these conversations.
+    /// Kept memories whose text was restored to its state before these conversations.
     pub reverted: Vec<MemoryId>,
-    /// Kept memories whose words come both from these conversations and from others: a person should review them.
+    /// Kept memories whose text comes both from these conversations and from others, so that a person should review
+    /// them.
     pub mixed: Vec<MemoryId>,
-    /// Memories that are active again, because those that had replaced them were deleted.
+    /// Memories that are active again, because the memories that had replaced them were deleted.
     pub restored: Vec<MemoryId>,
     /// Number of pieces of evidence deleted from kept memories.
     pub evidence: usize,
     /// Number of windows deleted from the ledger.
     pub windows: usize,
-    /// Number of model replies deleted; all are deleted, since a reply does not show what it is about.
+    /// Number of model replies deleted; all replies are deleted, because a reply does not show which conversation it is
+    /// about.
     pub replies: usize,
 }
 
 impl Erased {
-    /// Whether there is nothing to erase.
+    /// Returns whether there is nothing to erase.
     #[must_use]
     pub(crate) const fn is_nothing(&self) -> bool {
         self.conversations.is_empty() && self.memories.is_empty()
@@ -68,7 +70,7 @@ impl Store {
     /// Returns what [`Store::erase`] would do, without changing anything.
     ///
     /// # Errors
-    /// As for [`Store::erase`].
+    /// The same errors as [`Store::erase`].
     pub(crate) fn would_erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
         // The preview runs the same code as the erasure and then rolls it back, so the two cannot differ.
         let looked = self.write(None, now, |w| match w.erase(scope) {
@@ -89,10 +91,10 @@ impl Store {
     /// [`StoreError::RunInProgress`] while a run is in progress, which might store the erased memories again; otherwise
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
-        // Rewriting the file does not reach bytes that were freed within a page.
+        // Rewriting the file does not affect bytes that were freed within a page.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let erased = self.write(None, now, |w| w.erase(scope));
-        // The setting is reset even after an error, because ON slows down every later delete on this connection.
+        // The setting is reset even after an error, because ON slows down every later deletion on this connection.
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
         erased
     }
@@ -110,7 +112,7 @@ impl Writer<'_> {
         if erased.conversations.is_empty() && alone.is_empty() {
             return Ok(erased);
         }
-        // The superseded memories are determined before the purge, because it deletes the links to them.
+        // The superseded memories are determined before the purge, because the purge deletes the links to them.
         let held = self.superseded_by(&alone)?;
         for id in &others {
             self.take_from(id, &keys, &mut erased)?;
@@ -118,7 +120,7 @@ impl Writer<'_> {
         for id in &alone {
             self.purge(id)?;
         }
-        // The memories are reactivated after the purge, because only then does no other memory supersede them.
+        // The memories are reactivated after the purge, because until then other memories supersede them.
         erased.restored = self.reactivate(held)?;
         (erased.memories, erased.kept) = (alone, others);
         self.erase_ledger(&keys, scope, &mut erased)?;
@@ -126,13 +128,14 @@ impl Writer<'_> {
         Ok(erased)
     }
 
-    /// Records that something was erased and how much, and that the file still has to be rewritten.
+    /// Records the erasure with its extent, and the fact that the file still has to be rewritten.
     fn note_erasure(&self, erased: &Erased) -> Result<(), StoreError> {
         let detail = format!("{} conversations, {} memories", erased.conversations.len(), erased.memories.len());
         let now = self.now.as_millisecond();
         self.read(|conn| {
             conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', ?2)", params![now, detail])?;
-            // The mark is in the same transaction, so that after a crash it shows that freed pages contain the text.
+            // The mark is set in the same transaction, so that after a crash it shows that freed pages contain the
+            // text.
             conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now])?;
             Ok(())
         })
@@ -142,14 +145,14 @@ impl Writer<'_> {
 /// The conversations to be erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// One conversation: its key, its id, or the id of the session that it belongs to.
+    /// One conversation: its key, its id, or the id of the session that contains it.
     Session(String),
     /// Everything from one source: a log, a folder, a program such as `claude-code`, the key of a conversation, or a
-    /// source that is not a conversation, such as `import:notes`.
+    /// source other than a conversation, such as `import:notes`.
     Source(String),
     /// Everything of one project.
     Project(Namespace),
-    /// Every conversation that ended before this moment; those of unknown time are kept.
+    /// Every conversation that ended before this moment; conversations of unknown time are kept.
     Before(Timestamp),
 }
 
@@ -158,9 +161,9 @@ pub enum Scope {
 pub struct Conversation {
     /// `source:external_id`.
     pub key: String,
-    /// Path from which the conversation was read; empty if only memories refer to the conversation.
+    /// Path that the conversation was read from; empty if only memories refer to the conversation.
     pub origin: String,
-    /// Its title.
+    /// Title of the conversation.
     pub title: Option<String>,
     /// The earliest known time in the conversation.
     pub started_at: Option<Timestamp>,
@@ -170,7 +173,7 @@ pub struct Conversation {
     namespace: String,
 }
 
-/// Conversations that were read, and those that only evidence refers to.
+/// Conversations that were read, and conversations that only evidence refers to.
 const ALL: &str = "
     SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts
     UNION ALL
@@ -182,14 +185,14 @@ const ALL: &str = "
         WHERE transcript NOT IN (SELECT key FROM transcripts)
             AND transcript NOT IN (SELECT transcript FROM evidence) GROUP BY transcript
     ORDER BY 1";
-/// Sources that are not conversations, such as imports; they match only if named explicitly.
+/// Sources other than conversations, such as imports; they match only if specified explicitly.
 const OTHERS: &str = "
     SELECT source, '', NULL, NULL, NULL, namespace FROM memories
     WHERE source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
     GROUP BY source ORDER BY 1";
 
 impl Database {
-    /// Returns the conversations of `scope`, by key.
+    /// Returns the conversations of `scope`, sorted by key.
     fn conversations_in(&self, scope: &Scope) -> Result<Vec<Conversation>, StoreError> {
         self.read(|conn| {
             let mut all: Vec<Conversation> = Vec::new();
@@ -202,7 +205,7 @@ impl Database {
         })
     }
 
-    /// Whether a person had this conversation erased, so that it must not be read again unless requested.
+    /// Returns whether a person erased this conversation, so that it must not be read again unless requested.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -229,7 +232,7 @@ impl Scope {
     fn holds(&self, one: &Conversation) -> bool {
         let (source, id) = one.key.split_once(':').unwrap_or(("", &one.key));
         match self {
-            // The ids of a session's agents contain the id of the session.
+            // The ids of a session's sub-agents contain the id of the session.
             Self::Session(text) => one.key == *text || id == text || id.split(['/', '#']).any(|part| part == text),
             Self::Source(text) => one.key == *text || source == text || lies_under(&one.origin, text),
             Self::Project(namespace) => {
@@ -242,9 +245,9 @@ impl Scope {
     }
 }
 
-/// Whether `origin` is the log that `text` names, or is inside the folder or archive that it names.
+/// Returns whether `origin` is the log `text`, or is inside the folder or archive `text`.
 fn lies_under(origin: &str, text: &str) -> bool {
-    // Every path starts with the empty one, so an empty name would match all logs.
+    // Every path starts with the empty path, so an empty `text` would match all logs.
     if origin.is_empty() || text.is_empty() {
         return false;
     }
@@ -252,14 +255,15 @@ fn lies_under(origin: &str, text: &str) -> bool {
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
-        // Paths are compared as written, since a deleted log cannot be resolved, and then with links resolved.
+        // Paths are compared as they are spelled, because links in the path of a deleted log cannot be resolved, and
+        // also with links resolved.
         Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
     })
 }
 
-/// Returns the hash by which a withdrawn conversation is recognised.
+/// Returns the hash that identifies a withdrawn conversation.
 fn key_hash(key: &str) -> String {
-    // A hash, since the key of a conversation may itself name a person or a project.
+    // The key is hashed because it may contain the name of a person or a project.
     hex(&Sha256::digest(key.as_bytes()))
 }
 
@@ -289,7 +293,7 @@ const RESTING: &str = "
 
 impl Database {
     /// Returns the memories that are based only on these conversations, and those that are also based on something
-    /// else: on other conversations, or on what a person wrote or imported. If a whole project is erased, all its
+    /// else: on other conversations, or on text that a person wrote or imported. If a whole project is erased, all its
     /// memories are in the first list.
     fn based_on(&self, keys: &str, scope: &Scope) -> Result<(Vec<MemoryId>, Vec<MemoryId>), StoreError> {
         let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
@@ -340,13 +344,14 @@ impl Writer<'_> {
         Ok(held)
     }
 
-    /// Removes these conversations from the evidence of a memory, and their words from its text, as far as they can be
-    /// found.
+    /// Removes these conversations from the evidence of a memory, and the text from these conversations from the
+    /// memory's text, as far as it can be found.
     fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
-        // Readers that cache by revision must see that the evidence is gone, even if the text is unchanged.
+        // Readers that use the revision for caching must notice that the evidence is gone, even if the text is
+        // unchanged.
         self.bump(id)?;
         let entries: Vec<_> = self.history(id)?.into_iter().filter(|entry| entry.memory == *id).collect();
-        // The entries are read first, because `scrub` and `forget_words` empty the fields by which they are found.
+        // The entries are read first, because `scrub` and `forget_words` clear the fields that are needed to find them.
         let lost: Vec<i64> = self.evidence_entries(id, keys)?;
         erased.evidence += self.read(|conn| {
             let sql = "DELETE FROM evidence WHERE memory_id = ?1 AND transcript IN (SELECT value FROM json_each(?2))";
@@ -371,7 +376,7 @@ impl Writer<'_> {
         self.index(id)
     }
 
-    /// Returns the entries of history that gave a memory evidence from these conversations, in order.
+    /// Returns the history entries that added evidence from these conversations to a memory, in order.
     fn evidence_entries(&self, id: &MemoryId, keys: &str) -> Result<Vec<i64>, StoreError> {
         self.query_all(
             "SELECT id FROM history WHERE memory_id = ?1 AND entity = 'evidence'
@@ -382,7 +387,7 @@ impl Writer<'_> {
         )
     }
 
-    /// Assigns another source to a memory if its own source was erased.
+    /// Assigns another source to a memory if its source was erased.
     fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
         let is_gone = self.read(|conn| {
@@ -397,7 +402,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Empties the texts in a memory's history from the point at which it was first based on these conversations. The
+    /// Clears the texts in a memory's history from the point at which it was first based on these conversations. The
     /// rest of each entry, such as the fact that the memory was changed, is kept.
     fn scrub(&self, id: &MemoryId, entries: &[HistoryEntry], lost: &[i64]) -> Result<(), StoreError> {
         let Some(from) = first_write(entries, lost) else { return Ok(()) };
@@ -417,14 +422,15 @@ fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
     let settled = entries.iter().rev().find(|entry| entry.entity == Entity::Evidence && entry.id < first.id);
     let same = |entry: &&HistoryEntry| entry.at == first.at && entry.run == first.run;
     let begun = entries.iter().filter(same).map(|entry| entry.id).min().unwrap_or(first.id);
-    // Two writes of one run in the same millisecond look like one; earlier evidence marks where the second begins.
+    // Two writes of one run in the same millisecond look like a single write; earlier evidence shows where the second
+    // write begins.
     Some(settled.map_or(begun, |settled| begun.max(settled.id + 1)))
 }
 
-/// Returns the memory's claim before the erased evidence was added; `None` if that was its first evidence.
+/// Returns the memory's claim before the erased evidence was added; `None` if the erased evidence was its first.
 fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
-        // Nothing shows when the evidence was added, so the memory's text counts as independent of it.
+        // The history does not show when the evidence was added, so the memory's text counts as independent of it.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
         return claim_of(last);
     };
@@ -435,7 +441,7 @@ fn claim_of(entry: &HistoryEntry) -> Option<Claim> {
     serde_json::from_value::<Memory>(entry.after.clone()?).ok().map(|memory| memory.claim)
 }
 
-/// Whether the memory's text has since changed only in writes that added the erased evidence.
+/// Returns whether all changes of the memory's text since then were in writes that added erased evidence.
 fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
     let Some(from) = first_write(entries, lost) else { return true };
     let brought = |entry: &HistoryEntry| {
@@ -459,20 +465,20 @@ fn texts_of(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4], Option<
     (&claim.title, &claim.content, &claim.tags, others, claim.structured.as_ref())
 }
 
-/// Returns the claim with the texts of an earlier one.
+/// Returns the claim with the texts of an earlier claim.
 fn put_back(claim: &Claim, former: Claim) -> Claim {
     // These fields may have been set by hand or by maintenance, and contain none of the erased text.
     Claim { importance: claim.importance, confidence: claim.confidence, scope: claim.scope, ..former }
 }
 
 impl Writer<'_> {
-    /// Erases conversations from the ledger, the queue and other stored data, and withdraws them.
+    /// Erases conversations from the ledger, the queue and other tables, and withdraws them.
     fn erase_ledger(&self, keys: &str, scope: &Scope, erased: &mut Erased) -> Result<(), StoreError> {
         let ids: Vec<_> = erased.memories.iter().chain(&erased.kept).collect();
         let ids = to_json(&ids)?;
         self.read(|conn| {
             forget_words(conn, keys, &ids)?;
-            // The windows are counted before the transcripts are deleted, since both are deleted together.
+            // The windows are counted first, because deleting the transcripts also deletes their windows.
             erased.windows = conn.query_row(
                 "SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
                  WHERE t.key IN (SELECT value FROM json_each(?1))",
@@ -482,7 +488,8 @@ impl Writer<'_> {
             erased.replies = forget_requests_about(conn, keys, &ids)?;
             let origins: Vec<&str> = erased.conversations.iter().map(|one| one.origin.as_str()).collect();
             conn.execute(
-                // A running job keeps its row, which its worker updates; its conversation is rejected as withdrawn.
+                // A running job keeps its row, which its worker updates; its conversation will be rejected as
+                // withdrawn.
                 "DELETE FROM jobs WHERE path IN (SELECT value FROM json_each(?1)) AND status <> 'running'",
                 [to_json(&origins)?],
             )?;
@@ -501,7 +508,7 @@ impl Writer<'_> {
     }
 }
 
-/// Deletes words of the conversations from the history, from tombstones, and from the records of hooks.
+/// Deletes text of the conversations from the history, from tombstones, and from the records of hooks.
 fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreError> {
     conn.execute(
         "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE entity = 'evidence'
@@ -513,7 +520,7 @@ fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreErr
          WHERE memory_id IN (SELECT value FROM json_each(?1)) AND memory_id NOT IN (SELECT id FROM memories)",
         [ids],
     )?;
-    // These tables have no foreign key to memories, so nothing cascades to them.
+    // These tables have no foreign key to memories, so deletions do not cascade to them.
     conn.execute("DELETE FROM hook_told WHERE memory_id NOT IN (SELECT id FROM memories)", ())?;
     conn.execute(
         "DELETE FROM advice WHERE memory_id NOT LIKE 'fact:%' AND memory_id NOT IN (SELECT id FROM memories)",
@@ -529,7 +536,7 @@ fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Deletes what is known about the project itself.
+/// Deletes the information about the project itself.
 fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreError> {
     let within = "(namespace = ?1 OR substr(namespace, 1, length(?1) + 1) = ?1 || '/')";
     conn.execute(
@@ -542,7 +549,7 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
     Ok(())
 }
 
-/// Deletes the contexts that agents load at every start, if they come from the files that `text` names.
+/// Deletes the contexts that agents load at every start, if they come from the files that `text` specifies.
 fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
     let mut statement = conn.prepare("SELECT DISTINCT origin FROM known_context ORDER BY origin")?;
     let origins = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
@@ -552,11 +559,11 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the file was rewritten.
+/// Whether the file could be rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RewriteOutcome {
-    /// The file was rewritten, and no erased text is left.
+    /// The file was rewritten, and no erased text remains.
     Wholly,
     /// Another process is using the file, so freed parts or the write-ahead log may still contain erased text until
     /// `maintain` rewrites the file.
@@ -564,7 +571,7 @@ pub enum RewriteOutcome {
 }
 
 impl Database {
-    /// Whether something was erased and the file has not been rewritten since.
+    /// Returns whether something was erased and the file has not been rewritten since.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -579,7 +586,7 @@ impl Database {
 
 impl Store {
     /// Rewrites the file and empties its write-ahead log, which takes as long as copying the file. If the process ends
-    /// before this is complete, a mark remains; see `Database::is_unsealed`.
+    /// before this is complete, a mark remains; see [`Database::is_unsealed`].
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written for a reason other than its use by another process.
@@ -595,22 +602,22 @@ impl Store {
     fn write_anew(&self) -> Result<bool, StoreError> {
         let conn = &self.conn;
         point("seal.begin");
-        // Erased words stay in the segments of the index until these are merged.
+        // Erased words remain in the segments of the index until the segments are merged.
         conn.execute("INSERT INTO memory_near (memory_near) VALUES ('optimize')", ())?;
         self.forget_samples()?;
         conn.execute_batch("VACUUM")?;
         point("seal.written");
-        // The mark is kept, so that maintenance tries again; the log may still contain the erased words.
+        // The mark is kept, so that maintenance tries again, because the log may still contain erased text.
         if !self.empty_wal()? {
             return Ok(false);
         }
-        // The mark is removed last, so that the rewrite is repeated after a crash.
+        // The mark is removed last, so that a crash causes the rewrite to be repeated.
         conn.execute("DELETE FROM unsealed", ())?;
         point("seal.done");
         self.empty_wal()
     }
 
-    /// Deletes the samples of SQLite's query planner, which are copies of index keys.
+    /// Deletes the samples of SQLite's query planner, which contain copies of index keys.
     pub(in crate::store) fn forget_samples(&self) -> Result<(), StoreError> {
         if self.conn.table_exists(None, "sqlite_stat4")? {
             self.conn.execute("DELETE FROM sqlite_stat4", ())?;

@@ -29,7 +29,7 @@ fn session(id: &str) -> Scope {
     Scope::Session(id.into())
 }
 
-/// Returns the content of all text columns.
+/// Returns the contents of all text columns.
 fn texts(store: &Store) -> String {
     crate::store::snapshot::snapshot(store).join("\n") + &format!("{:?}", store.list_history())
 }
@@ -109,7 +109,7 @@ fn what_a_person_wrote_stays_though_a_conversation_confirmed_it() {
     assert_eq!(store.memory(&own.id).unwrap().claim.content, "No milk.");
     let erased = store.would_erase(&Scope::Source("manual".into()), day(3)).unwrap();
     assert_eq!(erased.memories, std::slice::from_ref(&own.id), "who names it means it");
-    // A project is erased as a whole, including what was written by hand.
+    // A project is erased as a whole, including memories that a person wrote.
     let erased = store.erase(&Scope::Project(shop()), day(3)).unwrap();
     assert_eq!(erased.memories, [own.id]);
 }

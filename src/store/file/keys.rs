@@ -1,4 +1,4 @@
-//! Keys of encrypted files: where they are looked for, and how a new one is made.
+//! Keys of encrypted files: where keys are looked up, and how a new key is created.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,17 +11,18 @@ use crate::config::Folders;
 use crate::store::error::KeyPlace;
 use crate::store::{Store, StoreError};
 
-/// The environment variable with a key.
+/// The environment variable that contains a key.
 const VARIABLE: &str = "AFTERTHOUGHT_DB_KEY";
-/// The environment variable that names a file with a key.
+/// The environment variable that contains the path of a key file.
 const FILE_VARIABLE: &str = "AFTERTHOUGHT_DB_KEY_FILE";
 /// The name of a key file in the folder of the user's settings.
 const FILE_NAME: &str = "db.key";
 /// Minimum length, in characters, of a key that is not 64 hex digits.
 const MIN_CHARACTERS: usize = 12;
-/// Largest file with a key, in bytes.
+/// Maximum size of a key file, in bytes.
 const MAX_BYTES: u64 = 4_096;
-/// Number of digits of a raw key. Any other text is a passphrase, from which a key is derived at each opening.
+/// Number of hex digits in a raw key. Any other text is a passphrase, from which a key is derived each time that the
+/// file is opened.
 const HEX_DIGITS: usize = 64;
 
 /// A key and its origin; the debug output hides the key.
@@ -34,7 +35,7 @@ pub(in crate::store) struct Key {
 impl Key {
     /// Reads `text` as a key.
     pub(super) fn new(text: &str, place: KeyPlace) -> Result<Self, StoreError> {
-        // Editors and `echo` end a file with a newline; a passphrase may end with a space on purpose.
+        // Editors and `echo` append a newline to a file; a passphrase may end with a space on purpose.
         let text = text.trim_end_matches(['\n', '\r']);
         let is_raw = text.len() == HEX_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_raw {
@@ -43,7 +44,7 @@ impl Key {
         }
         let why = if text.chars().count() < MIN_CHARACTERS {
             "it has fewer than 12 characters"
-        // A second line suggests the wrong file, and C code would cut the key off at a NUL.
+        // A second line suggests the wrong file, and C code would truncate the key at a NUL.
         } else if text.contains(['\0', '\n']) {
             "it has more than one line"
         } else {
@@ -62,13 +63,13 @@ impl Key {
     }
 }
 
-/// The places where keys are looked for.
+/// The places where keys are looked up.
 #[derive(Debug, Clone, Default)]
 pub(in crate::store) enum Keys {
     /// The environment, a key file and, for an encrypted database, the keyring.
     #[default]
     Outside,
-    /// This file.
+    /// A specific key file.
     File(PathBuf),
     /// A known key, or none at all.
     #[cfg(test)]
@@ -76,7 +77,7 @@ pub(in crate::store) enum Keys {
 }
 
 impl Keys {
-    /// Returns the key from the environment or a key file, for databases that are yet to be created.
+    /// Returns the key from the environment or a key file, for databases that do not exist yet.
     pub(in crate::store) fn given(&self) -> Result<Option<Key>, StoreError> {
         match self {
             Self::Outside => given(&|name| std::env::var(name).ok(), default_file().as_deref()),
@@ -92,13 +93,14 @@ impl Keys {
         match self.find() {
             Ok(Some(key)) => Ok(key),
             Ok(None) => Err(missing(None)),
-            // A server often has no keyring; the remedy is then the same as for a missing key.
+            // A server often has no keyring; in that case, the remedy is the same as for a missing key.
             Err(StoreError::Keyring { said }) => Err(missing(Some(said))),
             Err(error) => Err(error),
         }
     }
 
-    /// Returns the key for an encrypted file: from the environment, else from a key file, else from the keyring.
+    /// Returns the key for an encrypted file: from the environment, otherwise from a key file, otherwise from the
+    /// keyring.
     pub(in crate::store) fn find(&self) -> Result<Option<Key>, StoreError> {
         match self {
             Self::Outside => match self.given()? {
@@ -118,7 +120,7 @@ fn default_file() -> Option<PathBuf> {
 }
 
 fn given(environment: &dyn Fn(&str) -> Option<String>, default_file: Option<&Path>) -> Result<Option<Key>, StoreError> {
-    // An empty variable counts as unset: that is how scripts and service files clear one.
+    // An empty variable counts as unset: scripts and service files clear a variable in this way.
     let set = |name: &str| environment(name).filter(|value| !value.is_empty());
     if let Some(text) = set(VARIABLE) {
         return Key::new(&text, KeyPlace::Environment).map(Some);
@@ -157,10 +159,10 @@ pub enum KeyHome {
 }
 
 impl Store {
-    /// Generates a random key and stores it at `home`, for [`Store::encrypt`].
+    /// Generates a random key and stores it at `home`, for use by [`Store::encrypt`].
     ///
     /// # Errors
-    /// [`StoreError::KeyGiven`] if there is already a key, [`StoreError::Taken`] if there is a file of that name;
+    /// [`StoreError::KeyGiven`] if there is already a key, [`StoreError::Taken`] if a file of that name exists;
     /// otherwise [`StoreError`] if the key cannot be stored.
     pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
         if let Some(key) = Keys::Outside.given()? {
@@ -189,7 +191,7 @@ impl Store {
         default_file()
     }
 
-    /// Returns where the key came from or would come from; `None` if none is given, so that the keyring is used.
+    /// Returns the source of the key in use; `None` if no key is given, so that the keyring is used.
     ///
     /// # Errors
     /// [`StoreError::BadKey`] if the given key cannot be used.
@@ -220,13 +222,14 @@ fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
     });
     // If the key were lost in a power failure, the whole database would be lost with it.
     written.and_then(|()| sync_folder(path)).map_err(|source| {
-        // A partly written file would later be mistaken for the key; nothing is encrypted with the key yet.
+        // A partially written file would later be mistaken for the key. Removing the file is safe, because nothing is
+        // encrypted with the key yet.
         let _ = fs::remove_file(path);
         unwritable(path, source)
     })
 }
 
-/// Syncs the folder of `path`, so that a new name in it survives a power failure.
+/// Syncs the folder of `path`, so that a new file in it survives a power failure.
 pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     // Windows cannot open a folder as a file to sync it.
@@ -247,8 +250,8 @@ mod keyring {
 
     use super::{Key, KeyPlace, StoreError};
 
-    /// The key that was found, so that the keyring is queried once per process. A failure is not stored, since a locked
-    /// keyring may be unlocked later.
+    /// The key that was found, so that the keyring is queried once per process. A failure is not stored, because a
+    /// locked keyring may be unlocked later.
     static FOUND: OnceLock<Key> = OnceLock::new();
 
     fn entry() -> Result<Entry, StoreError> {

@@ -14,7 +14,8 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-/// Enlarges SQLite's cache, which is 2 MB by default, so that it can contain what searches and large writes read.
+/// Enlarges SQLite's cache, which is 2 MB by default, so that it can contain the pages that searches and large writes
+/// read.
 pub(in crate::store) fn enlarge_cache(conn: &Connection) -> Result<(), StoreError> {
     Ok(conn.execute_batch("PRAGMA cache_size = -65536")?)
 }

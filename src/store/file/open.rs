@@ -1,4 +1,4 @@
-//! Opens the file: creates it and its folder with private permissions, and applies settings and migrations.
+//! Opens the file: creates the file and its folder with private permissions, and applies settings and migrations.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -28,20 +28,21 @@ impl Store {
     /// Opens the memories at `path`, creating the folder (0700) and the file (0600) if they are missing.
     ///
     /// # Errors
-    /// [`StoreError`], which names the file and the remedy.
+    /// [`StoreError`], whose message contains the file and the remedy.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path.as_ref(), &Keys::default())
     }
 
     pub(in crate::store) fn open_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
-        // A folder is refused first, since `create_private` would accept it as an existing file.
+        // A folder is refused first, because `create_private` would accept it as an existing file.
         refuse_folder(path)?;
         create_private(path)?;
         let begun = Instant::now();
         loop {
             match connect(path, keys).map_err(|error| error.at(path)) {
                 Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) }),
-                // The busy timeout does not cover the switch to WAL, and two processes may migrate one file at once.
+                // The busy timeout does not cover the switch to WAL, and two processes may migrate one file at the same
+                // time.
                 Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
                     std::thread::sleep(RETRY_PAUSE);
                 }
@@ -53,13 +54,14 @@ impl Store {
     /// Opens the memories at `path` for reading; neither the file nor its folder needs to be writable.
     ///
     /// # Errors
-    /// [`StoreError`], which names the file and the remedy; [`StoreError::Missing`] if there is no file.
+    /// [`StoreError`], whose message contains the file and the remedy; [`StoreError::Missing`] if the file does not
+    /// exist.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_read_only_with(path.as_ref(), &Keys::default())
     }
 
     pub(in crate::store) fn open_read_only_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
-        // SQLite would report only that it cannot open the file, but a new user needs to know how to create one.
+        // SQLite would report only that it cannot open the file, but a new user needs to know how to create it.
         if !path.exists() {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
@@ -71,13 +73,13 @@ impl Store {
         let store = read()?;
         let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
         if (0..known_version()).contains(&version) {
-            // An empty or older file is migrated if it can be written; otherwise a migrated copy is read.
+            // An empty or older file is migrated if it is writable; otherwise, a migrated copy is read.
             return if connect(path, keys).is_ok() { read() } else { store.copy_to_read(path) };
         }
         Ok(store)
     }
 
-    /// Returns a copy in memory that rejects writes, since they would be lost with it; errors name `path`.
+    /// Returns a copy in memory that rejects writes, because writes would be lost with the copy; errors contain `path`.
     fn copy_to_read(&self, path: &Path) -> Result<Self, StoreError> {
         let mut copy = self.copy_in_memory()?;
         copy.db.conn.pragma_update(None, "query_only", true)?;
@@ -85,7 +87,7 @@ impl Store {
         Ok(copy)
     }
 
-    /// Returns an empty store in memory, whose content is lost when it is dropped.
+    /// Returns an empty in-memory store, whose content is lost when it is dropped.
     ///
     /// # Errors
     /// [`StoreError`] if SQLite cannot allocate memory.
@@ -93,18 +95,19 @@ impl Store {
         Self::in_memory_with(None)
     }
 
-    /// With a key, pages have the format of an encrypted file, so that they can be copied from one.
+    /// With a key, pages have the format of an encrypted file, so that pages can be copied from an encrypted file.
     fn in_memory_with(key: Option<&Key>) -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");
         let mut conn = Connection::open_in_memory()?;
         key.map_or(Ok(()), |key| cipher::unlock(&conn, key))?;
         configure(&conn)?;
-        // No keys are needed: they are used only for the copy before a migration, which a store in memory never makes.
+        // No keys are needed: they are used only for the copy before a migration, and an in-memory store never makes
+        // one.
         migrate(&mut conn, &path, &Keys::default())?;
         Ok(Self { db: Database::new(conn, path, Keys::default()) })
     }
 
-    /// Returns a copy in memory of the current content.
+    /// Returns an in-memory copy of the current content.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -117,7 +120,7 @@ impl Store {
             backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
         };
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
-        // The file may be of an earlier version and open for reading only.
+        // The file may be from an earlier version and open for reading only.
         migrate(&mut copy.db.conn, &self.db.path, &self.keys)?;
         copy.set_guard(self.guard());
         Ok(copy)
@@ -125,12 +128,12 @@ impl Store {
 }
 
 impl Store {
-    /// Prevents this connection from writing the log back into the file when it is the last one to close. This is meant
-    /// for records whose last entries may be lost in a power failure; the next connection that closes writes them into
-    /// the file.
+    /// Prevents this connection from writing the log back to the file if it is the last connection to close. This is
+    /// intended for records whose last entries may be lost in a power failure; the next connection that closes writes
+    /// them to the file.
     ///
     /// # Errors
-    /// [`StoreError`] if SQLite refuses.
+    /// [`StoreError`] if SQLite rejects the setting.
     pub(crate) fn leave_log(&self) -> Result<(), StoreError> {
         self.db.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         Ok(())
@@ -138,14 +141,14 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the path of the file; `None` for a store in memory.
+    /// Returns the path of the file; `None` for an in-memory store.
     #[must_use]
     pub(crate) fn file(&self) -> Option<&Path> {
-        // SQLite reserves this name, so no file can be opened under it.
+        // SQLite reserves this name, so no file with this name can be opened.
         (self.path != Path::new(":memory:")).then_some(&*self.path)
     }
 
-    /// Whether the file was opened for reading only.
+    /// Returns whether the file was opened for reading only.
     #[must_use]
     pub(crate) fn is_read_only(&self) -> bool {
         let is_kept_from_writing = self.conn.pragma_query_value(None, "query_only", |row| row.get(0)).unwrap_or(false);
@@ -156,7 +159,7 @@ impl Database {
 pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = cipher::open(path, path, flags, keys)?;
-    // SQLite silently opens a file without write permission as read-only, even when read-write access was requested.
+    // SQLite silently opens a file without write permission as read-only, even if read-write access was requested.
     if conn.is_readonly("main")? {
         let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         return Err(StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) });
@@ -171,12 +174,12 @@ pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, 
     Ok(conn)
 }
 
-/// Opens the file without writing. If the folder is not writable, the WAL index cannot be created; unless another
-/// process has left one, the file is then read as it is.
+/// Opens the file without writing. If the folder is not writable, the WAL index cannot be created. Unless another
+/// process has left an index behind, the file is then read without its log.
 pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |name: &Path, flags: OpenFlags| -> Result<Connection, StoreError> {
-        // The call also checks that this program made the file, before `configure` changes its journal mode.
+        // The call also checks that this program created the file, before `configure` changes its journal mode.
         let conn = cipher::open(name, path, flags, keys)?;
         conn.execute_batch("PRAGMA temp_store = MEMORY")?;
         enlarge_cache(&conn)?;
@@ -203,7 +206,7 @@ fn is_unopenable(error: &rusqlite::Error) -> bool {
 }
 
 fn uri_path(path: &Path) -> String {
-    // The percent sign is escaped first, because the other two replacements add percent signs of their own.
+    // The percent sign is escaped first, because the other two replacements insert percent signs.
     path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
@@ -215,7 +218,7 @@ fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreE
     if found == known {
         return Ok(());
     }
-    // A new file has no data to lose, and a store in memory has no path next to which a copy could be written.
+    // A new file has no data to lose, and an in-memory store has no path next to which a copy could be written.
     if found > 0 && conn.path().is_some_and(|name| !name.is_empty()) {
         backup::before_migration(conn, path, keys, found)?;
     }

@@ -1,4 +1,4 @@
-//! Paths of the database file and of the files beside it, created with private permissions.
+//! Paths of the database file and of the files next to it, which are created with private permissions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::private;
 use crate::store::StoreError;
 
-/// Returns an error if the path is a folder, since SQLite would only report that it cannot open the file.
+/// Returns an error if the path is a folder, because SQLite would only report that it cannot open the file.
 pub(in crate::store) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
 }
@@ -19,12 +19,13 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     }
     let unwritable =
         |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
-    // Each process uses its own temporary name, so that two processes do not share an incomplete file.
+    // Each process uses a different temporary name, so that two processes do not share an incomplete file.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     private::options().write(true).create_new(true).open(&fresh).map_err(unwritable)?;
-    // Closing the file under its own name would release the locks that other connections of this process have on it.
+    // Closing the file under its own name would release the locks that other connections of this process hold.
     let linked = fs::hard_link(&fresh, path);
-    // Unlike a rename, a hard link never replaces the file of a faster process, but some file systems have none.
+    // Unlike a rename, a hard link never replaces a file created by a faster process, but some file systems do not
+    // support hard links.
     let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
     placed.map_err(unwritable)
 }
@@ -37,7 +38,7 @@ pub(in crate::store) fn create_folder(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the file beside `path` whose name continues with `ending`.
+/// Returns the path next to `path` whose name is that of `path` followed by `ending`.
 pub(in crate::store) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

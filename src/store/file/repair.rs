@@ -1,9 +1,9 @@
-//! Repairs a file: rebuilds derived rows, and copies the readable rows of a damaged file.
+//! Repairs a file: rebuilds derived rows, and copies readable rows out of a damaged file.
 //!
-//! SQLite stops at the first unreadable page of a table. For this reason a damaged table is read by ranges of row
-//! numbers, from both ends and then by halves, and every row that SQLite can read is copied into a new file. Rows below
-//! an unreadable inner page are lost, unless the history contains them. A file whose header or list of tables is
-//! unreadable cannot be opened at all and needs a backup.
+//! SQLite stops at the first unreadable page of a table. For this reason, a damaged table is read in ranges of row
+//! numbers, first from both ends and then by bisection, and every row that SQLite can read is copied to a new file.
+//! Rows below an unreadable inner page are lost, unless the history contains them. A file whose header or list of
+//! tables is unreadable cannot be opened at all and needs a backup.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -32,7 +32,7 @@ use crate::store::row::{json as from_json, spelled};
 use crate::store::writer::Mark;
 use crate::store::{Store, StoreError, Writer};
 
-/// Tables that are rebuilt from others, by the beginning of their names.
+/// Prefixes of the names of tables that are rebuilt from other tables.
 const DERIVED: [&str; 2] = ["search_", "memory_near"];
 /// Maximum number of ranges that are tried for one damaged table. Most ranges are single rows on a damaged page.
 // Each range costs up to two queries, and with sparse row numbers, halving could continue for a very long time.
@@ -41,14 +41,14 @@ const MAX_RANGES: usize = 20_000;
 /// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Repaired {
-    /// A copy of the file from before the repair.
+    /// A copy of the file, made before the repair.
     pub backup: PathBuf,
-    /// File with the removed orphaned rows, one line of JSON each. `None` if there were none, or if the database is
-    /// encrypted; the rows are then only in the copy.
+    /// The file with the removed orphaned rows, one JSON line each. `None` if there were no such rows, or if the
+    /// database is encrypted; in the latter case, the rows are only in the copy.
     pub put_aside: Option<PathBuf>,
     /// Number of orphaned rows that were removed.
     pub rows: usize,
-    /// Tables that could not be read completely, by name.
+    /// Tables that could not be read completely, sorted by name.
     pub lost: Vec<Loss>,
     /// Flaws that remain.
     pub left: Checked,
@@ -70,25 +70,25 @@ impl Store {
     /// rows. The text of a memory is never changed.
     ///
     /// # Errors
-    /// [`StoreError`] if the file cannot be copied or written; it is then unchanged.
+    /// [`StoreError`] if the file cannot be copied or written; in this case, the file is unchanged.
     pub(crate) fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
-        // The copy is made first, so that the file can be restored if anything below fails.
+        // The copy is made first, so that the file can be restored if a later step fails.
         let backup = set_aside(&self.path, &self.keys, now)?;
         let aside = with_suffix(&backup, ".put-aside.jsonl");
-        // A plain file of rows beside an encrypted database would defeat the encryption.
+        // An unencrypted file of rows next to an encrypted database would defeat the encryption.
         let aside = (!self.is_encrypted()?).then_some(aside);
         let rows = self.rebuild(aside.as_deref()).map_err(|error| error.at(&self.path))?;
         let left = self.check()?;
         Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, lost: Vec::new(), left })
     }
 
-    /// Repairs the file at `path` as [`Store::repair`] does. If its pages are damaged, the readable rows are copied
-    /// into a new file that replaces it, and the damaged file is kept beside it with its log. No other process should
-    /// use the file at that time.
+    /// Repairs the file at `path` as [`Store::repair`] does. If its pages are damaged, the readable rows are copied to
+    /// a new file, which replaces the old file; the damaged file is kept next to it with its log. No other process
+    /// should use the file during the repair.
     ///
     /// # Errors
     /// [`StoreError`] if the file is not a memory database, is of a newer version, is too damaged to be opened, or
-    /// cannot be written; it is then unchanged.
+    /// cannot be written; in this case, the file is unchanged.
     pub(crate) fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
         let opened = Self::open(path).and_then(|store| {
             // An encrypted file can be read completely or not at all, so nothing can be recovered from its pages.
@@ -102,7 +102,7 @@ impl Store {
                 copy_readable_rows(path, now)
             }
             Err(
-                // A damaged page may cause any of these errors, for example in a migration that reads it.
+                // A damaged page may cause any of these errors, for example in a migration that reads the page.
                 StoreError::Corrupt { .. }
                 | StoreError::Migration { .. }
                 | StoreError::BadRecord { .. }
@@ -139,9 +139,9 @@ impl Store {
     }
 }
 
-/// Copies the readable rows of the file at `path` into a new file, which replaces it.
+/// Copies the readable rows of the file at `path` to a new file, which replaces it.
 fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
-    // The file is opened before anything is written: a file that SQLite cannot open stays as it is.
+    // The file is opened before anything is written: a file that SQLite cannot open remains unchanged.
     open_damaged(path).map(drop).map_err(|error| error.at(path))?;
     // The bytes are copied while no connection is open: closing the copied file would release a connection's locks.
     let backup = copy_bytes(path, now)?;
@@ -151,7 +151,7 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let remove = |path: &Path| {
         for ending in ["", "-wal", "-shm"] {
-            // Which of the three files exist depends on how far SQLite got; a leftover file does no harm.
+            // Which of the three files exist depends on the progress of SQLite; a leftover file does no harm.
             fs::remove_file(with_suffix(path, ending)).ok();
         }
     };
@@ -175,14 +175,14 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
 fn open_damaged(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // Closing the connection must not write the log into damaged pages.
+    // Closing the connection must not write the log to damaged pages.
     conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     check_ours(&conn, path)?;
     Ok(conn)
 }
 
-/// Creates a file of the damaged file's version with every readable row, and migrates it. Returns the tables that were
-/// not read completely, and the number of orphaned rows removed.
+/// Creates a file with the schema version of the damaged file, copies every readable row, and migrates the new file.
+/// Returns the tables that were not read completely, and the number of removed orphaned rows.
 fn copy_into(
     damaged: &Connection,
     fresh: &Path,
@@ -190,7 +190,7 @@ fn copy_into(
     now: Timestamp,
 ) -> Result<(Vec<Loss>, usize), StoreError> {
     let version = schema_version(damaged)?;
-    // The header may be damaged as well; the newest schema is then the best guess.
+    // The header may be damaged as well; in that case, the newest schema is the best guess.
     let version = if (1..=known_version()).contains(&version) { version } else { known_version() };
     create_private(fresh)?;
     let mut conn = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -199,11 +199,11 @@ fn copy_into(
     // Rows are copied in any order, and the rows that they refer to may be lost.
     conn.execute_batch("PRAGMA foreign_keys = OFF")?;
     let file = conn.transaction()?;
-    // Triggers would change rows that are to be copied as they were.
+    // Triggers would change rows that should be copied unchanged.
     let triggers = drop_triggers(&file)?;
     let mut lost = Vec::new();
     for (table, has_row_numbers) in tables(&file)? {
-        // Migrations insert rows of their own, which would collide with those of the damaged file.
+        // Migrations insert rows, which would collide with the rows of the damaged file.
         file.execute_batch(&format!("DELETE FROM \"{table}\""))?;
         let mut copying = TableCopy::new(damaged, &file, &table)?;
         if has_row_numbers {
@@ -225,7 +225,7 @@ fn copy_into(
     make_version(&mut conn, fresh, known_version())?;
     drop(conn);
     let store = Store::open(fresh)?;
-    // The rows are restored after the migration, since this step writes to the tables of the current schema.
+    // The rows are restored after the migration, because this step writes to the tables of the current schema.
     let restored = restore_from_history(&store, lost.iter().all(|loss| loss.table != "history"), now)?;
     for loss in &mut lost {
         match loss.table.as_str() {
@@ -239,7 +239,7 @@ fn copy_into(
 
 /// Deletes entries of the history that are not JSON, and returns whether there were any.
 fn drop_unreadable_history(conn: &Connection) -> Result<bool, StoreError> {
-    // SQLite keeps no checksums: a page of long text that was overwritten is read without an error.
+    // SQLite keeps no checksums, so a page of long text that was overwritten is read without an error.
     let deleted = conn.execute(
         "DELETE FROM history WHERE NOT (json_valid(coalesce(before, '{}')) AND json_valid(coalesce(after, '{}')))",
         (),
@@ -250,7 +250,7 @@ fn drop_unreadable_history(conn: &Connection) -> Result<bool, StoreError> {
 /// Returns the tables to copy, and whether their rows have numbers.
 fn tables(conn: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
     let mut statement = conn.prepare(
-        // `wr` marks the tables without row numbers, which cannot be read by ranges.
+        // `wr` marks the tables without row numbers, which cannot be read in ranges.
         "SELECT name, wr = 0 FROM pragma_table_list
          WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
     )?;
@@ -260,7 +260,7 @@ fn tables(conn: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
     Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().filter(is_own).collect())
 }
 
-/// Drops the triggers, and returns the statements that create them again.
+/// Drops the triggers, and returns the statements that recreate them.
 fn drop_triggers(conn: &Connection) -> Result<String, StoreError> {
     let mut statement = conn.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")?;
     let triggers: Vec<(String, String)> =
@@ -274,14 +274,14 @@ fn drop_triggers(conn: &Connection) -> Result<String, StoreError> {
     Ok(created)
 }
 
-/// One table while it is copied.
+/// The state of copying one table.
 struct TableCopy<'c> {
     from: &'c Connection,
     to: &'c Connection,
     table: &'c str,
-    /// Its columns, quoted.
+    /// Quoted names of the columns.
     columns: String,
-    /// Columns of its key, for tables without row numbers.
+    /// Columns of the key, for tables without row numbers.
     key: Vec<String>,
     insert: String,
     kept: usize,
@@ -317,7 +317,7 @@ impl<'c> TableCopy<'c> {
             high = first.map_or(high, |first| first.saturating_sub(1));
             if !is_done && low < high {
                 let middle = i64::midpoint(low, high);
-                // A queue is used instead of recursion, so that all large gaps are tried before small ones.
+                // A queue is used instead of recursion, so that all large gaps are tried before small gaps.
                 ranges.extend([(low, middle), (middle + 1, high)]);
             }
         }
@@ -326,15 +326,16 @@ impl<'c> TableCopy<'c> {
 
     fn by_key(&mut self) -> Result<(), StoreError> {
         let (ascending, descending) = (self.key.join(", "), self.key.join(" DESC, "));
-        // A table without row numbers cannot be read by ranges; a row that both scans reach violates the key.
+        // A table without row numbers cannot be read in ranges; if both scans reach a row, inserting it again violates
+        // the key.
         if !self.scan(&format!("1 ORDER BY {ascending}"), &[])?.1 {
             self.scan(&format!("1 ORDER BY {descending} DESC"), &[])?;
         }
         Ok(())
     }
 
-    /// Copies rows up to the first that SQLite cannot read. Returns the number of the last row copied, and whether all
-    /// were read.
+    /// Copies rows up to the first row that SQLite cannot read. Returns the number of the last copied row, and whether
+    /// all rows were read.
     fn scan(&mut self, condition: &str, values: &[i64]) -> Result<(Option<i64>, bool), StoreError> {
         let number = if values.is_empty() { "0" } else { "rowid" };
         let sql = format!("SELECT {number}, {} FROM \"{}\" WHERE {condition}", self.columns, self.table);
@@ -361,13 +362,14 @@ impl<'c> TableCopy<'c> {
                 self.is_damaged = true;
                 Ok((last, false))
             }
-            // The new file cannot be written, or the old one is unreadable for another reason.
+            // The new file cannot be written, or the old file is unreadable for another reason.
             Ok(Err(error)) | Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Whether a row does not fit its table, for example because a page of another table overwrote its page.
+/// Returns whether the error concerns a row that does not fit its table, for example because a page of another table
+/// overwrote the page.
 fn is_of_row(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch))
         || matches!(error, rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::Utf8Error(..))
@@ -376,7 +378,7 @@ fn is_of_row(error: &rusqlite::Error) -> bool {
 fn is_of_page(error: &rusqlite::Error) -> bool {
     let is_no_table = |text: &str| text.starts_with("no such table") || text.starts_with("no such column");
     match error {
-        // The list of tables may be damaged, too; the table then counts as unreadable.
+        // The list of tables may also be damaged; in that case, the table counts as unreadable.
         rusqlite::Error::SqliteFailure(_, Some(text)) if is_no_table(text) => true,
         rusqlite::Error::SqlInputError { msg, .. } if is_no_table(msg) => true,
         error => matches!(
@@ -386,8 +388,8 @@ fn is_of_page(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// Overwrites the pages of the damaged file with those of the new one in one step, so that other processes never see a
-/// mixture. If the damaged file is no longer a database, it is replaced.
+/// Overwrites the pages of the damaged file with the pages of the new file in one step, so that other processes never
+/// see a mixture. If the damaged file is no longer a database, it is replaced.
 fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
     let written = || -> rusqlite::Result<()> {
         let from = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -398,7 +400,8 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
     };
     match written().map_err(|error| StoreError::from(error).at(path)) {
         Err(StoreError::NotADatabase { .. } | StoreError::Corrupt { .. }) => {
-            // The old log is moved first: SQLite would replay it into the new file, to which it does not belong.
+            // The old log is moved first, because SQLite would replay it into the new file, which it does not belong
+            // to.
             let moved = ["-wal", "-shm"]
                 .into_iter()
                 .map(|ending| with_suffix(path, ending))
@@ -413,13 +416,13 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
 
 const ENTRIES: &str = "SELECT entity, before, after FROM history
     WHERE memory_id = ?1 AND entity IN ('memory', 'evidence') ORDER BY id";
-/// Reason of entries that a repair adds to the history.
+/// Reason for history entries that a repair adds.
 const REASON: &str = "the entries between were on a damaged page";
 
-/// Transcript, message and quote, which identify a piece of evidence.
+/// The transcript, message and quote that identify a piece of evidence.
 type EvidenceKey = (String, String, String);
 
-/// A memory as the history records it.
+/// The state of a memory according to the history.
 #[derive(Default)]
 struct Recorded {
     is_known: bool,
@@ -439,7 +442,8 @@ struct Restored {
 fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
     store.write(None, now, |writer| {
         let mut restored = Restored::default();
-        // A restored memory may receive the row number, and thus the vector, of a lost one, so these are deleted first.
+        // A restored memory may receive the row number, and thus the vector, of a lost memory, so such vectors are
+        // deleted first.
         writer.read(|conn| {
             conn.execute_batch(
                 "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);
@@ -556,15 +560,15 @@ fn evidence_key(evidence: &Evidence) -> EvidenceKey {
     (evidence.transcript.clone(), message, evidence.quote.clone())
 }
 
-/// Returns the memory without usage counts, which change without an entry in the history.
+/// Returns the memory without usage counts, which change without a history entry.
 fn without_counts(memory: &Memory) -> Memory {
     Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
 }
 
-/// Writes orphaned rows into a file, if a file is given, and then deletes them.
+/// Writes orphaned rows to a file, if a file is given, and then deletes them.
 fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, StoreError> {
     let mut count = 0;
-    // Removing a row may orphan others that refer to it.
+    // Removing a row may orphan other rows that refer to it.
     loop {
         let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
         let dangling = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?)))?;
@@ -579,14 +583,14 @@ fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, St
                 None => move_row(conn, aside, &table, lacking(&table))?,
             };
         }
-        // Rows that match no condition of `lacking` would make this loop endless.
+        // If orphaned rows matched no condition of `lacking`, this loop would be endless.
         if count == before {
             return Ok(count);
         }
     }
 }
 
-/// Returns the condition of orphaned rows in a table without row numbers.
+/// Returns the condition for orphaned rows in a table without row numbers.
 fn lacking(table: &str) -> &'static str {
     match table {
         "relations" => "from_id NOT IN (SELECT id FROM memories) OR to_id NOT IN (SELECT id FROM memories)",
@@ -598,7 +602,7 @@ fn lacking(table: &str) -> &'static str {
 
 fn move_row(conn: &Connection, aside: Option<&Path>, table: &str, condition: &str) -> Result<usize, StoreError> {
     if let Some(aside) = aside {
-        // The rows are synced to the disk before they are deleted, so that a crash in between loses no data.
+        // The rows are synced to disk before they are deleted, so that a crash in between loses no data.
         copy_rows(conn, aside, table, condition)?;
     }
     Ok(conn.execute(&format!("DELETE FROM \"{table}\" WHERE {condition}"), ())?)
@@ -630,7 +634,7 @@ fn values(row: &SqlRow<'_>, names: &[String]) -> Result<Value, StoreError> {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => number.into(),
-            // A damaged row is saved as far as it can be read, rather than not at all.
+            // The readable part of a damaged row is saved, rather than nothing.
             ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
             ValueRef::Blob(bytes) => json!({ "blob": transcripts::hex(bytes) }),
         };

@@ -9,7 +9,7 @@ use crate::store::samples::{clean, day, memory, quote, relation, write};
 use crate::store::{Filter, NewVector, Order, Repaired, Store, StoreError, VectorModel};
 
 const MEMORIES: usize = 500;
-/// Bytes of a page.
+/// Size of a page in bytes.
 const SIZE: usize = 4_096;
 
 /// Pseudo-random numbers that are the same in every run.
@@ -30,7 +30,7 @@ struct Use {
     cells: usize,
 }
 
-/// An undamaged store, and everything that it contains.
+/// An undamaged store with all of its content.
 struct Whole {
     folder: TempDir,
     bytes: Vec<u8>,
@@ -91,7 +91,8 @@ impl Whole {
         self.uses.iter().filter(is_such).map(|(page, _)| *page).collect()
     }
 
-    /// Compares a repair's report with the original content and with the repaired file. Returns the number of memories.
+    /// Compares the report of a repair with the original content and with the repaired file. Returns the number of
+    /// memories.
     fn assert_saved(&self, path: &Path, repaired: &Repaired, damage: &BTreeMap<usize, Vec<u8>>, of: &str) -> usize {
         assert_eq!(repaired.left.flaws, [], "{of}");
         assert_eq!(std::fs::metadata(&repaired.backup).unwrap().len(), self.bytes.len() as u64, "{of}");
@@ -206,7 +207,7 @@ fn rows_of_a_damaged_page_come_from_the_history() {
     assert_eq!(repair("inner.db", &zeros(&inner[..1])), [loss(0, MEMORIES)]);
     let cells = whole.uses[&leaves[3]].cells;
     assert_eq!(repair("leaf.db", &zeros(&leaves[3..4])), [loss(MEMORIES - cells, cells)]);
-    // If the history is damaged too, no row is restored from it that may since have been removed.
+    // If the history is also damaged, it restores no rows, because they may have been removed since.
     let history = whole.pages_of("history", "leaf");
     let lost = repair("both.db", &zeros(&[leaves[3], history[2]]));
     assert_eq!(lost.iter().find(|loss| loss.table == "memories"), Some(&loss(MEMORIES - cells, 0)));

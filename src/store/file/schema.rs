@@ -15,13 +15,13 @@ use crate::store::index::words::fill as fill_words;
 
 /// Maximum time for which an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Number of prepared statements to keep; a search by words and by meaning alone uses about twenty.
+/// Number of prepared statements to keep; a search by words and by meaning uses about twenty.
 // With the default of 16, statements would be evicted and prepared again within a single search.
 const STATEMENTS: usize = 64;
-/// Marks files of this program: `aftr` in ASCII.
+/// The application id of this program's files: `aftr` in ASCII.
 pub(in crate::store) const APPLICATION_ID: i64 = 0x6166_7472;
-/// The migrations, in order. A published migration is never changed; a new one is added instead. Each migration is one
-/// transaction.
+/// The migrations, in order. A published migration is never changed; a new migration is added instead. Each migration
+/// is one transaction.
 pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
     vec![
         step(include_str!("../migrations/0001_memories.sql")),
@@ -68,8 +68,8 @@ fn step(sql: &'static str) -> M<'static> {
 pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch(
         // WAL lets readers continue during a write. With NORMAL, a power failure may undo only the last commits.
-        // Enforcing foreign keys is a setting of each connection, not of the file.
-        // FAST overwrites deleted content only if that costs no extra I/O; `erase` sets it to ON for its own writes.
+        // Enforcement of foreign keys is set for each connection, not for the file. FAST overwrites deleted content
+        // only if that costs no extra I/O; `erase` sets it to ON for its own writes.
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;",
     )?;
@@ -77,19 +77,19 @@ pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keeps statements prepared when different values are bound to them. By default, SQLite compares bound values with the
-/// expressions of indexes, and plans such a statement again for each value.
+/// Prevents SQLite from preparing statements again when other values are bound. By default, SQLite compares bound
+/// values with the expressions of indexes, and plans such statements again for each value.
 pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
-/// Refuses a database that another program made, before anything in it is changed.
+/// Rejects a database of another program, before anything in it is changed.
 pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     // An empty database has no id yet; only a database without tables may become a memory database.
     let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
-    // The id is read second, because a process that creates the file sets the id before it creates the first table.
+    // The id is read last, because a process that creates the file sets the id before it creates the first table.
     let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
     let ours = id == APPLICATION_ID || (id == 0 && !used);
     if ours { Ok(()) } else { Err(StoreError::NotADatabase { path: path.to_owned() }) }
@@ -104,7 +104,7 @@ pub(in crate::store) fn schema_version(conn: &Connection) -> Result<i64, StoreEr
     Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
 }
 
-/// Returns the cause of a failed migration, since a full disk or damaged pages are not errors of the schema.
+/// Returns the cause of a failed migration, because a full disk or damaged pages are not errors of the schema.
 pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> StoreError {
     match source {
         rusqlite_migration::Error::RusqliteError { query, err } => match StoreError::from(err).at(path) {
@@ -112,14 +112,14 @@ pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> Stor
                 let source = rusqlite_migration::Error::RusqliteError { query, err };
                 StoreError::Migration { path: path.to_owned(), source }
             }
-            // Another process may be migrating the file as well; the caller that opens it tries again.
+            // Another process may be migrating the file as well; the caller that opens the file tries again.
             named => named,
         },
         source => StoreError::Migration { path: path.to_owned(), source },
     }
 }
 
-/// Creates the schema of this version in a file that has an earlier one or none, without making a copy.
+/// Creates the schema of this version in a file with an earlier schema or none, without making a copy.
 pub(in crate::store) fn make_version(conn: &mut Connection, path: &Path, version: i64) -> Result<(), StoreError> {
     configure(conn)?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -135,7 +135,7 @@ pub(in crate::store) fn versions() -> usize {
     MIGRATIONS.len()
 }
 
-/// Creates a file with only the first `version` migrations, as an earlier version of the program would.
+/// Creates a file with only the first `version` migrations, as an earlier version of the program would have done.
 #[cfg(test)]
 pub(in crate::store) fn of_version(path: &Path, version: usize) -> Connection {
     let mut conn = Connection::open(path).unwrap();

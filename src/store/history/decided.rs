@@ -22,7 +22,8 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Returns the fingerprint of a claim; `None` for a claim without evidence, which may be stated again at any time.
+    /// Returns the fingerprint of a claim; `None` for a claim without evidence, which may legitimately be stated again
+    /// at any time.
     #[must_use]
     pub(crate) fn of(content: &str, evidence: &[Evidence]) -> Option<Self> {
         let mut pieces: Vec<[&str; 3]> = evidence
@@ -44,8 +45,8 @@ impl Fingerprint {
 }
 
 impl Database {
-    /// Returns the memory of `namespace` that a candidate with this fingerprint led to, even if that memory has changed
-    /// since.
+    /// Returns the memory in `namespace` that resulted from a candidate with this fingerprint, even if the memory has
+    /// changed since then.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -58,7 +59,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Records that a candidate with this fingerprint led to `memory`; undoing the run removes the record.
+    /// Records that a candidate with this fingerprint resulted in `memory`; undoing the run removes the record.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -70,7 +71,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Removes the records of `run`, except those about memories that stay as the run left them.
+    /// Removes the records of `run`, except those about memories that remain as the run left them.
     pub(in crate::store) fn forget_settled(&self, run: &RunId, kept: &[MemoryId]) -> Result<(), StoreError> {
         let kept = serde_json::json!(kept.iter().map(MemoryId::as_str).collect::<Vec<_>>()).to_string();
         self.execute(
@@ -81,21 +82,21 @@ impl Writer<'_> {
     }
 }
 
-/// The hashes of two texts, the smaller first.
+/// The hashes of two texts, the smaller hash first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HashPair(String, String);
 
 impl HashPair {
-    /// Returns the pair, independent of the order of the two.
+    /// Returns the pair, independent of the order of the two hashes.
     #[must_use]
     pub(crate) fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
         let (one, other) = (one.into(), other.into());
-        // The order is fixed, so that a judgement is found in whichever order the memories are compared.
+        // The order is fixed, so that a judgement is found regardless of the order in which the memories are compared.
         if one <= other { Self(one, other) } else { Self(other, one) }
     }
 }
 
-/// A state of a namespace in which a full pass found nothing more to do.
+/// A state of a namespace in which a full pass found nothing left to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PassMark {
     /// Revision of the namespace.
@@ -105,7 +106,8 @@ pub(crate) struct PassMark {
 }
 
 impl Database {
-    /// Returns the namespaces with active memories and the number in each, the largest first, then by name.
+    /// Returns the namespaces with active memories, each with the number of these memories, the largest first and then
+    /// by name.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -138,7 +140,7 @@ impl Database {
         })
     }
 
-    /// Returns the links to memories of a namespace that an undo has removed.
+    /// Returns the links of memories in a namespace that an undo has removed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -147,7 +149,7 @@ impl Database {
         namespace: &Namespace,
     ) -> Result<BTreeSet<(MemoryId, RelationType, MemoryId)>, StoreError> {
         self.read(|conn| {
-            // An erasure empties lines of history, and a line without `after` does not show which link it was.
+            // An erasure clears history entries, and an entry without `after` does not show which link it concerned.
             let mut statement = conn.prepare_cached(
                 "SELECT h.memory_id, json_extract(h.after, '$.type'), h.other_id
                  FROM history h JOIN memories m ON m.id = h.other_id
@@ -210,7 +212,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Records that a full pass found nothing more to do in a namespace.
+    /// Records that a full pass found nothing left to do in a namespace.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

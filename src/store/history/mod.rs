@@ -30,9 +30,9 @@ pub struct HistoryEntry {
     pub memory: MemoryId,
     /// The memory at the other end, if the entry is about a link.
     pub other: Option<MemoryId>,
-    /// When.
+    /// Time of the change.
     pub at: Timestamp,
-    /// What was done.
+    /// The action.
     pub action: Action,
     /// The part of the memory that changed.
     pub entity: Entity,
@@ -46,15 +46,15 @@ pub struct HistoryEntry {
     pub undone: bool,
 }
 
-/// Column order is what [`entry_from_row`] reads; change both together.
+/// [`entry_from_row`] relies on the order of these columns; change both together.
 pub(in crate::store) const COLUMNS: &str = "id, run_id, memory_id, other_id, at, action, entity, before, after, reason, undone, \
     (SELECT c.id FROM changesets c WHERE c.seq = history.changeset)";
 
 impl HistoryEntry {
-    /// Returns the change that the line records.
+    /// Returns the change that the entry records.
     ///
     /// # Errors
-    /// [`StoreError`] if the line cannot be read.
+    /// [`StoreError`] if the entry cannot be read.
     pub(crate) fn change(&self) -> Result<RowChange, StoreError> {
         let row = match self.entity {
             Entity::Memory => {
@@ -87,8 +87,8 @@ impl HistoryEntry {
 }
 
 impl Database {
-    /// Returns the changesets after the line of history with the number `since`, in the order in which they were
-    /// written. Lines written by an old version of the program form one changeset per run.
+    /// Returns the changesets after the history entry with the number `since`, in the order in which they were written.
+    /// Entries written by an old version of the program form one changeset per run.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -96,7 +96,8 @@ impl Database {
         let mut found: Vec<Changeset> = Vec::new();
         for entry in self.entries("id > ?1", &[&since])? {
             let run = entry.run.as_ref().map(|run| run.as_str().to_owned());
-            // A generated id is the same in every call, so that a program that replays the log recognises it.
+            // A generated id is the same in every call, so that a program that replays the log recognises the
+            // changeset.
             let id = entry.changeset.clone().or_else(|| run.clone()).unwrap_or_else(|| format!("history-{}", entry.id));
             let change = entry.change()?;
             match found.last_mut().filter(|last| last.id == id) {
@@ -165,8 +166,8 @@ impl Database {
         self.read(|conn| Ok(conn.query_row("SELECT ifnull(max(id), 0) FROM history", (), |row| row.get(0))?))
     }
 
-    /// Returns the memories that differ from their state after the change with the number `since`, in their words,
-    /// their status or their evidence. A memory that was changed and changed back does not differ; links do not count.
+    /// Returns the memories that differ from their state after the change with the number `since`, in content, status
+    /// or evidence. A memory that was changed and changed back does not differ; links are ignored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -190,14 +191,15 @@ impl Database {
         self.query_all(&sql, params![since], entry_from_row)
     }
 
-    /// Whether the memory differs from its state before the first of these changes.
+    /// Returns whether the memory differs from its state before the first of these changes.
     fn is_other(&self, id: &MemoryId, entries: &[HistoryEntry]) -> Result<bool, StoreError> {
         let Some(first) = entries.iter().find(|entry| entry.entity == Entity::Memory) else { return Ok(false) };
         let before: Option<Memory> =
             first.before.clone().map(serde_json::from_value).transpose().map_err(StoreError::bad("a memory's past"))?;
         let now = self.find(id)?;
         Ok(match (before, now) {
-            // Counting uses leaves no history, and a change that was undone still leaves a later `updated_at`.
+            // Usage counts change without history entries, and a change that was undone still leaves a later
+            // `updated_at`.
             (Some(before), Some(now)) => {
                 (Memory { usage: before.usage.clone(), updated_at: before.updated_at, ..now }) != before
             }
@@ -207,7 +209,7 @@ impl Database {
     }
 }
 
-/// Whether pieces were added and not removed again, or vice versa.
+/// Returns whether evidence was added and not removed again, or vice versa.
 fn has_other_evidence(entries: &[HistoryEntry]) -> bool {
     let mut balance: BTreeMap<String, i64> = BTreeMap::new();
     let mut count = |piece: &Option<Value>, by: i64| {

@@ -1,7 +1,9 @@
-//! The part of the ledger that a plan contains, so that its windows count as done in the file to which it is applied.
+//! The part of the ledger that a plan contains, so that the plan's windows count as finished in the file that the plan
+//! is applied to.
 //!
-//! A plan is made on a copy. Only the copy contains the conversations that were read, what was extracted from them, and
-//! their projects. This module reads these rows from the copy, and writes them into the file together with the plan.
+//! A plan is made on a copy. Only the copy contains the conversations that were read, the candidates that were
+//! extracted from them, and their projects. This module reads these rows from the copy, and writes them to the file
+//! together with the plan.
 
 use std::collections::BTreeSet;
 
@@ -20,16 +22,16 @@ use crate::store::{Database, StoreError, Writer};
 /// 1970.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanLedger {
-    /// Conversations, by key.
+    /// Conversations, sorted by key.
     #[serde(default)]
     transcripts: Vec<Conversation>,
-    /// The windows extracted from them, by conversation and position.
+    /// The windows of these conversations, sorted by conversation and position.
     #[serde(default)]
     windows: Vec<Part>,
-    /// Projects of the affected namespaces, by id.
+    /// Projects of the affected namespaces, sorted by id.
     #[serde(default)]
     projects: Vec<Known>,
-    /// Folders of those projects.
+    /// Folders of these projects.
     #[serde(default)]
     folders: Vec<Folder>,
     /// Pairs of projects that turned out to be the same: the content of the first is now in the second.
@@ -83,8 +85,8 @@ struct Folder {
 }
 
 impl PlanLedger {
-    /// Returns the pairs of projects to be merged before anything else is written: the first of each pair into the
-    /// second.
+    /// Returns the pairs of projects to be merged before anything else is written: in each pair, the first is merged
+    /// into the second.
     #[must_use]
     pub(crate) fn merges(&self) -> &[(Namespace, Namespace)] {
         &self.merges
@@ -111,12 +113,12 @@ impl Redact for PlanLedger {
 }
 
 impl Database {
-    /// Returns what `run` has read and finished, with the affected projects.
+    /// Returns the conversations that `run` has read and the windows that it has finished, with the affected projects.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is no such run.
     pub(crate) fn plan_ledger(&self, run: &RunId) -> Result<PlanLedger, StoreError> {
-        // Windows without candidates refer to no run, so they are found by their time.
+        // Windows without candidates refer to no run, so their time identifies them.
         let begun = self.run(run.as_str())?.started_at.as_millisecond();
         // The windows are read first, because they determine which transcripts are transferred.
         let windows = self.carried_windows(run, begun)?;
@@ -202,8 +204,7 @@ impl Database {
         })
     }
 
-    /// Returns a namespace of `carried` that belongs to a different project here than in the file that `carried` comes
-    /// from.
+    /// Returns a namespace of `carried` that belongs to a different project here than in the file of origin.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -221,13 +222,14 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Writes what was read and finished in another file, as applied by the run of this write. Windows that are already
-    /// finished here stay unchanged. Returns the number of windows that are newly applied.
+    /// Writes the conversations and windows that were read in another file, as if the run of this write had applied
+    /// them. Windows that are already finished here stay unchanged. Returns the number of windows that are newly
+    /// applied.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn take_over(&self, carried: &PlanLedger) -> Result<usize, StoreError> {
-        // The plan may come from a file that was written elsewhere, with another guard.
+        // The plan may come from a file that was written elsewhere, using another guard.
         let carried = self.redact(carried.clone());
         self.take_projects(&carried)?;
         carried.transcripts.iter().try_for_each(|transcript| self.take_transcript(transcript))?;
@@ -279,7 +281,7 @@ impl Writer<'_> {
     }
 
     fn take_window(&self, window: &Part) -> Result<usize, StoreError> {
-        // As where it was extracted, a window with nothing to apply belongs to no run, so no undo reopens it.
+        // As in the file of origin, a window without candidates belongs to no run, so that no undo reopens it.
         let run = if window.candidates.is_empty() { None } else { self.run.map(RunId::as_str) };
         self.read(|conn| {
             let taken = conn

@@ -1,10 +1,10 @@
-//! Undoes runs: applies the inverse of exactly their changes, in reverse order.
+//! Undoes runs: applies the inverse of their changes, in reverse order.
 //!
-//! The caller first determines the later changes that build on the run, see [`Database::built_upon`], and may undo the
-//! later runs with it. Otherwise, memories that were changed since the run are kept and reported, together with the
-//! memories that the run linked to them. Undoing half of a replacement would leave both memories recalled, or neither.
-//! The windows of the run stay applied, so that the next run does not silently do the same again. To apply the same
-//! candidates again, call [`Store::reopen_windows`], and then apply the windows.
+//! The caller first determines the later changes that build on the run (see [`Database::built_upon`]), and may undo the
+//! later runs together with it. Otherwise, memories that were changed after the run are kept and reported, together
+//! with the memories that the run linked to them. Undoing half of a replacement would leave both memories recalled, or
+//! neither. The windows of the run stay applied, so that the next run does not silently repeat the same changes. To
+//! apply the same candidates again, call [`Store::reopen_windows`], and then apply the windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ use crate::store::{Run, RunId, RunStatus};
 pub struct UndoReport {
     /// Memories that are restored to their state before the run.
     pub restored: Vec<MemoryId>,
-    /// Memories that the run added, now deleted.
+    /// Memories that the run had added and that are now deleted.
     pub removed: Vec<MemoryId>,
     /// Memories that were left unchanged.
     pub kept: Vec<Kept>,
@@ -36,7 +36,7 @@ pub struct UndoReport {
 pub struct Kept {
     /// The memory.
     pub memory: MemoryId,
-    /// Why.
+    /// The reason why the memory was kept.
     pub because: KeepReason,
 }
 
@@ -47,7 +47,7 @@ pub enum KeepReason {
     /// The memory was changed again after the run.
     #[error("it was changed after the run")]
     ChangedSince,
-    /// The run linked it to a memory that was changed since.
+    /// The run linked the memory to a memory that has changed since.
     #[error("the run linked it to a memory that was changed after the run")]
     LinkedToChanged,
     /// The memory was purged together with its history.
@@ -55,7 +55,7 @@ pub enum KeepReason {
     Purged,
 }
 
-/// Later changes that build on a run: changes of memories that the run had changed.
+/// Later changes that build on a run: changes to memories that the run had changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaterChanges {
     /// The later run; `None` for changes by hand or by maintenance.
@@ -73,9 +73,9 @@ pub enum LastChange {
     ByHand {
         /// The id of its changeset.
         changeset: String,
-        /// When.
+        /// Time of the change.
         at: Timestamp,
-        /// The memory that it changed, or one of them.
+        /// The memory that the changeset changed, or one of these memories.
         memory: MemoryId,
     },
 }
@@ -95,27 +95,30 @@ impl Store {
         self.undo_runs(std::slice::from_ref(run), now)
     }
 
-    /// Reverses every change of several runs as if they were one, the last change first, as [`Store::undo_run`] does.
+    /// Reverses every change of several runs as if they were one run, the last change first, in the same way as
+    /// [`Store::undo_run`].
     ///
     /// # Errors
-    /// As for [`Store::undo_run`]; [`StoreError::RunUndone`] refers to the first of the runs.
+    /// The same errors as [`Store::undo_run`]; [`StoreError::RunUndone`] refers to the first of the runs.
     pub(crate) fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<UndoReport, StoreError> {
         self.write(None, now, |w| {
             let entries = w.entries_of(runs, now)?;
             if let Some(first) = runs.first().filter(|_| entries.is_empty())
-                // A run that changed nothing has no entries either, and may be undone once.
+                // A run that changed nothing also has no entries, and may be undone once.
                 && w.run(first.as_str())?.status == RunStatus::Undone
             {
                 return Err(StoreError::RunUndone { id: first.to_string() });
             }
-            // Kept memories are determined in the undo's transaction, so that nothing can build on the run meanwhile.
+            // Kept memories are determined in the undo's transaction, so that no other change can build on the run
+            // meanwhile.
             let kept = kept(w, runs, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
             for run in runs {
                 w.forget_merges(run)?;
                 w.undo_tasks(run)?;
-                // Otherwise the same candidates would still count as resolved by a decision that was undone.
+                // If the records were kept, the same candidates would still count as resolved by a decision that was
+                // undone.
                 w.forget_settled(run, &left)?;
                 w.read(|conn| {
                     let values = params![run.as_str(), w.now.as_millisecond()];
@@ -132,7 +135,7 @@ impl Store {
 }
 
 impl Store {
-    /// Reverses a changeset that was made by hand, except for memories that were changed since.
+    /// Reverses a changeset that was made by hand, except for memories that have changed since then.
     ///
     /// # Errors
     /// [`StoreError::NothingToUndo`] if the changeset is unknown or already undone.
@@ -159,7 +162,7 @@ impl Database {
     /// Returns the last change that can be undone. Moves within the hierarchy and purged memories do not count.
     ///
     /// # Errors
-    /// [`StoreError::NothingToUndo`] if there is none.
+    /// [`StoreError::NothingToUndo`] if there is no such change.
     pub(crate) fn last_undoable(&self) -> Result<LastChange, StoreError> {
         let newest = "id = (SELECT max(id) FROM history WHERE undone = 0 AND action NOT IN ('promote', 'demote')
             AND (before IS NOT NULL OR after IS NOT NULL))";
@@ -170,7 +173,7 @@ impl Database {
         };
         if let Some(entry) = self.entries(newest, &[])?.pop()
             && let (None, Some(changeset)) = (&entry.run, &entry.changeset)
-            // A later run may have recorded only tasks, which leave no line of history.
+            // A later run may have recorded only tasks, which leave no history entry.
             && run.as_ref().is_none_or(|run| run.started_at <= entry.at)
         {
             return Ok(LastChange::ByHand { changeset: changeset.clone(), at: entry.at, memory: entry.memory });
@@ -186,7 +189,7 @@ impl Database {
     pub(crate) fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, StoreError> {
         let (mut all, mut reached) = (Builders::new(), vec![run.clone()]);
         let mut next = 0;
-        // The list grows during the loop: what builds on a later run also builds on this one.
+        // The list grows during the loop: a change that builds on a later run also builds on this run.
         while let Some(run) = reached.get(next).cloned() {
             next += 1;
             let entries: Vec<_> = self.history_of_run(&run)?.into_iter().filter(|entry| !entry.undone).collect();
@@ -197,7 +200,7 @@ impl Database {
                 all.entry(builder).or_default().extend(memories);
             }
         }
-        // Later runs may share memories with this run; it does not build on itself.
+        // Later runs may have changed the same memories as this run, but a run does not build on itself.
         all.remove(&Some(run.clone()));
         let mut found: Vec<LaterChanges> = all
             .into_iter()
@@ -217,7 +220,7 @@ impl Database {
             }
             entries.extend(self.history_of_run(run)?.into_iter().filter(|entry| !entry.undone));
         }
-        // Several runs may have changed one memory in turn, so its changes must be reversed strictly backwards.
+        // Several runs may have changed the same memory, so its changes must be reversed in strict reverse order.
         entries.sort_by_key(|entry| entry.id);
         Ok(entries)
     }
@@ -228,7 +231,8 @@ fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<B
     let mut first_touch: BTreeMap<&MemoryId, i64> = BTreeMap::new();
     for entry in entries {
         for memory in std::iter::once(&entry.memory).chain(&entry.other) {
-            // Entries are in order, so the first of a memory is kept; earlier changes do not depend on these runs.
+            // Entries are in order, so the first entry of a memory is kept; earlier changes do not depend on these
+            // runs.
             first_touch.entry(memory).or_insert(entry.id);
         }
     }
@@ -243,7 +247,7 @@ fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<B
     Ok(found)
 }
 
-/// Returns the memories changed by the runs that must stay as they are.
+/// Returns the memories, among those that the runs changed, that must stay unchanged.
 fn kept(
     w: &Writer<'_>,
     runs: &[RunId],
@@ -252,7 +256,7 @@ fn kept(
     let changed = builders(w, runs, entries)?.into_values().flatten();
     let mut kept: BTreeMap<MemoryId, KeepReason> = changed.map(|memory| (memory, KeepReason::ChangedSince)).collect();
     for entry in entries.iter().filter(|entry| is_purged(entry)) {
-        // This reason overrides the other one, since nothing can be restored once the texts are gone.
+        // This reason overrides the other reason, because nothing can be restored once the texts are gone.
         kept.insert(entry.memory.clone(), KeepReason::Purged);
     }
     let held = links_of_moved(w, entries)?;
@@ -286,13 +290,13 @@ fn links_of_moved(db: &Database, entries: &[HistoryEntry]) -> Result<Vec<Relatio
     Ok(links.into_iter().flatten().collect())
 }
 
-/// Whether the memory itself was purged. For a link with a purged memory at its other end, there is nothing left to do.
+/// Returns whether the memory itself was purged. For a link whose other memory was purged, there is nothing left to do.
 fn is_purged(entry: &HistoryEntry) -> bool {
     entry.entity == Entity::Memory && entry.before.is_none() && entry.after.is_none()
 }
 
 /// Returns the runs, or `None` for changes without a run, that have changed the memory or one of its links after the
-/// change `since`. Changes of its place in the hierarchy do not count.
+/// change `since`. Changes of the memory's tier do not count.
 fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<Option<RunId>>, StoreError> {
     db.read(|conn| {
         let mut statement = conn.prepare_cached(
@@ -306,7 +310,7 @@ fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<O
 }
 
 impl Writer<'_> {
-    /// Applies the inverse of each line in reverse order, except lines about memories that are kept.
+    /// Applies the inverse of each entry in reverse order, except for entries about memories that are kept.
     fn reverse_all(
         &self,
         entries: &[HistoryEntry],

@@ -1,4 +1,4 @@
-//! Indexes over memories: words for search, near claims for consolidation, vectors for search by meaning.
+//! Indexes of memories: words for search, near claims for consolidation, and vectors for search by meaning.
 
 pub(in crate::store) mod near;
 pub(in crate::store) mod near_words;

@@ -1,7 +1,7 @@
-//! Index of near claims: finds claims that may mean the same, at a cost that does not grow with the store.
+//! Index of near claims: finds claims that may have the same meaning, at a cost that does not grow with the store.
 //!
 //! Words are looked up in order of rarity. The lookup stops as soon as a claim with the same meaning would stand out
-//! even if some of its words differed. Claims are ranked by the words they share, each weighted by its rarity.
+//! even if some of its words differed. Claims are ranked by their shared words, each weighted by its rarity.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,9 +14,9 @@ use crate::store::row::{rows as limit_of, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
-/// Number of claims that are read for a word before the word counts as common.
+/// Number of claims that are read for a word before the word is treated as common.
 const PROBED: usize = 200;
-/// Words that more claims than this contain are not looked up at all.
+/// Maximum number of claims that contain a word for the word to be looked up at all.
 const MAX_SHARED: usize = 10_000;
 /// Number of claims in a store from which pairs of words and whole texts are looked up as well; in a smaller store,
 /// single words are enough.
@@ -25,11 +25,11 @@ const LARGE: f64 = 20_000.0;
 const MAX_LOOKED_UP: usize = 64;
 /// Number of words that another claim with the same meaning may replace with other words.
 const PUT_OTHERWISE: usize = 2;
-/// Maximum number of claims that have as many words in common by chance when enough words have been looked up.
+/// Expected number of claims that share as many words by chance, at which enough words have been looked up.
 const BY_CHANCE: f64 = 10.0;
 /// Maximum number of claims whose status is checked for each requested claim.
 const LOOKED_AT: usize = 8;
-/// Minimum number of claims to return, if there are that many, even if they have few words in common.
+/// Minimum number of claims to return, if enough claims exist, even if they have few words in common.
 const LEAST: usize = 10;
 /// Minimum share of the best claim's score that another claim needs, once enough claims are found.
 const SHARED_ENOUGH: f64 = 0.3;
@@ -48,7 +48,7 @@ pub(crate) struct Around<'a> {
 }
 
 /// Words that occur in many claims, with the share of claims that contain them; the share is estimated from the first
-/// of these claims.
+/// few of these claims.
 pub(in crate::store) type CommonWords = HashMap<Name, f64>;
 
 /// The shared words of each claim and the given claim, one entry per shared word.
@@ -62,17 +62,18 @@ struct Sharing {
 struct Scored(Vec<(i64, f64)>);
 
 impl Database {
-    /// Runs `read` so that all its queries see one snapshot, which is also faster than a separate transaction for each.
+    /// Runs `read` so that all its queries see one snapshot, which is also faster than a separate transaction for each
+    /// query.
     ///
     /// # Errors
-    /// The error of `read`, or [`StoreError`] if the file cannot be read.
+    /// The error from `read`, or [`StoreError`] if the file cannot be read.
     pub(crate) fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
         // A transaction is already open, and SQLite does not nest transactions.
         if !self.conn.is_autocommit() {
             return read(self);
         }
         self.read(|conn| {
-            // The transaction is deferred, since with a write-ahead log a reader does not block writers.
+            // The transaction is deferred, because readers do not block writers in write-ahead logging mode.
             let held = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
             let found = read(self)?;
             held.finish()?;
@@ -80,8 +81,9 @@ impl Database {
         })
     }
 
-    /// Returns at most `limit` active and half as many pending memories that may be about the same as a claim. Memories
-    /// with the same words, the same attribute, the same subject, and words in common are taken in turn.
+    /// Returns at most `limit` active memories, and half as many pending memories, that may be about the same thing as
+    /// a claim. Memories are taken alternately from those with the same words, the same attribute, the same subject,
+    /// and shared words.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -110,7 +112,7 @@ impl Database {
     }
 
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
-        // The claims of this write must be able to find each other before the write is committed.
+        // Claims written in the current transaction must be able to find each other before it is committed.
         self.file_waiting()?;
         // The newest row number approximates the count well; an exact count would read a whole index.
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
@@ -134,7 +136,7 @@ impl Database {
             }
         }
         if everything > LARGE {
-            // In a large store, too many claims contain a concept for it to distinguish them.
+            // In a large store, a concept occurs in too many claims to distinguish them.
             common.retain(|(_, word)| !concepts.contains(word));
             for rare in pairs.into_iter().chain(whole) {
                 let found = holding(conn, rare, PROBED + 1)?;
@@ -143,10 +145,11 @@ impl Database {
                 }
             }
         }
-        // The rarest words come first, and equally rare ones are sorted by name, so that every run uses the same words.
+        // The rarest words come first, and equally rare words are sorted by name, so that every run uses the same
+        // words.
         common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         for (claims, word) in common {
-            // The words are sorted by rarity, so every word after the first that is too common is too common as well.
+            // The words are sorted by rarity, so if one word is too common, all later words are too common as well.
             if sharing.is_enough() || claims > count(MAX_SHARED) {
                 break;
             }
@@ -157,7 +160,8 @@ impl Database {
 
     fn remember(&self, word: Name, share: f64) {
         let mut common = self.common.borrow_mut();
-        // The cache is emptied rather than trimmed: common words are soon found again, and no usage has to be recorded.
+        // The cache is emptied rather than trimmed: common words are soon found again, and their usage need not be
+        // recorded.
         if common.len() >= MAX_REMEMBERED {
             common.clear();
         }
@@ -174,8 +178,8 @@ impl Sharing {
         }
     }
 
-    /// Whether a claim that replaces its rarest words still shares more than other claims do by chance. Words of the
-    /// weights w occur together in about `everything · exp(−Σ w)` claims.
+    /// Returns whether a claim that differs in its rarest words would still share more words than other claims share by
+    /// chance. Words with the weights w occur together in about `everything · exp(−Σ w)` claims.
     fn is_enough(&self) -> bool {
         let mut weights = self.weights.clone();
         weights.sort_by(|a, b| b.total_cmp(a));
@@ -214,13 +218,13 @@ fn count(of: usize) -> f64 {
     u32::try_from(of).map_or(f64::MAX, f64::from)
 }
 
-/// Returns the share of all claims that have a word, estimated from the density of the first of them.
+/// Returns the share of all claims that contain a word, estimated from the density of the first of these claims.
 fn density(first: &[i64]) -> f64 {
     let span = first.first().zip(first.last()).map_or(1, |(first, last)| last - first + 1);
     count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
 }
 
-/// Selects the claims to compare with from those that share words, and from those with the same words, attribute or
+/// Selects the claims to compare with, from those that share words and from those with the same words, attribute or
 /// subject.
 fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) -> Result<Vec<Memory>, StoreError> {
     let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
@@ -239,8 +243,8 @@ fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) 
     load(conn, &taken_in_turn(lists, &statuses, limit))
 }
 
-/// Takes the first of each list, then the second of each, and so on, without taking a memory twice. Pending memories do
-/// not displace active memories.
+/// Takes the first entry of each list, then the second of each, and so on, without taking any memory twice. Pending
+/// memories do not displace active memories.
 fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, bool>, limit: usize) -> Vec<i64> {
     let mut lists = lists.map(Vec::into_iter);
     let (mut seen, mut taken) = (HashSet::new(), Vec::new());
@@ -288,13 +292,13 @@ fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Ve
 /// Returns the forgotten memories of the namespace among `close`, at most `most`, in the same order.
 fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: usize) -> Result<Vec<i64>, StoreError> {
     let namespace = namespace.to_string();
-    // Most namespaces have no forgotten memories, and this check is cheaper than passing the whole list to SQLite.
+    // Most namespaces contain no forgotten memories, and this check is cheaper than passing the whole list to SQLite.
     let any = "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'forgotten')";
     if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare_cached(
-        // SQLite never reorders a CROSS JOIN, so it starts from the few wanted rows, whatever its statistics say.
+        // SQLite never reorders a CROSS JOIN, so it starts with the few wanted rows, regardless of its statistics.
         "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
          WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
     )?;
@@ -303,7 +307,7 @@ fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: u
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Returns the memories with the same attribute, active ones before pending ones, most recently changed first.
+/// Returns the memories with the same attribute, active memories before pending memories, most recently changed first.
 fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
     let sql = format!(
         "SELECT m.seq FROM memories m WHERE {} AND m.namespace = ?2 AND m.status = ?3
@@ -357,11 +361,11 @@ pub(in crate::store) fn of_key(value: &str) -> String {
 
 /// Maximum number of new memories that wait to be indexed.
 const MOST_UNFILED: usize = 16_384;
-/// Number of memories indexed at once from which FTS5 is first configured as below.
+/// Minimum number of memories indexed at once for which FTS5 is first configured as below.
 const MANY: usize = 1_024;
-/// Settings of FTS5, which are stored in the file. FTS5 then collects less than its default of 1 MB before it writes,
-/// so that the data stays in the processor's cache. FTS5 also merges eight parts instead of four, so that a word is
-/// written fewer times. Both settings together reduce the time for indexing by a third.
+/// Settings of FTS5, which are stored in the file. With the first setting, FTS5 collects less than its default of 1 MB
+/// before it writes, so that the data stays in the processor's cache. With the second, FTS5 merges eight parts instead
+/// of four, so that a word is written fewer times. Together, the settings reduce the time for indexing by a third.
 const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
 
 impl Database {
@@ -396,9 +400,9 @@ fn set_up(conn: &Connection) -> Result<(), StoreError> {
 }
 
 impl Writer<'_> {
-    /// Queues the new memory in this row to be indexed under the words that [`filed`] returns, at the latest when the
-    /// transaction ends. FTS5 writes out what it has collected whenever another table is written, so many memories are
-    /// indexed together.
+    /// Queues the new memory in this row to be indexed under the words that [`filed`] returns, at the end of the
+    /// transaction at the latest. Whenever another table is written, FTS5 writes its collected data to disk, so it is
+    /// faster to index many memories together.
     pub(in crate::store) fn file_new(&self, seq: i64, words: &str) {
         self.unfiled.borrow_mut().push((seq, words.to_owned()));
     }

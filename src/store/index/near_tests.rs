@@ -130,7 +130,7 @@ fn words_that_stand_everywhere_are_found_together() {
     }
 }
 
-/// Writes what a store contains into a file as an earlier version left it.
+/// Writes the contents of a store to a file in the form used by an earlier version.
 fn write_as_before(store: &Store, path: &std::path::Path, version: usize) {
     let before = crate::store::file::schema::of_version(path, version);
     before.execute("ATTACH ?1 AS now", [store.path.to_str().unwrap()]).unwrap();

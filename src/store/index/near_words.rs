@@ -1,7 +1,7 @@
-//! The words under which a claim is indexed, so that other claims in its namespace with a similar meaning find it.
+//! The words under which a claim is indexed, so that claims with a similar meaning in the same namespace find it.
 //!
 //! Words are normalised more than for search: without accents, endings and common words. Text without spaces is indexed
-//! as pairs of characters. A thesaurus adds the concepts that a text names, so that claims that say the same in
+//! as pairs of characters. A thesaurus adds the concepts that a text mentions, so that claims with the same meaning in
 //! different words or languages find each other. The thesaurus only proposes pairs and makes no decisions.
 
 use std::borrow::Cow;
@@ -16,25 +16,26 @@ use crate::text::normalise::{folded, normalised, trimmed};
 use crate::text::stem::{plain, root};
 use crate::text::tokens::{Run, is_stop, pairs_or_single, signed_words, split_runs};
 
-/// Maximum number of words of one claim. The first words are used; those of the subject, key and value come before the
+/// Maximum number of words of one claim. The first words are used; words of the subject, key and value come before the
 /// rest.
-// Without a limit, every claim would find a pasted page, and indexing it would cost as much as many claims.
+// Without a limit, every claim would find a pasted page, and indexing the page would cost as much as indexing many
+// claims.
 const MAX_WORDS: usize = 160;
 /// Number of words of a claim that are combined into pairs.
 const PAIRED: usize = 7;
-/// Number of words from which a claim is also indexed as a whole.
+/// Minimum number of words for which a claim is also indexed as a whole.
 const WHOLE: usize = 2;
 /// The names of a claim in the index of near claims.
 pub(super) struct NearForms {
     /// The words of the claim; the first is the subject, if the claim has one.
     pub(super) words: Vec<Name>,
-    /// The concepts that its words name.
+    /// The concepts that the words mention.
     pub(super) concepts: Vec<Name>,
-    /// Pairs of words in its text, which are rare even if each word is common. Which words form pairs depends only on
-    /// their spelling, so that claims with other words in between have the same pairs.
+    /// Pairs of words in its text, which are rare even if each word is common. The spelling of the words alone
+    /// determines the pairs, so that claims with other words in between have the same pairs.
     pub(super) pairs: Vec<Name>,
     /// The whole text as one name, independent of word order. Claims with the same words, or with the same characters
-    /// in writing without spaces, share this name even if each word is common. `None` if the text is very short.
+    /// in scripts without spaces, share this name even if each word is common. `None` if the text is very short.
     pub(super) whole: Option<Name>,
 }
 
@@ -55,7 +56,7 @@ impl NearForms {
         filed.words.extend(claim.subject.as_deref().and_then(|subject| place.about(subject)));
         cuts.iter().for_each(|text| filed.take(text));
         let [_, value, _, title, content] = &cuts;
-        // No word begins with this sign, so a concept is never confused with a word.
+        // No word begins with this character, so a concept is never confused with a word.
         let concepts = heard([value, title, content]).map(|name| place.named([b"=", name.as_bytes()])).collect();
         Self { words: filed.words, concepts, pairs: pairs_of(&place, content), whole: whole(&place, content) }
     }
@@ -75,8 +76,8 @@ impl NearForms {
 }
 
 /// Returns the words by which claims similar to `claim` are found in `namespace`: twelve hex digits each, without
-/// duplicates. The first word is the subject of the claim, if the claim has a subject. Claims of different namespaces
-/// have no word in common.
+/// duplicates. The first word is the subject of the claim, if the claim has a subject. Claims in different namespaces
+/// have no words in common.
 #[must_use]
 pub(crate) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);
@@ -87,7 +88,7 @@ fn pairs_of(place: &Place, content: &[Cut<'_>]) -> Vec<Name> {
     let mut filed = Filed::new(place);
     filed.take(content);
     let mut words = filed.words;
-    // The words are sorted by name, so that claims with the same words in different orders choose the same ones.
+    // The words are sorted by name, so that claims with the same words in different orders choose the same words.
     words.sort_unstable();
     words.truncate(PAIRED);
     let pairs = words.iter().enumerate().flat_map(|(at, a)| {
@@ -108,7 +109,7 @@ fn whole(place: &Place, content: &[Cut<'_>]) -> Option<Name> {
             }
         }
     }
-    // The words are sorted, so that the same words in any order give the same name.
+    // The words are sorted, so that the same words in any order yield the same name.
     said.sort_unstable();
     said.dedup();
     // No word contains a space.
@@ -127,7 +128,7 @@ pub(in crate::store) enum Cut<'t> {
     Word(Cow<'t, str>),
     /// The root of a word that occurs in almost every sentence.
     Stop(&'t str),
-    /// Characters of writing without spaces.
+    /// Characters of a script without spaces.
     Unspaced(&'t str),
     /// A synthetic word for a name with special characters; it follows the parts of the name.
     Signed(String),
@@ -154,7 +155,7 @@ pub(super) fn cut(folded: &str) -> Vec<Cut<'_>> {
 
 struct Filed<'p> {
     place: &'p Place,
-    /// The full hash of each word; there are few enough for a linear search.
+    /// The full hash of each word; there are few enough words for a linear search.
     seen: Vec<u64>,
     words: Vec<Name>,
 }
@@ -184,8 +185,8 @@ impl<'p> Filed<'p> {
     }
 }
 
-/// A word of the index, of whatever script, as twelve hex digits. If the names of two words collide, a claim may appear
-/// to share more words than it does.
+/// A word of the index, in any script, as twelve hex digits. If the names of two words collide, a claim may appear to
+/// share more words than it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::store) struct Name(u64);
 
@@ -205,7 +206,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// The hash of a namespace, with which the name of each of its words starts.
+/// The hash of a namespace, which is the start of the name of each word in this namespace.
 struct Place(u64);
 
 impl Place {
@@ -219,7 +220,7 @@ impl Place {
         (!subject.is_empty()).then(|| self.named([b"about ", subject.as_bytes()]))
     }
 
-    /// Returns the name of the word that these parts spell.
+    /// Returns the name of the word that consists of these parts.
     fn named<'b>(&self, parts: impl IntoIterator<Item = &'b [u8]>) -> Name {
         Name::of(parts.into_iter().fold(self.0, |hash, part| after(hash, part.iter().copied())))
     }
@@ -233,11 +234,11 @@ fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// One concept per line: its spellings, separated by `|`. The first spelling names the concept in the index, so it must
-/// not change.
+/// One concept per line: its spellings, separated by `|`. The first spelling is the name of the concept in the index,
+/// so it must not change.
 const THESAURUS: &str = include_str!("concepts.txt");
 
-/// Number of letters from which a spelling is also matched inside a longer word, as in German compounds.
+/// Minimum number of letters of a spelling that is also matched inside a longer word, as in German compounds.
 const INSIDE: usize = 6;
 
 /// The compiled thesaurus: one automaton, and the concept for each pattern of the automaton.
@@ -257,7 +258,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
         .filter(|(pattern, _)| !pattern.trim().is_empty())
         .unzip();
     let automaton = AhoCorasick::builder()
-        // Otherwise a short spelling would hide a longer spelling that begins with it.
+        // With another match kind, a short spelling would hide a longer spelling that begins with it.
         .match_kind(MatchKind::LeftmostLongest)
         .build(&patterns)
         .expect("the table is far below the automaton's size limit");
@@ -281,15 +282,15 @@ pub(in crate::store) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl
     found.into_iter()
 }
 
-/// Returns the search pattern of a spelling. Long spellings match anywhere, and short spellings only as whole words.
-/// Writing without spaces matches inside a run of characters.
+/// Returns the search pattern of a spelling. Long spellings match anywhere, and short spellings only as whole words. In
+/// scripts without spaces, spellings match anywhere in a run of characters.
 fn pattern(spelling: &str) -> String {
     let heard = heard_form(&cut(&folded(spelling)));
     let single = !heard.trim().contains(' ');
     if single && heard.trim().chars().count() >= INSIDE { heard.trim().to_owned() } else { heard }
 }
 
-/// Returns the text to search: each word as its root between spaces, and characters without spaces unchanged.
+/// Returns the text to search: the root of each word between spaces, and text in scripts without spaces unchanged.
 fn heard_form<'c>(pieces: impl IntoIterator<Item = &'c Cut<'c>>) -> String {
     let mut heard = String::new();
     for piece in pieces {

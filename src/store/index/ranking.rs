@@ -1,4 +1,4 @@
-//! The data that ranking needs about many memories, by row number, so that few rows are read in full.
+//! The data that ranking needs about many memories, by row number, so that few rows need to be read in full.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ const PASSED_OVER: i64 = 4;
 /// Maximum number of places in conversations that are used for one memory.
 const PLACES: usize = 4;
 
-/// The row of a memory; valid only in the store from which it was read.
+/// The row of a memory; valid only in the store that it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub(in crate::store) i64);
 
@@ -26,13 +26,13 @@ pub struct Seq(pub(in crate::store) i64);
 pub(crate) struct Ranked {
     /// Row of the memory in the store.
     pub seq: Seq,
-    /// Its id.
+    /// The ID of the memory.
     pub id: MemoryId,
-    /// Its content.
+    /// The content of the memory.
     pub content: String,
-    /// 0–1.
+    /// Importance, 0–1.
     pub importance: f64,
-    /// 0–1.
+    /// Confidence, 0–1.
     pub confidence: f64,
     /// Time of the memory's last change.
     pub updated_at: Timestamp,
@@ -42,13 +42,13 @@ pub(crate) struct Ranked {
     pub valid_from: Option<Timestamp>,
     /// Time at which the memory ceased to be true.
     pub valid_to: Option<Timestamp>,
-    /// Number of times the memory was recalled.
+    /// Number of times that the memory was recalled.
     pub access_count: u32,
     /// Time at which the memory was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// Time at which the memory's content was last stated, as far as its evidence shows.
+    /// Time at which the memory's content was last stated, according to its evidence.
     pub confirmed_at: Option<Timestamp>,
-    /// Its type.
+    /// The type of the memory.
     pub memory_type: MemoryType,
     /// Whether a person pinned the memory.
     pub pinned: bool,
@@ -63,12 +63,12 @@ pub(crate) struct Said {
     piece: i64,
     /// The person or agent who spoke.
     pub speaker: Option<String>,
-    /// When.
+    /// Time of the statement.
     pub at: Option<Timestamp>,
 }
 
 impl Database {
-    /// Returns the data that ranking needs about those of `rows` that pass `filter`, in no particular order.
+    /// Returns the data that ranking needs about the rows that pass `filter`, in no particular order.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -123,7 +123,7 @@ impl Database {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the rows of the memories that were learnt just before and just after this one in its conversations,
+    /// Returns the rows of the memories that were learnt immediately before and after this memory in its conversations,
     /// without duplicates. The rows are ordered by the time of the statement and then by the time when they were
     /// learnt.
     ///
@@ -157,15 +157,16 @@ impl Database {
             let found = statement
                 .query_map([spelled(rows)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
             let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
-            // SQLite returns the rows in an order of its own, but the caller's order is the ranking.
+            // SQLite returns the rows in an unspecified order, but the caller's order is the ranking.
             Ok(rows.iter().filter_map(|row| found.remove(&row.0)).collect())
         })
     }
 }
 
-/// The first query finds pieces said at the same time and learnt before, the nearest first; the second finds pieces
-/// said before. `AFTER` is the mirror image of `BEFORE`.
-// There are two statements because the index on transcript and time serves each of them fully, but not an `OR` of them.
+/// The first query finds the nearest piece of evidence that was said at the same time and learnt before; the second
+/// finds pieces that were said before. `AFTER` is the mirror image of `BEFORE`.
+// There are two statements because the index on transcript and time fully covers each of them, but not a combination
+// with `OR`.
 const BEFORE: [&str; 2] = [
     "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",

@@ -1,10 +1,10 @@
 //! Word search by BM25.
 //!
-//! All memories are in the index whatever their status, and the filter is a join. One code path therefore serves
+//! All memories are in the index, regardless of status, and the filter is a join. One code path therefore serves
 //! search, the inbox and the search for forgotten memories, and a change of status requires no re-indexing.
 //!
 //! The search is exact: for each word, all postings of the searched namespaces are read, and the scores are added up in
-//! an array with an element for each memory. The rarity of a word is computed from those namespaces alone, so that the
+//! an array with an element for each memory. The rarity of a word is computed only from these namespaces, so that the
 //! ranking in one namespace does not depend on another.
 
 use std::borrow::Borrow;
@@ -30,10 +30,10 @@ use crate::text::tokens::Query;
 pub struct Hit {
     /// The memory.
     pub memory: Memory,
-    /// BM25 score over all indexed texts, below 0; lower is better. The score is 0 if the memory was found by a literal
-    /// match alone.
+    /// BM25 score for all indexed texts, less than 0; lower is better. The score is 0 if the memory was found only by a
+    /// literal match.
     pub bm25: f64,
-    /// Words of the query that appear in the memory itself, in the query's order and in lower case.
+    /// Words of the query that appear in the memory itself, in lower case and in the order of the query.
     pub matched: Vec<String>,
 }
 
@@ -44,17 +44,17 @@ pub(crate) struct Likeness<'a> {
     pub namespace: &'a Namespace,
     /// The text of the claim.
     pub text: &'a str,
-    /// Its attribute.
+    /// The attribute of the claim.
     pub key: Option<&'a str>,
-    /// Its topic.
+    /// The topic of the claim.
     pub subject: Option<&'a str>,
 }
 
 impl Database {
     /// Returns at most `limit` memories that contain any word of `query` and pass `filter`, best first.
     ///
-    /// Any text is a valid query. If the query has no words, or no memory contains any of them, memories that contain
-    /// the query literally are returned instead. A blank query finds nothing.
+    /// Any text is a valid query. If the query has no words, or no memory contains any of its words, the result
+    /// consists of memories that contain the query literally. A blank query finds nothing.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -72,7 +72,7 @@ impl Database {
     }
 
     /// Returns the rows of [`Database::search_candidates`], each with a number that increases with relevance. The
-    /// number is 0 if the memory was found by a literal match alone.
+    /// number is 0 if the memory was found only by a literal match.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -82,8 +82,8 @@ impl Database {
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
 
-    /// Returns the words of `query` that appear in the memory's own texts in any form, in the query's order and in
-    /// lower case. A longer word with the same beginning counts as well. Returns the whole query if it has no words.
+    /// Returns the words of `query` that appear in the memory's own texts in any form, in lower case and in the order
+    /// of the query. A longer word with the same beginning counts as well. Returns the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
         let claim = &memory.claim;
@@ -98,9 +98,9 @@ impl Database {
     #[must_use]
     pub(crate) fn forms_in(words: &[String], text: &str) -> Vec<Vec<String>> {
         let text = folded(text);
-        // Text without spaces cannot be divided into words here, and the beginning of a longer word counts, too.
+        // Text without spaces cannot be divided into words here, and the beginning of a longer word also counts.
         let is_literal: Vec<bool> = words.iter().map(|word| text.contains(word)).collect();
-        // Recognising the language and stemming the text take far longer, so only words that need it are stemmed.
+        // Recognising the language and stemming the text take far longer, so only words that require it are stemmed.
         let wanted: Vec<&str> =
             words.iter().zip(&is_literal).filter(|(_, is)| !**is).map(|(word, _)| word.as_str()).collect();
         let mut inflected = if wanted.is_empty() { Vec::new() } else { Stems::new().forms(&wanted, &text) }.into_iter();
@@ -110,7 +110,7 @@ impl Database {
         words.iter().zip(is_literal).map(forms).collect()
     }
 
-    /// Returns the words of `query` in lower case, without words of little weight; the whole query if it has no words.
+    /// Returns the words of `query` in lower case, without insignificant words; the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_of(query: &str) -> Vec<String> {
         let words = Query::of(query).words;
@@ -118,8 +118,8 @@ impl Database {
         words.into_iter().filter(|word| !word.is_empty()).collect()
     }
 
-    /// Returns at most `limit` active or pending memories close to a claim. Memories with the same words, with the same
-    /// attribute, and with words in common are taken in turn.
+    /// Returns at most `limit` active or pending memories close to a claim. Memories are taken alternately from those
+    /// with the same words, the same attribute, and shared words.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -148,7 +148,7 @@ impl Database {
         self.query_all(&sql, [normalised_hash(content), namespace.to_string()], memory_from_row)
     }
 
-    /// Whether `namespace` contains, or once contained, a memory with the text `content`.
+    /// Returns whether `namespace` contains, or once contained, a memory with the text `content`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -181,9 +181,9 @@ impl Database {
     }
 }
 
-/// Returns the part of a query that is searched literally.
+/// Returns the part of a query that is used for a literal search.
 fn letters(query: &str) -> String {
-    // A NUL would end the text within SQLite, and a text longer than this was pasted by accident.
+    // A NUL would end the text within SQLite, and a text that exceeds this length was probably pasted by accident.
     query.replace('\0', "").trim().chars().take(200).collect()
 }
 
@@ -223,7 +223,7 @@ pub(in crate::store) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], ste
     texts.entry(stems)
 }
 
-/// Takes the first of each list, then the second of each, and so on, without taking a memory twice.
+/// Takes the first entry of each list, then the second of each, and so on, without taking any memory twice.
 fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<Memory> {
     let mut lists = lists.map(Vec::into_iter);
     let mut seen = HashSet::new();
@@ -245,13 +245,13 @@ fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<M
     }
 }
 
-/// Saturation of BM25: how quickly further occurrences of a word in one memory stop counting.
+/// Saturation of BM25: how quickly the effect of further occurrences of a word in one memory levels off.
 // K1 and B have the usual values of BM25, as in FTS5.
 const K1: f64 = 1.2;
-/// Weight of the length of a memory.
+/// Influence of the length of a memory.
 const B: f64 = 0.75;
 
-/// Maximum number of equally good memories that are read in addition, for each requested memory.
+/// Maximum number of additional, equally good memories that are read for each requested memory.
 const EQUALLY_GOOD: usize = 8;
 
 /// A range of documents that belong to the searched namespaces.
@@ -261,7 +261,7 @@ struct Stretch {
     documents: Range<u32>,
     /// The number of the first document.
     first: i64,
-    /// The index of its first document in the list of scores.
+    /// The index of the first document in the list of scores.
     place: usize,
 }
 
@@ -286,7 +286,7 @@ struct Corpus {
 /// The scores of a search.
 struct Scores {
     corpus: Corpus,
-    /// Scores with their places in the list; waiting memories come last.
+    /// Scores with their indices in the list; waiting memories come last.
     found: Vec<(f32, u32)>,
 }
 
@@ -294,7 +294,8 @@ struct Scores {
 /// applies the rest of the filter.
 fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter) -> Result<Scores, StoreError> {
     let corpus = Corpus::of(conn, filter)?;
-    // An array with an element for each document is faster than a map, and single precision halves the memory to clear.
+    // An array with an element for each document is faster than a map, and single precision halves the memory that must
+    // be cleared.
     let mut scores = vec![0.0_f32; corpus.documents + corpus.waiting.len()];
     let mut holders: Vec<(u32, u8, u8)> = Vec::new();
     for sought in &query.sought {
@@ -304,7 +305,7 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
             corpus.holders(conn, *term, &mut holders)?;
         }
         if terms.len() > 1 {
-            // Several forms of one word in one memory count once, with the greatest weight among them.
+            // Several forms of one word in one memory count once, with the greatest of their weights.
             holders.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
             holders.dedup_by_key(|holder| holder.0);
         }
@@ -320,10 +321,11 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
 }
 
 impl Scores {
-    /// Returns at most `limit` of the found memories that pass `filter`, best first, and equally good ones by row.
+    /// Returns at most `limit` of the found memories that pass `filter`, best first, and equally good memories by row.
     fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let mut best: Vec<(Seq, f64)> = Vec::new();
-        // The number exceeds the limit, since a filter usually drops a few memories and another round is another query.
+        // The number exceeds the limit, because a filter usually drops a few memories, and another round would need
+        // another query.
         let mut step = limit.saturating_add(limit / 4).saturating_add(8);
         while best.len() < limit && !self.found.is_empty() {
             let taken = self.taken(step);
@@ -337,8 +339,8 @@ impl Scores {
         Ok(best)
     }
 
-    /// Removes and returns the next best scores, together with those that equal the last of them, so that their rows
-    /// can decide the order. If very many scores are equal, only those with the lowest places are returned.
+    /// Removes and returns the next best scores, together with all scores that are equal to the last of these, so that
+    /// their rows can decide the order. If very many scores are equal, only those with the lowest places are returned.
     fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
         let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
         let Some(left) = self.found.len().checked_sub(count).filter(|left| *left > 0) else {
@@ -395,7 +397,7 @@ impl Corpus {
             Self { stretches: Vec::new(), waiting: Vec::new(), documents: 0, norms: Vec::new(), languages: 0 };
         let words = corpus.read_segments(conn, filter)? + corpus.read_waiting(conn, filter)?;
         let memories = corpus.documents + corpus.waiting.len();
-        // An empty corpus, or a corpus of empty texts, must not lead to a division by zero.
+        // An empty corpus, or a corpus of empty texts, must not cause a division by zero.
         let usual = if memories > 0 { (words / count(memories)).max(1.0) } else { 1.0 };
         corpus.norms = (0..=u8::MAX).map(|code| K1 * (1.0 - B + B * length_of(code) / usual)).collect();
         Ok(corpus)
@@ -403,7 +405,7 @@ impl Corpus {
 
     /// Returns the number of words in the documents.
     fn read_segments(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
-        // Only the namespaces are filtered here, since the other conditions concern rows that are not read yet.
+        // Only the namespaces are filtered here, because the other conditions concern rows that have not been read yet.
         let clauses = Clauses::within_alone(filter);
         let sql = if filter.namespaces.is_empty() {
             "SELECT s.id, s.languages, s.first, s.first, s.docs, s.length FROM search_segments s ORDER BY s.first"
@@ -420,7 +422,7 @@ impl Corpus {
         let mut words = 0.0;
         while let Some(row) = rows.next()? {
             let (start, first, docs): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
-            // A damaged file may contain any numbers; an impossible stretch then counts as empty.
+            // A damaged file may contain any numbers; an impossible stretch is treated as empty.
             let from = u32::try_from(first - start).unwrap_or(u32::MAX);
             let documents = from..from.saturating_add(u32::try_from(docs).unwrap_or_default());
             words += row.get::<_, f64>(5)?;
@@ -448,7 +450,7 @@ impl Corpus {
         Ok(words)
     }
 
-    /// Adds the places of the memories that contain `term`, each with the term's weight and the memory's length.
+    /// Adds the indices of the memories that contain `term`, each with the term's weight and the memory's length.
     fn holders(&self, conn: &Connection, term: i64, holders: &mut Vec<(u32, u8, u8)>) -> Result<(), StoreError> {
         let mut statement = conn.prepare_cached("SELECT docs FROM search_postings WHERE segment = ?1 AND term = ?2")?;
         // Stretches of one segment share its list, which is read and unpacked from one row.
@@ -473,13 +475,13 @@ impl Corpus {
     }
 
     /// Returns the weight of a word that `holders` memories contain. Even a word that most memories contain has some
-    /// weight. The weight matters in a conversation between two people in which every line contains a name.
+    /// weight, which matters in a conversation between two people in which every line contains a name.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));
         ((all - holders + 0.5) / (holders + 0.5)).ln_1p()
     }
 
-    /// Returns the number of the document at this place in the list of scores.
+    /// Returns the number of the document at this index in the list of scores.
     fn document(&self, place: usize) -> i64 {
         let after = self.stretches.partition_point(|stretch| stretch.place <= place);
         let stretch = &self.stretches[after.saturating_sub(1)];

@@ -1,4 +1,4 @@
-//! Tests of word search: results of queries, and that no query is an error.
+//! Tests of word search: results of queries, and that no query causes an error.
 
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
@@ -113,7 +113,7 @@ fn writing_without_spaces_is_found_by_its_words() {
     assert_eq!(found(&store, "大阪"), [""; 0]);
 }
 
-/// Syntax of FTS5, SQL and shells, punctuation alone, and misleading text.
+/// Queries with syntax of FTS5, SQL and shells, with punctuation alone, and with misleading text.
 const HOSTILE: &[&str] = &[
     "",
     " ",

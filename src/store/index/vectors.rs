@@ -1,21 +1,23 @@
-//! Vectors of memories: storage, the lease of the process that creates them, and the list of memories without a vector.
+//! Vectors of memories: storage, the lease of the process that computes them, and the list of memories without a
+//! vector.
 //!
 //! Vectors are derived data. A trigger drops the vector of a memory when its text changes or when it is forgotten, and
-//! moves the vector with its memory. Memories without a vector wait for one; see [`Database::without_vector`]. As a
-//! result, neither a crash nor an undo leaves a wrong vector, and a change of model only makes all memories wait again.
+//! moves the vector with its memory. Memories without a vector wait for a vector; see [`Database::without_vector`]. As
+//! a result, neither a crash nor an undo leaves a wrong vector, and after a change of model, all memories simply wait
+//! again.
 //!
 //! The search for the nearest vectors estimates every cosine from a short form, and then computes the exact cosines of
 //! the most promising memories.
 //!
-//! The short form consists of the sign of each number, and one factor for the whole vector:
+//! The short form consists of the sign of each component, and one factor for the whole vector:
 //!
 //! ```text
 //! code = 1 / (|v1| + |v2| + …) as f32 (4 bytes), then one sign bit per number, from the lowest bit of each byte
 //! q · v ≈ (± q1 ± q2 ± …) / (|v1| + |v2| + …), with the signs of v
 //! ```
 //!
-//! The query keeps its full precision, so the estimate is closer than an estimate between two bit vectors. The estimate
-//! is computed byte by byte from a table, so it costs one addition per eight numbers on any machine.
+//! The query keeps its full precision, so the estimate is more accurate than one from two bit vectors. The estimate is
+//! computed byte by byte, using a table, so it takes one addition per eight components on any machine.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -33,7 +35,7 @@ use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::rows;
 use crate::store::{Database, NamespaceSubtree, StoreError, Writer};
 
-/// The model of a vector; vectors of two models cannot be compared.
+/// The model of a vector; vectors of different models cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VectorModel {
     /// Name of the model, including every setting that affects its vectors.
@@ -42,17 +44,17 @@ pub struct VectorModel {
     pub dimension: usize,
 }
 
-/// The vector of a memory, with the texts from which it was made.
+/// The vector of a memory, with the texts that it was computed from.
 #[derive(Debug, Clone, Copy)]
 pub struct NewVector<'a> {
-    /// The memory and the texts from which the vector was made.
+    /// The memory, with the texts that the vector was computed from.
     pub of: &'a MissingVector,
     /// Components of the vector, which may have any length except 0.
     pub vector: &'a [f32],
 }
 
 impl Database {
-    /// Returns the number of a model in this file; `None` if the file has no vectors of the model.
+    /// Returns the number of a model in this file; `None` if the file contains no vectors of the model.
     pub(super) fn model_id(&self, model: &VectorModel) -> Result<Option<i64>, StoreError> {
         if !self.has_vectors()? {
             return Ok(None);
@@ -83,8 +85,8 @@ impl Database {
         })
     }
 
-    /// Whether the file can contain vectors. A file of an earlier version that is open for reading only has no tables
-    /// for them.
+    /// Returns whether the file can contain vectors. A file of an earlier version that is open for reading only has no
+    /// tables for vectors.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -95,14 +97,14 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Stores vectors, replacing those of any model, and returns their number. A vector is left out if its memory was
-    /// deleted or forgotten, or if its text has changed.
+    /// Stores vectors, replacing existing vectors of any model, and returns the number of stored vectors. A vector is
+    /// left out if its memory was deleted or forgotten, or if its text has changed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     ///
     /// # Panics
-    /// If a vector does not have the model's dimension, which the caller must have checked.
+    /// Panics if a vector does not have the model's dimension, which the caller must have checked.
     pub fn put_vectors(&self, model: &VectorModel, vectors: &[NewVector<'_>]) -> Result<usize, StoreError> {
         self.read(|conn| {
             let model_id = put_model(conn, model)?;
@@ -128,7 +130,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Records that the model refused the text of a memory.
+    /// Records that the model rejected the text of a memory.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -160,12 +162,12 @@ fn put_model(conn: &Connection, model: &VectorModel) -> Result<i64, StoreError> 
     Ok(id.query_row(values, |row| row.get(0))?)
 }
 
-/// Duration of the lease on making vectors, unless it is renewed.
+/// Duration of the lease for computing vectors, unless it is renewed.
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
 
 impl Writer<'_> {
-    /// Acquires or renews the lease on making vectors for `owner`, and returns whether `owner` now has it. A process
-    /// loses the lease half a minute after its last renewal.
+    /// Acquires or renews for `owner` the lease for computing vectors, and returns whether `owner` now has it. A
+    /// process loses the lease half a minute after its last renewal.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -205,20 +207,20 @@ impl Writer<'_> {
     }
 }
 
-/// Number of times that a text is sent to a model that refuses it.
-// A server may refuse a text for a temporary reason, so it is sent again; a text that is too long is never accepted.
+/// Number of times that a text is sent to a model that rejects it.
+// A server may reject a text for a temporary reason, so it is sent again; a text that is too long is never accepted.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// A memory without a vector, with the texts from which a vector is made.
+/// A memory without a vector, with the texts that the vector is computed from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingVector {
     /// The memory.
     pub id: MemoryId,
-    /// Its title.
+    /// The title of the memory.
     pub title: String,
-    /// Its content.
+    /// The content of the memory.
     pub content: String,
-    /// Its row number, which determines the order of waiting memories.
+    /// The row number of the memory, which determines the order of waiting memories.
     seq: i64,
 }
 
@@ -229,21 +231,21 @@ pub struct Coverage {
     pub embedded: usize,
     /// Active and pending memories that still wait for a vector.
     pub waiting: usize,
-    /// Memories without a vector whose text the model refused in every attempt.
+    /// Memories without a vector whose texts the model rejected in every attempt.
     pub given_up: usize,
 }
 
-/// Active and pending memories without a vector of model `?1`. The index contains the namespace, so that SQLite reads
+/// Active and pending memories without a vector of model `?1`. The index includes the namespace, so that SQLite reads
 /// only the index.
 const WAITING: &str = "m.status IN ('active', 'pending') AND NOT EXISTS (
     SELECT 1 FROM vectors v WHERE v.model_id = ?1 AND v.namespace = m.namespace AND v.seq = m.seq)";
-/// Whether the model has refused a text too often.
+/// SQL condition that the model has rejected a text too often.
 const GIVEN_UP: &str = "EXISTS (
     SELECT 1 FROM vector_failures f WHERE f.seq = m.seq AND f.model_id = ?1 AND f.attempts >= ?2)";
 
 impl Database {
     /// Returns at most `limit` active and pending memories that have no vector of `model` and that the model has not
-    /// refused too often. The most recently learnt memories come first, and only memories learnt before `last` are
+    /// rejected too often. The most recently learnt memories come first, and only memories learnt before `last` are
     /// included.
     ///
     /// # Errors
@@ -259,7 +261,8 @@ impl Database {
             "SELECT m.id, m.title, m.content, m.seq FROM memories m
                  WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
         );
-        // Pages are cut by row number, because memories that receive a vector in the meantime drop out of the list.
+        // Pages are delimited by row number, because memories that receive a vector in the meantime disappear from the
+        // list.
         let before = last.map_or(i64::MAX, |one| one.seq);
         self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
             let id = MemoryId::from_stored(row.get::<_, String>(0)?);
@@ -293,7 +296,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Allows the texts that models have refused to be tried again, and returns their number.
+    /// Allows the texts that models have rejected to be tried again, and returns the number of these texts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -303,30 +306,31 @@ impl Writer<'_> {
 }
 
 /// Number of full vectors that are read for each requested memory.
-// Estimates are slightly inaccurate, so the nearest memories may have a somewhat later place in the order of estimates.
+// Estimates are slightly inaccurate, so the nearest memories may be somewhat further down when ordered by estimate.
 const READ_PER_RESULT: usize = 2;
-/// Minimum number of full vectors that are read, if there are that many.
-// Reading so many rows is cheap; with fewer rows, a small limit would depend too much on the estimates.
+/// Minimum number of full vectors that are read, if the file contains that many.
+// Reading this many rows is cheap. With fewer rows, the results for a small limit would depend too much on the
+// estimates.
 const LEAST_READ: usize = 256;
-/// Factor by which the number of candidates grows in each further round, if the filter left too few candidates.
+/// Factor by which the number of candidates grows in each further round, if the filter leaves too few candidates.
 const GROWTH: usize = 4;
 /// A memory and its similarity to the query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Near {
     /// The memory.
     pub id: MemoryId,
-    /// Its row.
+    /// The row of the memory.
     pub seq: Seq,
-    /// Cosine between its vector and the vector of the query, from -1 to 1.
+    /// Cosine between the memory's vector and the vector of the query, from -1 to 1.
     pub cosine: f64,
 }
 
-/// The estimated cosine of a memory, and its row number.
+/// The estimated cosine of a memory, and the memory's row number.
 type Promise = (f32, i64);
 
 impl Database {
-    /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first, and equally near ones in the
-    /// order in which they were learnt. Memories without a vector of `model` are not found.
+    /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first, and equally near memories in
+    /// the order in which they were learnt. Memories without a vector of `model` are not found.
     ///
     /// The filter is applied exactly. Of the memories that pass the filter, only the most promising are scored, at
     /// least three quarters of `LEAST_READ`.
@@ -340,7 +344,7 @@ impl Database {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Near>, StoreError> {
-        // Both reads use one snapshot; otherwise, a memory that moves between them would be missed.
+        // Both reads use one snapshot; otherwise, a memory that moves between the two reads would be missed.
         self.at_once(|db| {
             let Some((model_id, query)) = db.ready(model, query)?.filter(|_| limit > 0) else { return Ok(Vec::new()) };
             let codes =
@@ -371,7 +375,7 @@ impl Database {
             if promising.len() < taken || scored.len() >= enough {
                 return Ok(scored);
             }
-            // A restrictive filter would otherwise need many rounds, each over all codes.
+            // With a restrictive filter, many rounds would otherwise be needed, each of which scans all codes.
             taken = taken.saturating_mul(GROWTH);
         }
     }
@@ -444,11 +448,11 @@ fn by_promise(a: &Promise, b: &Promise) -> Ordering {
     b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
 }
 
-/// Maximum number of codes in memory; at 384 dimensions they take 250 MB. When the limit is exceeded, all cached codes
+/// Maximum number of codes in memory; at 384 dimensions, they use 250 MB. When the limit is exceeded, all cached codes
 /// are dropped.
 const MAX_KEPT: usize = 4_000_000;
 
-/// Cached codes by namespace, for one model at one revision of the file.
+/// Cached codes, indexed by namespace, for one model and one revision of the file.
 #[derive(Debug, Default)]
 pub(in crate::store) struct VectorCache {
     state: Option<(i64, i64)>,
@@ -456,8 +460,8 @@ pub(in crate::store) struct VectorCache {
 }
 
 impl VectorCache {
-    /// Returns the codes of `model_id` in the allowed namespaces, without duplicates; if no namespace is named, those
-    /// in all namespaces.
+    /// Returns the codes of `model_id` in the allowed namespaces, without duplicates; if no namespace is specified, the
+    /// codes in all namespaces.
     fn codes(
         &mut self,
         conn: &Connection,
@@ -468,7 +472,8 @@ impl VectorCache {
             .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
             .query_row((), |row| row.get::<_, i64>(0))?;
         let kept: usize = self.by_namespace.values().map(|codes| codes.seqs.len()).sum();
-        // Triggers count every change of the table, also by other processes, so equal numbers mean equal codes.
+        // Triggers count every change of the table, including changes by other processes, so equal counts mean equal
+        // codes.
         if self.state != Some((model_id, revision)) || kept > MAX_KEPT {
             *self = Self { state: Some((model_id, revision)), by_namespace: BTreeMap::new() };
         }
@@ -485,7 +490,7 @@ impl VectorCache {
     }
 }
 
-/// Returns the namespaces that have vectors and are allowed, in order.
+/// Returns the allowed namespaces that have vectors, in order.
 fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) -> Result<Vec<String>, StoreError> {
     let everywhere = [(String::new(), None)];
     let ranges: Vec<(String, Option<String>)> = allowed.iter().flat_map(ranges).collect();
@@ -508,7 +513,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
     Ok(found.into_iter().collect())
 }
 
-/// Returns the ranges of names of the allowed namespaces, each with its start and end.
+/// Returns the ranges of the names of allowed namespaces, each with its start and end.
 fn ranges(within: &NamespaceSubtree) -> Vec<(String, Option<String>)> {
     match within {
         NamespaceSubtree::Exactly(namespace) => vec![(namespace.to_string(), Some(format!("{namespace}\0")))],
@@ -547,7 +552,7 @@ pub(super) fn to_bytes(vector: &[f32]) -> Vec<u8> {
 fn dot(query: &[f32], bytes: &[u8]) -> f64 {
     /// Number of separate sums, which the processor computes in parallel.
     const LANES: usize = 8;
-    // The compiler may not reorder additions of floats, so a single sum would stay sequential.
+    // The compiler may not reorder additions of floats, so a single sum would remain sequential.
     let mut sums = [0.0_f32; LANES];
     let (wide, narrow) = query.as_chunks::<LANES>();
     let (wide_bytes, narrow_bytes) = bytes.split_at((wide.len() * LANES * 4).min(bytes.len()));
@@ -597,12 +602,12 @@ struct Codes {
 }
 
 impl Codes {
-    /// Adds a code of `dimension` numbers; a code of another length is left out.
+    /// Adds a code for `dimension` components; a code of another length is left out.
     fn push(&mut self, seq: i64, code: &[u8], dimension: usize) {
         if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
             && bits.len() == dimension.div_ceil(8)
         {
-            // A code of another length would shift all codes that follow it, since the bits have no separators.
+            // A code of another length would shift all codes that follow it, because codes have no separators.
             self.seqs.push(seq);
             self.factors.push(f32::from_le_bytes(*factor));
             self.bits.extend_from_slice(bits);
@@ -610,7 +615,7 @@ impl Codes {
     }
 }
 
-/// Table of what each byte of a code adds to the estimate for one query.
+/// Table of the amounts that each byte of a code adds to the estimate for one query.
 #[derive(Debug)]
 struct Estimator {
     tables: Vec<[i16; BYTE_VALUES]>,
@@ -620,14 +625,15 @@ struct Estimator {
 impl Estimator {
     /// Returns the estimator for a query of length 1.
     fn new(query: &[f32]) -> Self {
-        // A table entry is the sum of at most eight numbers.
+        // A table entry is the sum of at most eight components.
         let most = query.chunks(8).map(|eight| eight.iter().map(|number| number.abs()).sum()).fold(0.0_f32, f32::max);
-        // The entries have 16 bits, so that the tables of 384 numbers take 24 kB and stay in the processor's cache.
+        // The entries have 16 bits, so that the tables for 384 components use 24 kB and fit in the processor's cache.
         let scale = if most > 0.0 { most / f32::from(i16::MAX) } else { 1.0 };
         let table = |eight: &[f32]| {
             let mut sums = [-eight.iter().sum::<f32>(); BYTE_VALUES];
             for byte in 1..BYTE_VALUES {
-                // The entry equals the one without the lowest bit, with that bit's number added, not subtracted.
+                // The entry equals the entry without the lowest bit, except that the component of this bit is added
+                // instead of subtracted.
                 let number = eight.get(byte.trailing_zeros() as usize).copied().unwrap_or_default();
                 sums[byte] = sums[byte & (byte - 1)] + 2.0 * number;
             }
@@ -637,7 +643,7 @@ impl Estimator {
         Self { tables: query.chunks(8).map(table).collect(), scale }
     }
 
-    /// Calls `found` with each memory and the estimate of its cosine.
+    /// Calls `found` with each memory and its estimated cosine.
     fn each(&self, codes: &Codes, mut found: impl FnMut(i64, f32)) {
         if !self.tables.is_empty() {
             let rows = codes.bits.chunks_exact(self.tables.len());
@@ -659,7 +665,7 @@ impl Estimator {
 mod nearest_tests {
     use super::*;
 
-    /// Returns pseudo-random numbers that are the same every time.
+    /// Returns pseudo-random numbers that are the same in every run.
     fn drawn(seed: u32, count: usize) -> Vec<f32> {
         let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
         let mut next = || {

@@ -82,7 +82,7 @@ fn a_filter_is_kept_even_where_the_nearest_do_not_pass_it() {
         2,
     );
     assert_eq!(under, ["below", "near 0"]);
-    // Not filtered by namespace: all memories that are nearer have to be skipped.
+    // This filter is not by namespace, so all nearer memories have to be skipped.
     let tagged = Filter { subject: Some("none".into()), ..Filter::default() };
     assert_eq!(titles(&store, near, &tagged, 5), [""; 0]);
     let text = Filter { text: Some("FAR".into()), ..Filter::default() };

@@ -2,8 +2,8 @@
 //!
 //! A new or changed memory first waits as one row that contains all its terms. When many memories wait, they are turned
 //! into a segment, which lists the documents for each term. When there are many small segments, they are merged into a
-//! large one. A write therefore costs one row, and a search reads the waiting rows and, from each segment, only the
-//! terms of the query.
+//! large segment. A write therefore adds only one row, and a search reads the waiting rows and, from each segment, only
+//! the terms of the query.
 //!
 //! A segment numbers its documents by namespace and then by memory, so that the documents of one namespace are
 //! contiguous. A changed memory loses its number and waits again. Postings of a number that is not in `search_docs` are
@@ -25,11 +25,11 @@ use crate::store::file::enlarge_cache;
 use crate::store::terms::{Stems, Terms};
 
 /// Maximum number of memories that wait when a transaction ends.
-// Every search reads all waiting rows, and every segment costs a lookup for each term.
+// Every search reads all waiting rows, whereas every segment requires a lookup for each term.
 const WAITING: i64 = 512;
-/// Maximum number of memories that wait within one transaction; writing many at once produces few and large segments.
+/// Maximum number of memories that wait within one transaction; writing many at once results in a few large segments.
 const WAITING_WITHIN: i64 = 16_384;
-/// Number of memories between two counts of the waiting memories within one transaction.
+/// Number of memories written between counts of the waiting memories within one transaction.
 const LOOKED_EVERY: i64 = 1_024;
 /// Number of bytes of a term of a waiting memory: the number and the weight of the term.
 pub(in crate::store) const TERM_BYTES: usize = 9;
@@ -41,7 +41,7 @@ pub(in crate::store) struct Texts<'a> {
     pub(in crate::store) summary: &'a str,
     pub(in crate::store) tags: &'a str,
     pub(in crate::store) subject: &'a str,
-    /// Attribute and value.
+    /// Key and value.
     pub(in crate::store) key: &'a str,
     pub(in crate::store) evidence: &'a str,
 }
@@ -82,7 +82,8 @@ impl Texts<'_> {
 
 /// Indexes a memory again.
 pub(in crate::store) fn put(conn: &Connection, seq: i64, namespace: &str, entry: &Entry) -> Result<(), StoreError> {
-    // Deleting the row voids the memory's old postings; removing them would require rewriting the list of every term.
+    // Deleting the row voids the memory's old postings; removing the postings would require rewriting the list of every
+    // term.
     conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
     put_new(conn, &mut *conn.prepare_cached(PUT_WAITING)?, seq, namespace, entry)
 }
@@ -100,7 +101,7 @@ pub(in crate::store) fn put_new(
     entry: &Entry,
 ) -> Result<(), StoreError> {
     put.execute(params![seq, namespace, entry.length, entry.languages, entry.terms])?;
-    // Counting the waiting rows at each insert would cost more than the insert.
+    // Counting the waiting rows at each insert would take longer than the insert.
     if seq % LOOKED_EVERY == 0 {
         // A large write uses the same pages repeatedly, so they should stay in the cache.
         enlarge_cache(conn)?;
@@ -147,7 +148,7 @@ pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
     }
     // The statement still reads `search_recent`, which is emptied below.
     drop(rows);
-    // Lists require ascending document numbers, and writing terms in key order fills pages one after another.
+    // The lists require ascending document numbers, and writing terms in key order fills pages sequentially.
     entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
     let id = segment.write(conn)?;
     let mut postings = Vec::new();
@@ -215,18 +216,17 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
 }
 
 /// Number of segments of one size that are merged into one segment.
-// With this number, each document is rewritten once per size class, and a search reads few segments.
+// With this number, each document is rewritten only once per size class, and a search reads few segments.
 const SAME_SIZE: usize = 8;
-/// Number of documents from which a segment is never rewritten. This limit also bounds how much a write may have to
-/// rewrite at once.
+/// Minimum number of documents of a segment that is never rewritten, which bounds the work of a single write.
 const FULL: i64 = WAITING * 64;
 
-/// A segment that is being made.
+/// A segment that is being built.
 struct NewSegment {
     first: i64,
     /// The row of each document.
     seqs: Vec<i64>,
-    /// Each namespace with its first document, the number of its documents, and the number of their words.
+    /// Each namespace with its first document, the number of its documents, and the number of words in them.
     places: Vec<(String, i64, i64, i64)>,
     /// The languages of the words.
     languages: i64,
@@ -258,7 +258,7 @@ impl NewSegment {
         u32::try_from(document).unwrap_or(u32::MAX)
     }
 
-    /// Writes everything except the postings, and returns the number of the segment, under which the postings must be
+    /// Writes everything except the postings, and returns the number of the segment, with which the postings must be
     /// written.
     fn write(self, conn: &Connection) -> Result<i64, StoreError> {
         let docs = i64::try_from(self.seqs.len()).unwrap_or_default();
@@ -292,7 +292,7 @@ fn write_postings(conn: &Connection, segment: i64, term: i64, postings: &[Postin
     Ok(())
 }
 
-/// Merges the segments of each size class that contains many.
+/// Merges the segments of each size class that contains many segments.
 pub(in crate::store) fn tidy(conn: &Connection) -> Result<(), StoreError> {
     loop {
         let small = unfinished(conn)?;
@@ -311,7 +311,7 @@ pub(in crate::store) fn merge(conn: &Connection) -> Result<(), StoreError> {
     if small.len() > 1 { merge_into_one(conn, &small) } else { Ok(()) }
 }
 
-/// A segment that is merged into another.
+/// A segment that is merged into another segment.
 #[derive(Debug, Clone, Copy)]
 struct Old {
     id: i64,
@@ -342,13 +342,13 @@ fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
     segment.languages = old.iter().fold(0, |all, old| all | old.languages);
     let numbers = renumbered(conn, old, &mut segment)?;
     let lists = lists(conn, old)?;
-    // The old segments are deleted after their lists were read and before the new segment receives the documents.
+    // The old segments are deleted after their lists were read and before the new segment is assigned the documents.
     for Old { id, first, docs, .. } in old {
         conn.prepare_cached("DELETE FROM search_postings WHERE segment = ?1")?.execute([id])?;
         conn.prepare_cached("DELETE FROM search_docs WHERE doc >= ?1 AND doc < ?2")?.execute([*first, first + docs])?;
         conn.prepare_cached("DELETE FROM search_segments WHERE id = ?1")?.execute([id])?;
     }
-    // All memories of the segments were changed or deleted, and an empty segment would only cost lookups.
+    // If all memories of the segments were changed or deleted, an empty segment would only slow down lookups.
     if segment.seqs.is_empty() {
         return Ok(());
     }
@@ -370,8 +370,8 @@ fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Adds the remaining documents of `old` to the new segment, and returns the new number of each of their documents.
-/// Removes the namespaces from `old`.
+/// Adds the remaining documents of `old` to the new segment, and returns the new number of each document. Removes the
+/// namespaces from `old`.
 fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Result<Vec<Vec<Option<u32>>>, StoreError> {
     let mut places: Vec<(String, i64, i64, i64, usize)> = Vec::new();
     let mut all = conn.prepare_cached("SELECT namespace, first, docs, length, segment FROM search_places")?;
@@ -390,7 +390,7 @@ fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Resul
         conn.prepare_cached("SELECT doc, seq FROM search_docs WHERE doc >= ?1 AND doc < ?2 ORDER BY doc")?;
     let mut gone = conn.prepare_cached("DELETE FROM search_places WHERE namespace = ?1 AND first = ?2")?;
     for (namespace, first, docs, length, from) in places {
-        // The length of each document is not stored, so the remaining ones are assumed to be of average length.
+        // The length of each document is not stored, so the remaining documents are assumed to have average length.
         let until = |docs_before: i64| length * docs_before / docs.max(1);
         let mut rows = alive.query([first, first + docs])?;
         while let Some(row) = rows.next()? {
@@ -423,23 +423,23 @@ fn lists(conn: &Connection, old: &[Old]) -> Result<Vec<(i64, usize, Vec<u8>)>, S
 // The block is small enough that a search in one namespace skips most of a long list.
 const BLOCK: usize = 128;
 /// Maximum text length that is encoded exactly.
-// For BM25, one word more or less matters only in short texts.
+// In BM25, a difference of one word matters only for short texts.
 const EXACT: u32 = 64;
-/// Number of codes for each doubling of the length beyond the exact ones.
+/// Number of codes for each doubling of the length beyond the exactly encoded lengths.
 const STEPS: f64 = 16.0;
 
 /// An entry that records that a document contains a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Posting {
-    /// The document, numbered from the first of the segment.
+    /// The document, numbered from the first document of the segment.
     pub(in crate::store) document: u32,
     /// The weight of the term in the document, in half units.
     pub(in crate::store) weight: u8,
-    /// The length of the document, as [`length_code`] encodes it.
+    /// The length of the document, encoded by [`length_code`].
     pub(in crate::store) length: u8,
 }
 
-/// Returns the postings as bytes; they must be in the order of their documents.
+/// Returns the postings as bytes; they must be sorted by document.
 fn packed(postings: &[Posting]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(postings.len() * 3 + 12);
     let mut table = Vec::new();
@@ -460,20 +460,20 @@ fn packed(postings: &[Posting]) -> Vec<u8> {
     bytes
 }
 
-/// Calls `take` with the postings of the documents in `wanted`, in order of document. Invalid bytes count as an empty
-/// list.
+/// Calls `take` with the postings of the documents in `wanted`, in order of document. Invalid bytes are treated as an
+/// empty list.
 pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: impl FnMut(Posting)) {
     let Some((rest, count)) = bytes.split_last_chunk::<4>() else { return };
     let count = u32::from_le_bytes(*count) as usize;
     let blocks = count.div_ceil(BLOCK);
-    // A damaged list must not make the search panic; `db check` reports it.
+    // A damaged list must not make the search panic; `db check` reports the damage.
     let Some(table_at) = rest.len().checked_sub(blocks * 8) else { return };
     let (postings, table) = rest.split_at(table_at);
     let entry = |block: usize, part: usize| {
         let at = block * 8 + part * 4;
         table.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
     };
-    // The search finds the last block that may contain the first wanted document.
+    // Finds the last block that may contain the first wanted document.
     let (mut first, mut after) = (0, blocks);
     while after - first > 1 {
         let middle = usize::midpoint(first, after);
@@ -531,7 +531,7 @@ static LENGTHS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..=u32::from(u8::MAX)).map(|code| if code <= EXACT { f64::from(code) } else { beyond(code) }).collect()
 });
 
-/// Encodes a length in one byte. Lengths up to 64 words are exact; longer ones are overestimated by up to 5 %.
+/// Encodes a length in one byte. Lengths up to 64 words are exact; longer texts are overestimated by up to 5 %.
 pub(in crate::store) fn length_code(length: u32) -> u8 {
     let code = LENGTHS.partition_point(|known| *known < f64::from(length));
     u8::try_from(code).unwrap_or(u8::MAX)

@@ -1,4 +1,4 @@
-//! Tests of the word index: results do not depend on the layout of its segments.
+//! Tests that the results of the word index do not depend on the layout of its segments.
 
 use super::words::{flush, merge, tidy};
 use crate::changeset::Action;
@@ -10,7 +10,7 @@ const WORDS: &[&str] =
     &["tea", "coffee", "deploy", "server", "monday", "garden", "parser", "linter", "berlin", "porto", "部署", "C++"];
 const SPACES: &[&str] = &["global", "project/shop", "project/shop/api"];
 
-/// Returns memories in three namespaces whose words recur in ever different combinations.
+/// Returns memories in three namespaces, whose words recur in many different combinations.
 fn memories(count: usize) -> Vec<Memory> {
     let word = |at: usize| WORDS[at % WORDS.len()];
     (0..count)

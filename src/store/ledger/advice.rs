@@ -1,4 +1,4 @@
-//! Counts whether the remedy that was shown after a failure helped: the next run of the same command is the evidence.
+//! Records whether a remedy that was shown after a failure helped, as shown by the next run of the same command.
 
 use std::collections::HashMap;
 
@@ -9,34 +9,34 @@ use crate::memory::MemoryId;
 use crate::store::row::to_json;
 use crate::store::{Database, Store, StoreError};
 
-/// The most that use counts for or against something.
+/// Maximum influence of past results for or against a memory.
 const MAX_BALANCE: i64 = 3;
-/// By how much failures outnumber successes of what is not shown any more.
+/// Number by which failures must exceed successes before a memory is no longer shown.
 const REFUTED: u32 = 2;
 
-/// How often something that was shown after a failure was followed by success, and by the same failure.
+/// How often showing a memory after a failure was followed by success, and how often by the same failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct AdviceOutcome {
-    /// Times that the command then succeeded.
+    /// Number of times that the command then succeeded.
     pub helped: u32,
-    /// Times that it failed in the same way again.
+    /// Number of times that the command failed again in the same way.
     pub failed: u32,
 }
 
 impl AdviceOutcome {
-    /// Returns how much use counts for it, within bounds.
+    /// Returns the bounded influence of past results, which is positive if the memory helped.
     pub(crate) fn balance(self) -> i64 {
         (i64::from(self.helped) - i64::from(self.failed)).clamp(-MAX_BALANCE, MAX_BALANCE)
     }
 
-    /// Whether it failed so much more often than it helped that it is not shown any more.
+    /// Returns whether failures exceed successes by so much that the memory is no longer shown.
     pub(crate) const fn is_refuted(self) -> bool {
         self.failed >= self.helped + REFUTED
     }
 }
 
 impl Store {
-    /// Records for which command and error these memories were shown to a session.
+    /// Records the command and error for which these memories were shown to a session.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -52,9 +52,10 @@ impl Store {
         self.execute(sql, params![session, to_json(&memories)?, command, error]).map(drop)
     }
 
-    /// Counts for or against what was shown for a command that has run again: with an error, or with none.
+    /// Counts for or against the memories that were shown for a command that has now run again, either with an error or
+    /// without.
     ///
-    /// Another error than the one for which it was shown counts for neither.
+    /// An error other than the one for which the memories were shown counts neither for nor against them.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -73,7 +74,7 @@ impl Store {
                      ON CONFLICT (memory_id) DO UPDATE SET helped = helped + ?2, failed = failed + ?3";
                 self.execute(sql, params![memory, helped, failed])?;
             }
-            // One showing counts once.
+            // Each showing counts only once.
             let sql = "UPDATE hook_told SET command = NULL, error = NULL WHERE session = ?1 AND memory_id = ?2";
             self.execute(sql, params![session, memory])?;
         }
@@ -82,12 +83,12 @@ impl Store {
 }
 
 impl Database {
-    /// Returns how these memories fared where they were shown after a failure; those that never were are left out.
+    /// Returns the results of showing these memories after a failure; memories that were never shown are left out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn advice(&self, memories: &[MemoryId]) -> Result<HashMap<MemoryId, AdviceOutcome>, StoreError> {
-        // A database of an earlier version has no such table, and a reader does not change it.
+        // A database of an earlier version has no such table, and read-only access does not add it.
         if memories.is_empty() || !self.has_table("advice")? {
             return Ok(HashMap::new());
         }

@@ -1,4 +1,4 @@
-//! Batches of requests submitted to a provider, with the requests that wait in each.
+//! Batches of requests submitted to a provider, with the requests that wait in each batch.
 
 use jiff::Timestamp;
 use rusqlite::{Row, params};
@@ -14,7 +14,8 @@ use crate::store::{Database, Store, StoreError, Writer};
 string_enum!(
     /// The stage of a batch, as this program records it. Each stage is recorded before the next step is attempted.
     Stage, "a batch's stage", "planned, creating, submitted or ended", {
-    /// The requests of the batch are reserved. The provider may already have the uploaded file, which costs nothing.
+    /// The requests of the batch are reserved. The provider may already have the uploaded file, which is free of
+    /// charge.
     Planned = "planned",
     /// The batch is being submitted, and the provider may have accepted it.
     Creating = "creating",
@@ -27,7 +28,7 @@ string_enum!(
 /// A batch that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batch {
-    /// The id that this program gave to the batch; the provider stores it with the batch.
+    /// The ID that this program assigned to the batch; the provider stores it with the batch.
     pub id: String,
     /// The run that created the batch, or that took it over.
     pub owner: String,
@@ -35,13 +36,13 @@ pub struct Batch {
     pub endpoint: String,
     /// Name of the model.
     pub model: String,
-    /// Its stage.
+    /// The stage of the batch.
     pub stage: Stage,
     /// The time at which the batch entered this stage.
     pub stage_at: Timestamp,
-    /// The provider's id of the uploaded file with the requests.
+    /// The ID that the provider assigned to the uploaded file with the requests.
     pub input_file: Option<String>,
-    /// The provider's id of the batch.
+    /// The ID that the provider assigned to the batch.
     pub remote_id: Option<String>,
     /// The provider's last report about the batch.
     pub remote_status: Option<String>,
@@ -85,7 +86,7 @@ impl Database {
         self.query_all(&format!("{SELECT} ORDER BY created_at, id"), (), batch_from_row)
     }
 
-    /// Returns the batch in which the request with this hash waits.
+    /// Returns the batch that contains the waiting request with this hash.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -94,7 +95,7 @@ impl Database {
         self.query_one(&format!("{SELECT} AND {condition}"), [key], batch_from_row)
     }
 
-    /// Returns the requests of a batch that wait for an answer, by hash.
+    /// Returns the requests of a batch that wait for an answer, sorted by hash.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -124,8 +125,8 @@ fn batch_from_row(row: &Row<'_>) -> rusqlite::Result<Batch> {
 }
 
 impl Store {
-    /// Reserves `requests` for a new batch, and returns the keys of the reserved ones; the others already wait
-    /// elsewhere.
+    /// Reserves `requests` for a new batch, and returns the keys of the reserved requests; the other requests already
+    /// wait elsewhere.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -143,7 +144,8 @@ impl Store {
             )?;
             let mut taken = Vec::new();
             for request in requests {
-                // A request in another batch, or one that a live process is sending, would be paid for twice.
+                // A request that is in another batch, or that a live process is sending, would otherwise be paid for
+                // twice.
                 taken.extend(w.query_one(
                     "INSERT INTO requests (key, kind, state, batch, prompt_tokens, attempts, created_at)
                      VALUES (?2, 'extract', 'asked', ?1, ?3, 1, ?4)
@@ -160,7 +162,7 @@ impl Store {
     }
 
     /// Records the stage of a batch before the next step is attempted. Returns `false` if the batch has ended or was
-    /// taken over in the meantime; the caller must then not continue with it.
+    /// taken over in the meantime; in that case, the caller must not continue with it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -180,7 +182,7 @@ impl Store {
         )? > 0)
     }
 
-    /// Transfers a batch to the run `to`; returns `false` if another process was quicker.
+    /// Transfers a batch to the run `to`; returns `false` if another process was faster.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -192,10 +194,10 @@ impl Store {
         )? > 0)
     }
 
-    /// Stores the replies of a batch and ends it, in one transaction; returns `false` without changes if it has already
-    /// ended.
+    /// Stores the replies of a batch and ends it, in one transaction; returns `false` without changes if the batch has
+    /// already ended.
     ///
-    /// Its requests without a reply count as failed, and may then be placed in another batch.
+    /// Requests of the batch without a reply count as failed, and may be placed in another batch.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -212,14 +214,16 @@ impl Store {
                  WHERE id = ?1 AND stage <> 'ended'",
                 params![id, now.as_millisecond(), remote_status],
             )?;
-            // Two processes may fetch the same results; the first ends the batch, so that its counts stay correct.
+            // Two processes may fetch the same results; only the first ends the batch, so that the counts remain
+            // correct.
             if ended == 0 {
                 return Ok(false);
             }
             for reply in replies {
                 w.batch_reply(id, reply, now)?;
             }
-            // Failures are counted after the replies are stored: requests that are still marked as sent got no answer.
+            // Failures are counted after the replies are stored: requests that are still marked as sent received no
+            // answer.
             let failed =
                 w.execute("UPDATE requests SET state = 'failed' WHERE batch = ?1 AND state = 'asked'", [id])?;
             w.execute("UPDATE batches SET failed = ?2 WHERE id = ?1", params![id, failed])?;
@@ -234,7 +238,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
         self.execute(
-            // A batch with a remote id was accepted by the provider and paid for, so it must be fetched.
+            // A batch with a remote id was accepted by the provider and paid for, so its results must be fetched.
             "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
             [&batch.id, &batch.owner, batch.stage.as_str()],
         )
@@ -245,7 +249,7 @@ impl Store {
 impl Writer<'_> {
     fn batch_reply(&self, id: &str, answer: &BatchReply, now: Timestamp) -> Result<(), StoreError> {
         let BatchReply { key, text, reply } = answer;
-        // A row that names no request of this batch was invented by the server, or its request was abandoned.
+        // A row that belongs to no request of this batch was invented by the server, or its request was abandoned.
         let is_ours = self.execute(
             "UPDATE requests SET state = 'answered' WHERE batch = ?1 AND key = ?2 AND state = 'asked'",
             [id, key.as_str()],

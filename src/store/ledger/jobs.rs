@@ -1,9 +1,9 @@
-//! Jobs: logs that wait to be read, with their due time, their attempts and the worker that has claimed them. The
-//! module also contains leases on work that only one process may do at a time.
+//! Jobs: logs that wait to be read, with due times, numbers of attempts, and the workers that have claimed them. The
+//! module also contains leases for work that only one process may do at a time.
 //!
-//! A job is claimed with its own token and a lease. The worker that finishes the job must still have that token, so a
-//! worker that was assumed dead cannot overwrite the result of another. A log that grew while it was processed is due
-//! again. A log that grew after all attempts failed is tried again.
+//! A job is claimed with a unique token and a lease. The worker that finishes the job must still have this token, so a
+//! worker that was assumed dead cannot overwrite the result of another worker. A log that grew while it was processed
+//! is due again. A log that grew after all attempts failed is tried again.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, params};
@@ -14,11 +14,11 @@ use crate::memory::string_enum;
 use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
-/// Time for which a claim is valid without a heartbeat.
+/// Time for which a claim remains valid without a heartbeat.
 // The lease is several times the interval between heartbeats, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
-/// Pauses before the second, third and fourth attempt; after the fourth, a job has failed.
-// The first pause bridges an interrupted network, and the others, of hours, a provider that is down.
+/// Pauses before the second, third and fourth attempt; if the fourth attempt fails, the job has failed.
+// The first pause bridges a network interruption; the others, of several hours, bridge a provider outage.
 const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.
@@ -31,7 +31,7 @@ string_enum!(
     Waiting = "waiting",
     /// A worker has claimed the job, unless the lease has expired.
     Running = "running",
-    /// The job was done, and no growth of its log has been seen since.
+    /// The job was done, and its log has not been seen to grow since.
     Done = "done",
     /// Every attempt failed; `runs retry` or growth of the log makes the job wait again.
     Failed = "failed",
@@ -40,23 +40,23 @@ string_enum!(
 /// A request for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRequest {
-    /// [`EXTRACT`].
+    /// The kind of job: [`EXTRACT`].
     pub kind: String,
-    /// Identifies the subject of the job, however its path is spelled; there is one job per kind and key.
+    /// Identifies the log, regardless of the spelling of its path; there is one job per kind and key.
     pub key: String,
     /// Program that writes the log, such as `claude-code`.
     pub agent: String,
     /// The log.
     pub path: String,
-    /// Folder in which the conversation took place.
+    /// The folder of the conversation.
     pub project: Option<String>,
-    /// Last change of the log, in milliseconds since 1970.
+    /// Modification time of the log, in milliseconds since 1970.
     pub watermark: i64,
     /// Earliest time at which the job may begin.
     pub not_before: Timestamp,
 }
 
-/// The result of a request.
+/// The result of a request for a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnqueueOutcome {
     /// The job waits now, or is due again.
@@ -76,9 +76,9 @@ pub struct Job {
     pub agent: String,
     /// The log.
     pub path: String,
-    /// Folder in which the conversation took place.
+    /// The folder of the conversation.
     pub project: Option<String>,
-    /// Its status.
+    /// The status of the job.
     pub status: JobStatus,
     /// Number of attempts since the job last succeeded or its log last grew.
     pub attempts: u32,
@@ -86,7 +86,7 @@ pub struct Job {
     pub not_before: Timestamp,
     /// End of the lease of the worker that has claimed the job.
     pub lease_until: Option<Timestamp>,
-    /// The reason why the last attempt failed, without text of the conversation.
+    /// The reason why the last attempt failed, without any text from the conversation.
     pub error: Option<String>,
     /// Time of the job's last change.
     pub updated_at: Timestamp,
@@ -104,7 +104,7 @@ pub struct ClaimedJob {
 /// The end of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobEnd<'a> {
-    /// The job is done, whether or not it found anything.
+    /// The job is done, even if nothing was found.
     Done,
     /// The job failed, for this reason. The job is tried again after a pause unless this was the last attempt.
     Failed(&'a str),
@@ -112,7 +112,7 @@ pub enum JobEnd<'a> {
     Deferred(Timestamp, &'a str),
 }
 
-/// A running job stays with its worker. Only its watermark changes, so that the worker finds at the end that the log
+/// A running job stays with its worker. Only its watermark changes, so that the worker notices at the end that the log
 /// has grown.
 const ENQUEUE: &str = "
     INSERT INTO jobs (kind, key, agent, path, project, status, not_before, watermark, created_at, updated_at)
@@ -125,7 +125,8 @@ const ENQUEUE: &str = "
     WHERE status IN ('waiting', 'running') OR ?7 > coalesce(done_watermark, watermark)
     RETURNING id";
 
-/// Maximum time for which a job may wait, or stay claimed without a heartbeat. A later time was set by a wrong clock.
+/// Maximum time for which a job may wait, or stay claimed without a heartbeat. A later time must have been set by a
+/// wrong clock.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// The claim is a single statement, so that only one worker succeeds. The oldest due job comes first.
@@ -139,7 +140,7 @@ const CLAIM: &str = "
     RETURNING ";
 
 impl Store {
-    /// Queues a job. A job that already waits is moved to `not_before`, unless it waits for another attempt.
+    /// Queues a job. A job that is already waiting is rescheduled to `not_before`, unless it waits for another attempt.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -163,13 +164,13 @@ impl Store {
     }
 
     /// Claims the next job that is due; returns `None` if no job is due. The jobs of a process that has ended are due
-    /// at once if the system reports its end, and otherwise when their lease expires.
+    /// at once if the system reports that it has ended, and otherwise when their leases expire.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn claim_job(&self, now: Timestamp) -> Result<Option<ClaimedJob>, StoreError> {
         let now = whole_milliseconds(now);
-        // A worker killed a second ago would otherwise keep its job until the lease expires.
+        // If this were not done, a worker that was just killed would keep its job until the lease expires.
         self.release_jobs_of_the_dead(now)?;
         // Each claim gets a token, because a process id would not distinguish two claims by the same process.
         let token = uuid::Uuid::now_v7().to_string();
@@ -241,8 +242,8 @@ impl Store {
         Ok(changed > 0)
     }
 
-    /// Makes failed jobs and jobs that wait for another attempt due at once: the job `one`, or all of them. Returns
-    /// their number.
+    /// Makes failed jobs and jobs that wait for another attempt due at once: the job `one`, or all such jobs. Returns
+    /// the number of these jobs.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -254,7 +255,7 @@ impl Store {
         )
     }
 
-    /// Cancels a waiting or failed job until its log grows further; returns whether there was such a job.
+    /// Cancels a waiting or failed job until its log grows again; returns whether there was such a job.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -266,8 +267,8 @@ impl Store {
         )? > 0)
     }
 
-    /// Frees the jobs of processes that have ended according to the system, so that the jobs are due before their lease
-    /// ends.
+    /// Frees the jobs of processes that have ended according to the system, so that the jobs are due before their
+    /// leases end.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -275,7 +276,7 @@ impl Store {
         let running = self.jobs_where("status = 'running' AND lease_until > ?1", now)?;
         for (job, pid) in running.into_iter().filter_map(|(job, pid)| Some((job, pid?))) {
             if !process_may_live(pid) {
-                // The condition includes the process id, since the job may have been claimed again after it was read.
+                // The condition includes the process id, because the job may have been claimed again after it was read.
                 self.execute("UPDATE jobs SET lease_until = 0 WHERE id = ?1 AND pid = ?2", (job.id, pid))?;
             }
         }
@@ -283,18 +284,18 @@ impl Store {
     }
 }
 
-/// Column order is what [`job_from_row`] reads; change both together.
+/// [`job_from_row`] relies on the order of these columns; change both together.
 const COLUMNS: &str =
     "id, kind, agent, path, project, status, attempts, not_before, lease_until, error, updated_at, owner, pid";
 
 impl Database {
-    /// Returns the jobs. Waiting and running jobs come first, in the order in which they are due; the others follow,
-    /// most recently changed first. The list is empty for a database of a version without jobs.
+    /// Returns the jobs. Waiting and running jobs come first, sorted by due time; the others follow, most recently
+    /// changed first. The list is empty if the database comes from a version without jobs.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn jobs(&self) -> Result<Vec<Job>, StoreError> {
-        // A file of an earlier version that is open for reading only was not migrated.
+        // If a file of an earlier version is opened for reading only, it is not migrated.
         if !self.has_table("jobs")? {
             return Ok(Vec::new());
         }
@@ -305,8 +306,8 @@ impl Database {
         Ok(open.into_iter().chain(rest).map(|(job, _)| job).collect())
     }
 
-    /// Returns when the next unclaimed job is due; `None` if there is no such job. A job whose recorded waiting time is
-    /// longer than possible counts as due.
+    /// Returns the time at which the next unclaimed job is due; `None` if there is no such job. A job with an
+    /// impossibly long recorded waiting time counts as due.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -323,7 +324,7 @@ impl Database {
         Ok(found.flatten())
     }
 
-    /// Returns the time of the last change of the log that the job with this key has extracted.
+    /// Returns the modification time of the log at its last extraction by the job with this key.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -355,20 +356,20 @@ fn job_from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-/// Time for which a lease is valid without a heartbeat.
+/// Time for which a lease remains valid without a heartbeat.
 const TASK_LEASE: SignedDuration = SignedDuration::from_mins(1);
 
-/// Time for which an expired lease that was not released is kept.
+/// Time for which an expired, unreleased lease is kept.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
 
 /// The holder of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseOutcome {
-    /// The caller has the lease, as long as it renews the lease.
+    /// The caller has the lease, as long as the caller renews it.
     Mine,
     /// Another process has the lease.
     Other {
-        /// The id of that process.
+        /// The ID of the other process.
         pid: u32,
     },
 }
@@ -380,9 +381,10 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<LeaseOutcome, StoreError> {
-        // The dead holder is determined before the statement that takes the lease, since SQL cannot look at processes.
+        // The dead holder is determined before the statement that takes the lease, because SQL cannot inspect
+        // processes.
         let dead = self.dead_holder(name)?;
-        // Processes that ended without releasing their leases leave rows whose names are not used again.
+        // Processes that ended without releasing their leases leave rows behind whose names are not used again.
         self.execute("DELETE FROM leases WHERE lease_until < ?1", [(now - FORGOTTEN).as_millisecond()])?;
         let taken = self.execute(
             "INSERT INTO leases (name, owner, pid, lease_until) VALUES (?1, ?2, ?3, ?4)
@@ -425,7 +427,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the process that has the lease `name`, if there is one that seems to be alive.
+    /// Returns the process that has the lease `name`, if this process appears to be alive.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -443,7 +445,8 @@ impl Database {
     }
 }
 
-/// Returns the latest possible end of a lease, in milliseconds. A lease with a later end was set by a wrong clock.
+/// Returns the latest possible end of a lease, in milliseconds. A lease with a later end must have been set by a wrong
+/// clock.
 fn longest(now: Timestamp) -> i64 {
     (now + TASK_LEASE + TASK_LEASE).as_millisecond()
 }
@@ -483,7 +486,7 @@ mod lease_tests {
 
 #[cfg(test)]
 impl Store {
-    /// Makes `pid` the process of every claimed job.
+    /// Records `pid` as the process of every claimed job.
     pub(crate) fn give_jobs_to(&self, pid: u32) {
         self.conn.execute("UPDATE jobs SET pid = ?1", [pid]).unwrap();
     }

@@ -31,7 +31,7 @@ pub(crate) use transcripts::{FileRead, SeenTranscript};
 pub use windows::FailedWindow;
 pub(crate) use windows::{Claimed, Finished, PendingWindow, WindowKey};
 
-/// Identity of a run: a `UUIDv7`, so that ids sort by start time.
+/// Identity of a run: a `UUIDv7`, so that sorting by ID also sorts by start time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(String);
@@ -49,7 +49,7 @@ impl RunId {
         &self.0
     }
 
-    /// Returns the last eight characters, which are shown to people and which they type.
+    /// Returns the last eight characters, which are shown to people and which people may enter as an ID.
     pub(crate) fn short(&self) -> &str {
         crate::memory::short(&self.0)
     }

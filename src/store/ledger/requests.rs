@@ -1,8 +1,9 @@
 //! Requests to models: rendered once, stored before they are sent, and answered once.
 //!
 //! Requests about the same windows share a root: the first request about these windows. A process that continues the
-//! extraction of the windows uses the stored requests and replies of the root. All other requests are found by their
-//! hash alone. The body of a request is dropped once its reply is stored and no window waits for the request any more.
+//! extraction of the windows uses the stored requests and replies of the root. All other requests are identified only
+//! by their hashes. The body of a request is dropped once its reply is stored and no window waits for the request any
+//! more.
 
 use std::io::{Read as _, Write as _};
 
@@ -22,7 +23,7 @@ use crate::memory::Memory;
 use crate::store::row::{json, to_json};
 use crate::store::{Database, Store, StoreError};
 
-/// Time for which the claim of a process on a request that it sends is valid without a renewal.
+/// Time for which a process's claim on a request that it is sending remains valid without a renewal.
 // A longer claim would delay the next process, and a shorter one could pay for a request twice.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
@@ -35,13 +36,13 @@ pub(crate) struct RequestId(i64);
 pub(crate) struct RequestPart<'a> {
     /// The first request about the windows; `None` if this request is the first.
     pub root: Option<RequestId>,
-    /// Names the part and the purpose; the first word is the kind of the request.
+    /// The name of the part and the purpose; the first word is the kind of the request.
     pub part: &'a str,
-    /// Hash under which the reply to the request is stored.
+    /// Hash that identifies the reply to the request.
     pub key: &'a str,
     /// The request that is sent.
     pub request: &'a Request,
-    /// Instructions for reading the reply.
+    /// Data needed for reading the reply.
     pub reading: &'a Value,
     /// The windows in order, each with the number of preceding messages that are shown as context.
     pub windows: &'a [(WindowId, usize)],
@@ -52,9 +53,9 @@ pub(crate) struct RequestPart<'a> {
 /// A request about a part of some windows, as it was stored.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredRequest {
-    /// Hash under which the reply to the request is stored.
+    /// Hash that identifies the reply to the request.
     pub key: String,
-    /// The request, and instructions for reading the reply; `None` if an older version stored only the hash.
+    /// The request, and data needed for reading the reply; `None` if an older version stored only the hash.
     pub body: Option<(Request, Value)>,
 }
 
@@ -63,7 +64,7 @@ pub(crate) struct StoredRequest {
 pub(crate) struct OpenRequest {
     /// Number of windows of the request.
     pub windows: usize,
-    /// The memories that the request shows; `None` if it has not been rendered yet.
+    /// The memories that the request shows; `None` if the request has not been rendered yet.
     pub known: Option<Vec<Memory>>,
     /// Whether a request for these windows is pending in a batch.
     pub is_out: bool,
@@ -72,11 +73,11 @@ pub(crate) struct OpenRequest {
 /// A window whose extraction has begun but is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnfinishedWindow {
-    /// Place of the window in the transcript.
+    /// Position of the window in the transcript.
     pub window: DoneWindow,
     /// Number of preceding messages that are shown as context, if a stored request shows them.
     pub context: Option<usize>,
-    /// The request that the window waits for, and the window's place among the windows of that request.
+    /// The request that the window waits for, and the window's position among the windows of that request.
     pub request: Option<(RequestId, usize)>,
 }
 
@@ -95,7 +96,7 @@ pub(crate) enum RequestClaim {
 
 impl Store {
     /// Stores a request about windows before it is sent, and returns the root of the windows. Returns `None` if the
-    /// same request is already stored for other windows; it is then found by its hash alone.
+    /// same request is already stored for other windows; in that case, the request is identified only by its hash.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -126,7 +127,7 @@ impl Store {
                     |row| row.get(0),
                 )
                 .optional()?;
-            // Two groups of windows may render the same text; the second finds the reply by its key.
+            // Two groups of windows may render the same text; the second group finds the reply by its key.
             let Some(id) = stored else { return Ok(part.root) };
             let root = part.root.map_or(id, |root| root.0);
             transaction.prepare_cached("UPDATE requests SET root = ?2 WHERE id = ?1")?.execute([id, root])?;
@@ -150,7 +151,7 @@ impl Store {
     }
 
     /// Claims a request, unless it is answered or another process is sending it. The request is stored before it is
-    /// sent. A claim must be renewed every half minute, and is void if it was not or if its process has ended.
+    /// sent. A claim must be renewed every half minute; it is void without renewal, or if its process has ended.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -176,7 +177,7 @@ impl Store {
             if let Some(claim) = found.filter(|claim| *claim != RequestClaim::Mine) {
                 return Ok(claim);
             }
-            // A free request has the owner NULL. `<>` would not count NULL as another owner, but `IS NOT` does.
+            // The owner of a free request is NULL. `<>` would not count NULL as another owner, but `IS NOT` does.
             transaction
                 .prepare_cached(
                     "INSERT INTO requests (key, kind, body, state, owner, pid, lease_until, attempts, created_at)
@@ -211,7 +212,7 @@ impl Store {
         .map(drop)
     }
 
-    /// Releases the claim of `owner` on a request that got no reply.
+    /// Releases the claim of `owner` on a request that received no reply.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -225,7 +226,7 @@ impl Store {
         .map(drop)
     }
 
-    /// Stores a reply under `key`, with its text replaced by `text`.
+    /// Stores a reply with the key `key`, and with its text replaced by `text`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -239,8 +240,8 @@ impl Store {
         self.read(|conn| put_reply(conn, key, text, reply, now))
     }
 
-    /// Deletes the replies under `keys`, ignoring missing replies. A request that windows wait for is kept, and may be
-    /// sent again.
+    /// Deletes the replies with the keys `keys`, ignoring missing replies. A request that windows wait for is kept and
+    /// may be sent again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -271,7 +272,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the reply that is stored under `key`, the hash of the request.
+    /// Returns the reply with the key `key`, which is the hash of the request.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -284,8 +285,8 @@ impl Database {
         )
     }
 
-    /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since. A failed
-    /// request is rendered again with the current settings. `guard` redacts its texts.
+    /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since then. A
+    /// failed request is rendered again with the current settings. `guard` redacts its texts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -296,7 +297,7 @@ impl Database {
         guard: &Guard,
     ) -> Result<Option<StoredRequest>, StoreError> {
         type Found = (String, Option<Vec<u8>>, Option<String>);
-        // The first request of an older program version names no part.
+        // Older program versions did not store a part for the first request.
         let found: Option<Found> = self.query_one(
             "SELECT key, body, reading FROM requests WHERE root = ?1 AND key IS NOT NULL AND state <> 'failed'
              AND (part = ?2 OR (part IS NULL AND id = ?1 AND ?2 LIKE 'extract %'))
@@ -306,13 +307,13 @@ impl Database {
         )?;
         let Some((key, body, reading)) = found else { return Ok(None) };
         let body = body.zip(reading).and_then(|(body, reading)| {
-            // A body that can no longer be read counts as missing, as in a file of an older version.
+            // An unreadable body counts as missing, as in a file of an older version.
             Some((Request::from_body(&decompressed(&body)?, guard)?, serde_json::from_str(&reading).ok()?))
         });
         Ok(Some(StoredRequest { key, body }))
     }
 
-    /// Returns the windows of a transcript that this extractor has begun but not finished, by position.
+    /// Returns the windows of a transcript that this extractor has begun but not finished, sorted by position.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -338,7 +339,7 @@ impl Database {
         )
     }
 
-    /// Returns the first request about some windows; `None` once it is closed.
+    /// Returns the first request about some windows; `None` if the request is closed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -387,23 +388,23 @@ pub(super) fn put_reply(
     Ok(())
 }
 
-/// Closes the requests about finished windows, since no window waits for them any more.
+/// Closes the requests about finished windows, because no window waits for them any more.
 pub(super) fn close_those_about(conn: &Connection, windows: &[i64]) -> Result<(), StoreError> {
     let sql = "SELECT DISTINCT r.id FROM request_windows l JOIN requests r ON r.id = l.request AND r.state <> 'closed'
                WHERE l.window IN (SELECT value FROM json_each(?1)) ORDER BY r.id";
     close_all(conn, sql, [to_json(&windows)?])
 }
 
-/// Closes the requests that show a memory, and drops all other unanswered requests, since any of them may show it.
+/// Closes the requests that show a memory, and drops all other unanswered requests, because any of them may show it.
 pub(in crate::store) fn close_requests_showing(conn: &Connection, memory: &str) -> Result<(), StoreError> {
-    // The id is searched for in the JSON as text: a false match only causes one request to be rendered again.
+    // The ID is searched for in the JSON as text: a false match merely causes one request to be rendered again.
     close_all(conn, "SELECT DISTINCT root FROM requests WHERE instr(known, ?1) > 0 AND root IS NOT NULL", [memory])?;
     drop_bodies_without_windows(conn)
 }
 
 /// Drops the requests about the windows of the transcripts `keys`, the requests that show any of the memories `ids`,
-/// and all replies, since a reply does not show what it is about. Both lists are JSON. Returns the number of replies.
-/// The answer to a request that is in flight is no longer accepted.
+/// and all replies, because a reply does not show which conversation it is about. Both lists are JSON. Returns the
+/// number of deleted replies. Answers to requests in flight are no longer accepted.
 pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids: &str) -> Result<usize, StoreError> {
     conn.execute(
         "DELETE FROM requests WHERE text IS NULL AND root IN (
@@ -412,7 +413,7 @@ pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids
          UNION SELECT r.root FROM requests r, json_each(?2) j WHERE instr(r.known, j.value) > 0)",
         [keys, ids],
     )?;
-    // Replies are found by the hash of their request, so nothing shows which of them quote the erased text.
+    // Replies are identified only by the hash of their request, so nothing shows which replies quote the erased text.
     let replies = conn.execute("DELETE FROM requests WHERE text IS NOT NULL", ())?;
     drop_bodies_without_windows(conn)?;
     Ok(replies)
@@ -467,18 +468,18 @@ fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<Requ
     if row.get::<_, Option<String>>(6)?.is_some() {
         return Ok(RequestClaim::InBatch);
     }
-    // A task that is retried within one run may claim again what the run has claimed.
+    // A task that is retried within one run may repeat a claim of the same run.
     let is_same = row.get::<_, Option<String>>(7)?.as_deref() == Some(owner);
     let (pid, until): (Option<u32>, i64) = (row.get(8)?, row.get::<_, Option<i64>>(9)?.unwrap_or(0));
-    // A claim with a later end was made with a wrong clock.
+    // A claim with a later end must have been made with a wrong clock.
     let is_live = until > now.as_millisecond() && until <= (now + LEASE + LEASE).as_millisecond();
     let is_free = is_same || !is_live || pid.is_none_or(|pid| !process_may_live(pid));
     Ok(if is_free { RequestClaim::Mine } else { RequestClaim::Other })
 }
 
-/// Returns the body of a request in its stored, compressed form, which takes a third of its length or less.
+/// Returns the body of a request in its stored, compressed form, which is at most about a third of its length.
 fn compressed(request: &Request) -> Vec<u8> {
-    // The fast level is used because bodies are short-lived, and a better ratio would cost time on every request.
+    // The fast level is used because bodies are short-lived, and better compression would take time for every request.
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(request.body().to_string().as_bytes());
     written.and_then(|()| encoder.finish()).expect("writing to memory cannot fail")

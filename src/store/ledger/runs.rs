@@ -13,8 +13,8 @@ use crate::memory::string_enum;
 use crate::store::row::{ID_HAS_PART, json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// Time after its last heartbeat for which a run counts as alive.
-// The limit allows several missed heartbeats, so that another run does not take over the windows after a short stall.
+/// Time for which a run counts as alive after its last heartbeat.
+// The limit allows several missed heartbeats, so that a short stall does not let another run take over the windows.
 const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 string_enum!(
@@ -33,28 +33,28 @@ string_enum!(
 /// One run of a command that changes memories.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
-    /// Identity.
+    /// Identity of the run.
     pub id: RunId,
     /// The command, such as `run`.
     pub command: String,
     /// Arguments of the command; the same command with the same arguments resumes an interrupted run.
     pub arguments: Value,
-    /// Its status.
+    /// The status of the run.
     pub status: RunStatus,
     /// Time at which the run began; unchanged when the run is resumed.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// Time at which the run ended.
     pub finished_at: Option<Timestamp>,
     /// The process that executes or executed the run.
     pub pid: u32,
     /// The last heartbeat of that process.
     pub heartbeat_at: Timestamp,
-    /// Counts and costs, as the command reports them.
+    /// Counts and costs, as reported by the command.
     pub summary: Option<Value>,
 }
 
 impl Run {
-    /// Returns what the run read or did: the logs, or else its command.
+    /// Returns a description of the run: the logs that it read, or otherwise its command.
     #[must_use]
     #[cfg(feature = "serve")]
     pub(crate) fn description(&self) -> String {
@@ -70,25 +70,25 @@ impl Run {
         }
     }
 
-    /// Whether a process is executing the run. The run has not ended, its last heartbeat is less than a minute old, and
-    /// its process exists, as far as the system reports this.
+    /// Returns whether a process is executing the run: the run has not ended, its last heartbeat is less than a minute
+    /// old, and its process exists, as far as the system reports this.
     #[must_use]
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        // The difference is absolute, since a wrong clock may have recorded the last heartbeat years ahead.
+        // The absolute difference is used, because a wrong clock may have recorded the last heartbeat years ahead.
         let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;
         self.status == RunStatus::Running && recent && process_may_live(self.pid)
     }
 }
 
-/// Returns `false` only if the system shows that there is no such process, or that it has ended.
+/// Returns `false` only if the system shows that the process does not exist or has ended.
 pub(super) fn process_may_live(pid: u32) -> bool {
-    // Only Linux shows other processes this way; on other systems, heartbeats and leases decide alone.
+    // Only Linux lists other processes in this way; on other systems, only heartbeats and leases are used.
     if !Path::new("/proc/self").exists() {
         return true;
     }
     let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // The state follows the name, which is in parentheses and may contain some.
-    // A killed process stays in the list until its parent has read its exit status.
+    // The state follows the name, which is in parentheses and may itself contain parentheses. A killed process stays in
+    // the list until its parent has read its exit status.
     stat.is_ok_and(|stat| {
         let state = stat.rsplit(|&byte| byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
         !matches!(state, Some(b'Z' | b'X'))
@@ -109,7 +109,7 @@ impl Store {
         let now = whole_milliseconds(now);
         let text = to_json(arguments)?;
         self.write(None, now, |w| {
-            // The run is found and resumed in one transaction; otherwise two processes could continue the same run.
+            // The run is found and resumed in one transaction; otherwise, two processes could resume the same run.
             let interrupted = w
                 .runs_where("status = 'running' AND command = ?1 AND arguments = ?2", &[&command, &text], usize::MAX)?
                 .into_iter()
@@ -125,7 +125,7 @@ impl Store {
                  ON CONFLICT (id) DO UPDATE SET pid = ?5, heartbeat_at = ?6",
                 params![id, command, text, started_at, run.pid, now.as_millisecond()],
             )?;
-            // Otherwise the windows of a killed run could not be claimed before their leases expire.
+            // Without this step, the windows of a killed run could not be claimed before their leases expire.
             w.release_claims_of_the_dead(now)?;
             Ok(run)
         })
@@ -192,11 +192,11 @@ impl Database {
     /// Returns the only run whose id begins or ends with `part`; `last` is the newest run.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] if no run matches, or several do.
+    /// [`StoreError::UnknownRun`] if no run matches, or if several match.
     pub(crate) fn run(&self, part: &str) -> Result<Run, StoreError> {
         let part = part.trim().to_ascii_lowercase();
         let unknown = || StoreError::UnknownRun { id: part.clone() };
-        // No id begins or ends with `last`, since ids consist of hex digits and hyphens.
+        // No id begins or ends with `last`, because ids consist of hex digits and hyphens.
         if part == "last" {
             return self.runs(1)?.pop().ok_or_else(unknown);
         }
@@ -208,7 +208,7 @@ impl Database {
     /// Returns the newest run that changed something and has not been completely undone.
     ///
     /// # Errors
-    /// [`StoreError::NothingToUndo`] if there is none.
+    /// [`StoreError::NothingToUndo`] if there is no such run.
     pub(crate) fn last_effective_run(&self) -> Result<Run, StoreError> {
         let changed = "status <> 'undone' AND (EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0)
              OR EXISTS (SELECT 1 FROM tasks WHERE run = runs.id AND state <> 'undone'))";

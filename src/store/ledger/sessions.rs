@@ -1,4 +1,4 @@
-//! Active sessions: the memories that they were shown, their failed commands, and the hooks that ran.
+//! Active sessions: the memories shown in them, their failed commands, and the hooks that ran.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::store::{Database, Store, StoreError};
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 14);
 /// Minimum interval between two records of the same hook.
 const NOTED_EVERY: SignedDuration = SignedDuration::from_secs(30);
-/// Maximum number of steps after a failure that are kept.
+/// Maximum number of recorded steps after a failure.
 const MAX_STEPS: usize = 20;
 
 /// A call of a hook.
@@ -38,7 +38,7 @@ pub(crate) struct FailedCommand {
     pub command: String,
     /// The line of the command's output that states the cause.
     pub error: String,
-    /// The agent's id of the call.
+    /// The ID that the agent assigned to the call.
     pub call: String,
     /// The steps taken since the failure, oldest first.
     pub steps: Vec<Step>,
@@ -82,7 +82,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn hook_fired(&self, agent: &str, event: &str, now: Timestamp) -> Result<(), StoreError> {
         let before = (now - NOTED_EVERY).as_millisecond();
-        // Recent records are looked for first, since hooks run often and a write would wait for other writers.
+        // Recent records are looked for first, because hooks run often, and a write would wait for other writers.
         let sql = "SELECT 1 FROM hook_fires WHERE agent = ?1 AND event = ?2 AND at > ?3";
         if self.query_one(sql, params![agent, event, before], |_| Ok(()))?.is_none() {
             self.execute(
@@ -117,7 +117,7 @@ impl Store {
         })
     }
 
-    /// Deletes the record of the memories shown to a session, because its context was emptied.
+    /// Deletes the record of the memories shown to a session, because its context was cleared.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -180,7 +180,8 @@ impl Database {
         self.execute("DELETE FROM hook_failures WHERE at < ?1", [before]).map(drop)
     }
 
-    /// Returns when each hook last ran, by agent and event; nothing for a database of a version that did not record it.
+    /// Returns when each hook last ran, by agent and event; empty if the database comes from a version that did not
+    /// record this.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -193,7 +194,7 @@ impl Database {
         })
     }
 
-    /// Returns the memories that a session was shown at `since` or later.
+    /// Returns the memories that were shown to a session at `since` or later.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -206,7 +207,7 @@ impl Database {
         Ok(shown.into_iter().collect())
     }
 
-    /// Returns the failures of a session that are open, by signature.
+    /// Returns the open failures of a session, sorted by signature.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -223,7 +224,8 @@ impl Database {
                     command: row.get(1)?,
                     error: row.get(2)?,
                     call: row.get(3)?,
-                    // A newer version may write other steps; without them, a failure is less useful, but still valid.
+                    // A newer version may write other steps; without its steps, a failure is less useful, but still
+                    // valid.
                     steps: serde_json::from_str(&steps).unwrap_or_default(),
                     at: time(row, 5)?,
                 })

@@ -19,7 +19,7 @@ pub struct Health {
     pub jobs_waiting: usize,
     /// Jobs in progress.
     pub jobs_running: usize,
-    /// Jobs that are no longer tried.
+    /// Jobs that failed and are no longer retried.
     pub jobs_failed: usize,
     /// Windows whose extraction has begun but not ended.
     pub windows_open: usize,
@@ -31,7 +31,8 @@ pub struct Health {
     pub last_success: Option<Timestamp>,
     /// Time of the last failure of a `run` as a whole, a window or a job.
     pub last_failure: Option<Timestamp>,
-    /// The reason why the last `run` stopped before all requests were made; `None` once a later run has completed them.
+    /// The reason why the last `run` stopped before all requests were made; `None` if a later run has completed the
+    /// requests.
     pub halted: Option<String>,
 }
 
@@ -99,9 +100,9 @@ fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
 /// The usage of one model on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Spent {
-    /// The day in the requested time zone.
+    /// The day, in the requested time zone.
     pub day: Date,
-    /// The model, as the server names it.
+    /// The model, using the name from the server.
     pub model: String,
     /// Number of answers received; attempts without an answer are not counted.
     pub calls: u64,
@@ -112,15 +113,16 @@ pub struct Spent {
 }
 
 impl Database {
-    /// Returns the usage since day `first` in the time zone `zone`, newest day first, then by model.
+    /// Returns the usage from the day `first` on in the time zone `zone`, sorted by day, newest first, and then by
+    /// model.
     ///
     /// The usage is the sum of the stored answers and of the calls for vectors of memories. There is one answer for
-    /// each paid call, and none for requests answered from the ledger.
+    /// each paid call, and there are none for requests answered from the ledger.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn spending(&self, first: Date, zone: &TimeZone) -> Result<Vec<Spent>, StoreError> {
-        // Only a day at the limits of the calendar has no start in a time zone; everything is then included.
+        // Only a day at the limits of the calendar has no start in a time zone; in that case, all usage is included.
         let begin = first.to_zoned(zone.clone()).map_or(Timestamp::UNIX_EPOCH, |start| start.timestamp());
         let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();
         self.read(|conn| {
@@ -222,7 +224,7 @@ mod spending_tests {
         let utc = TimeZone::UTC;
         assert_eq!(told(date(2026, 3, 1), &utc), [row(1, "m", 2), row(1, "n", 1)]);
         assert_eq!(told(date(2026, 2, 1), &utc).last(), Some(&row(20, "m", 1)));
-        // One hour further east, the late evening falls on the next day.
+        // In the time zone one hour further east, the late evening belongs to the next day.
         let east = TimeZone::fixed(jiff::tz::offset(1));
         assert_eq!(told(date(2026, 3, 1), &east), [row(2, "m", 1), row(1, "m", 1), row(1, "n", 1)]);
     }

@@ -1,4 +1,4 @@
-//! Transcripts and log files that were read, and the lines that agents read at every start.
+//! Transcripts and log files that were read, and the context that agents read at every start.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use crate::memory::{Namespace, string_enum};
 use crate::store::row::{spelled, time_or_none};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// A transcript that was read, reduced to the fields that are compared with the name of a file.
+/// A transcript that was read, reduced to the fields that are compared with a file name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenTranscript {
     /// Identity of the transcript within its source.
     pub external_id: String,
-    /// Path or address from which the transcript was read.
+    /// Path or address that the transcript was read from.
     pub origin: String,
     /// The earliest known time in the transcript.
     pub started_at: Option<Timestamp>,
@@ -38,7 +38,7 @@ string_enum!(
     Dataset = "dataset",
 });
 
-/// A log that was read to its end, with all its windows extracted.
+/// A log that was read to its end, and whose windows have all been extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileRead {
     /// Hash of the log's path.
@@ -47,18 +47,18 @@ pub(crate) struct FileRead {
     pub stamp: String,
     /// The outcome of reading the log.
     pub outcome: FileOutcome,
-    /// Conversations in it.
+    /// Number of conversations in the log.
     pub transcripts: u64,
-    /// Messages in them.
+    /// Number of messages in these conversations.
     pub messages: u64,
-    /// Windows of the conversations, all of which are finished.
+    /// Number of windows of the conversations, all of which are finished.
     pub windows: u64,
-    /// Records of the log that could not be used.
+    /// Number of unusable records in the log.
     pub skipped_records: u64,
 }
 
 impl Database {
-    /// Returns every transcript that was read, by key.
+    /// Returns every transcript that was read, sorted by key.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -73,7 +73,7 @@ impl Database {
         })
     }
 
-    /// Returns where the transcript with this key was read.
+    /// Returns the location that the transcript with this key was read from.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -82,8 +82,8 @@ impl Database {
         self.query_one("SELECT origin FROM transcripts WHERE key = ?1", [key], |row| row.get(0))
     }
 
-    /// Returns the logs that this extractor has finished, by the hash of their path. `signature` represents everything
-    /// else on which the outcome depends.
+    /// Returns the logs that this extractor has finished, indexed by the hash of the path. `signature` represents
+    /// everything else that the outcome depends on.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -97,8 +97,8 @@ impl Database {
         Ok(found.into_iter().map(|file| (file.path.clone(), file)).collect())
     }
 
-    /// Returns the stamps under which any extractor has finished logs, with the number of conversations, by the hash of
-    /// the path. The result is empty for a database of a version that did not record them.
+    /// Returns, for each hash of a path, the stamps of logs that any extractor has finished, with the number of
+    /// conversations. The result is empty if the database comes from a version that did not record this.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -115,7 +115,7 @@ impl Database {
         Ok(stamps)
     }
 
-    /// Whether any extractor has read the log with this key to its end while its state was `stamp`.
+    /// Returns whether any extractor has read the log with this key, in the state `stamp`, to its end.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -126,7 +126,8 @@ impl Database {
 }
 
 impl Store {
-    /// Records that a transcript was read in its current state, and returns its id; a key always has the same id.
+    /// Records that a transcript was read in its current state, and returns the transcript's id; the same key always
+    /// has the same id.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -136,7 +137,8 @@ impl Store {
         namespace: &Namespace,
         now: Timestamp,
     ) -> Result<TranscriptId, StoreError> {
-        // This is an upsert, since `INSERT OR REPLACE` would give the transcript a new id and orphan its windows.
+        // This is an upsert, because `INSERT OR REPLACE` would assign a new id to the transcript and orphan its
+        // windows.
         let id = self.query_one(
             "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at, ended_at,
              message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
@@ -219,7 +221,7 @@ impl Redact for KnownLine {
     }
 }
 
-// `UNION` is used instead of `UNION ALL` because it drops namespaces that were already visited, so circular merges end.
+// `UNION`, unlike `UNION ALL`, drops namespaces that were already visited, so circular merges end.
 const KNOWN: &str = "
     WITH RECURSIVE spaces (namespace) AS (
         VALUES (?1)
@@ -228,7 +230,7 @@ const KNOWN: &str = "
     SELECT DISTINCT origin, text FROM known_context JOIN spaces USING (namespace) ORDER BY origin, text";
 
 impl Database {
-    /// Returns the lines that agents read in `namespace` and in the namespaces merged into it, by file and text.
+    /// Returns the lines that agents read in `namespace` and in the namespaces merged into it, sorted by file and text.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -247,10 +249,10 @@ impl Writer<'_> {
         namespace: &Namespace,
         lines: &Redacted<Vec<KnownLine>>,
     ) -> Result<usize, StoreError> {
-        // The lines are compared before and after, since most lines are deleted and inserted again unchanged.
+        // The lines are compared before and after, because most lines are deleted and inserted again without a change.
         let before = self.known_context(namespace)?;
         let place = namespace.to_string();
-        // All old lines of a file are deleted first, since several of `lines` may come from one file.
+        // All old lines of a file are deleted first, because several of the lines may come from one file.
         for line in lines.iter() {
             self.execute("DELETE FROM known_context WHERE namespace = ?1 AND origin = ?2", (&place, &line.origin))?;
         }

@@ -1,4 +1,4 @@
-//! Windows: the parts of transcripts that were extracted, with the result and whether it was applied.
+//! Windows: the parts of transcripts that were extracted, each with its result and whether the result was applied.
 //!
 //! A window is claimed before it is extracted and finished afterwards. A claim is a lease. If the lease expires because
 //! the process died, another process may claim the window. A finished window is never extracted again, and its
@@ -16,7 +16,7 @@ use crate::memory::{Candidate, Namespace};
 use crate::store::row::{json, rows, spelled, time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// The identity of a window: the same words at the same position, extracted by the same kind of extractor.
+/// The identity of a window: the same text at the same position, extracted by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WindowKey {
     /// The transcript.
@@ -36,7 +36,7 @@ pub(crate) struct WindowKey {
 pub(crate) enum Claimed {
     /// The caller has claimed the window until the lease expires.
     Yes(WindowId),
-    /// The window was extracted before.
+    /// The window has already been extracted.
     AlreadyDone,
     /// Another process has claimed the window.
     HeldByOther {
@@ -48,15 +48,15 @@ pub(crate) enum Claimed {
 /// The result of a window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished<'a> {
-    /// How it ended.
+    /// The outcome of the window.
     pub outcome: Outcome,
-    /// The candidates proposed.
+    /// The proposed candidates.
     pub candidates: &'a Redacted<Vec<Candidate>>,
     /// Proposals that were rejected.
     pub dropped: &'a [Dropped],
-    /// What it cost.
+    /// The cost of the window.
     pub spent: Spent,
-    /// The reason why the window failed or is partial, without text of the transcript.
+    /// The reason why the window failed or is partial, without any text from the transcript.
     pub error: Option<&'a str>,
     /// Whether the answer for the window is permanently incomplete. A later run then sends the window again, at most
     /// twice.
@@ -85,9 +85,9 @@ pub(crate) struct PendingWindow {
 pub struct FailedWindow {
     /// The window.
     pub id: WindowId,
-    /// Key of its transcript.
+    /// Key of the window's transcript.
     pub transcript: String,
-    /// Path or address from which the transcript was read.
+    /// Path or address that the transcript was read from.
     pub origin: String,
     /// Index of the first message.
     pub start: usize,
@@ -103,7 +103,7 @@ pub struct FailedWindow {
     pub finished_at: Option<Timestamp>,
 }
 
-/// Maximum time for which a window is claimed. A longer claim was made with a wrong clock.
+/// Maximum time for which a window is claimed. A longer claim must have been made with a wrong clock.
 const LONGEST_LEASE: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// Claims the window if it is new, failed, or has an expired lease. The claim is a single statement, so that only one
@@ -120,8 +120,8 @@ const CLAIM: &str = "
 impl Store {
     /// Claims windows for `owner` until `lease_until`, in one transaction, and returns the outcome for each in order.
     ///
-    /// An owner may claim its own windows again. The id of the run is the owner, so a run that was killed and is
-    /// resumed need not wait for its own leases. Within one run, only one task may claim each window.
+    /// An owner may claim its own windows again. The owner is the id of the run, so a killed run that is resumed need
+    /// not wait for its own leases. Within one run, only one task may claim each window.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -133,7 +133,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Claimed>, StoreError> {
         self.read(|conn| {
-            // One transaction covers all windows, because each commit costs a write to the log.
+            // One transaction covers all windows, because each commit requires a write to the log.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let claimed = keys.iter().map(|key| claim(&transaction, key, owner, lease_until, now));
             let claimed = claimed.collect::<Result<Vec<_>, _>>()?;
@@ -147,7 +147,7 @@ impl Store {
     /// counts as applied at once; a failed window can be claimed again.
     ///
     /// Returns for each window whether its result was written. The result is not written if another process has claimed
-    /// the window in the meantime, since only the result of that process counts.
+    /// the window in the meantime, because only the result of that process counts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -158,14 +158,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<bool>, StoreError> {
         self.read(|conn| {
-            // The transaction is immediate, so that it reads the owner of the windows and writes their results at once.
+            // The transaction is immediate, so that reading the owner of the windows and writing the results is atomic.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
             let written = written.collect::<Result<Vec<bool>, _>>()?;
             let done =
                 windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
             let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
-            // The requests are closed in the same transaction; otherwise, one without windows would be resumed.
+            // The requests are closed in the same transaction; otherwise, a request without windows would be resumed.
             close_those_about(&transaction, &done)?;
             point("window.finish");
             transaction.commit()?;
@@ -174,13 +174,13 @@ impl Store {
         })
     }
 
-    /// Releases a claimed window without a result, as if it had never been tried.
+    /// Releases a claimed window without a result, as if extraction had never been attempted.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
         self.execute(
-            // The row is kept, so that the number of earlier attempts is kept.
+            // The row is kept because it contains the number of earlier attempts.
             "UPDATE windows SET lease_until = 0, attempts = attempts - 1
              WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
             params![id.0, owner],
@@ -188,9 +188,8 @@ impl Store {
         .map(drop)
     }
 
-    /// Makes the candidates that a run applied wait again, and returns the number of their windows. A run that was
-    /// undone is redone in this way: the next apply decides about the candidates again, but does not extract them
-    /// again.
+    /// Marks the candidates that a run applied as waiting again, and returns the number of their windows. This makes it
+    /// possible to redo a run that was undone: the candidates are decided again, but not extracted again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -202,7 +201,8 @@ impl Store {
         )?;
         // The run's tasks are recorded again when their logs are opened again.
         self.execute("DELETE FROM tasks WHERE run = ?1 AND state = 'undone'", [run.as_str()])?;
-        // Their logs are opened again, since the project of a conversation may have changed in the meantime.
+        // The logs of these windows are opened again, because the project of a conversation may have changed in the
+        // meantime.
         self.execute("DELETE FROM files", ())?;
         Ok(reopened)
     }
@@ -223,8 +223,8 @@ impl Store {
         })
     }
 
-    /// Resets the attempts of all failed windows and returns the number of windows. The next run over their transcripts
-    /// tries them again in any case.
+    /// Resets the attempts of all failed windows and returns the number of these windows. The next run on their
+    /// transcripts tries them again in any case.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -235,8 +235,8 @@ impl Store {
 
 impl Writer<'_> {
     /// Marks windows as applied by this write, and returns how many of them were still waiting. If the number is lower
-    /// than that of the given windows, another process has applied some of them, so the caller must abandon the write
-    /// and plan again.
+    /// than the number of the given windows, another process has applied some of them. In that case, the caller must
+    /// abandon the write and plan again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -286,7 +286,7 @@ fn claim(
              WHERE transcript_id = ?1 AND extractor = ?2 AND start = ?3 AND content_hash = ?4",
         )?
         .query_row(params![key.transcript.0, key.extractor, key.start, key.content_hash], |row| time_or_none(row, 0))?;
-    // The statement above and this one see the same state, since the caller is in a write transaction.
+    // The statement above and this one see the same state, because the caller is in a write transaction.
     Ok(lease.map_or(Claimed::AlreadyDone, |until| Claimed::HeldByOther { until }))
 }
 
@@ -299,7 +299,7 @@ fn finish(
 ) -> Result<bool, StoreError> {
     // A failed window keeps its usable candidates for the listing, and is extracted again.
     let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
-    // Otherwise the window would wait for ever, since a later write applies only windows with candidates.
+    // Otherwise, the window would wait forever, because later writes apply only windows with candidates.
     let nothing_to_apply = status == "done" && finished.candidates.is_empty();
     let candidates: &Vec<Candidate> = finished.candidates;
     let changed = conn
@@ -325,7 +325,7 @@ fn finish(
 }
 
 impl Database {
-    /// Returns the windows of a transcript that this extractor has finished, by position.
+    /// Returns the windows of a transcript that this extractor has finished, sorted by position.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -358,8 +358,8 @@ impl Database {
     }
 
     /// Returns at most `limit` windows whose candidates wait to be applied, ordered by the start of the conversation
-    /// (unknown ones last), its key and the position in it. Namespaces are mixed, since conversations in several
-    /// projects contain facts about the same user.
+    /// (unknown times last), then by the conversation's key and the position of the window. Namespaces are mixed,
+    /// because conversations in several projects contain facts about the same user.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -379,7 +379,7 @@ impl Database {
         Ok(windows)
     }
 
-    /// Returns the windows that failed and were not finished since, most recent first.
+    /// Returns the windows that failed and have not been finished since then, most recent first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

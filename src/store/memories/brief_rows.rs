@@ -1,7 +1,7 @@
-//! Active memories as a brief selects them, read from an index alone.
+//! Active memories as needed for the selection of a brief, read only from an index.
 //!
-//! Memories that differ only in when they were last used, confirmed or changed form a group. The best of a group are
-//! its latest, so the best of all are found by reading a few rows of each group.
+//! Memories that differ only in the time of their last use, confirmation or change form a group. The best memories of a
+//! group are its latest, so reading a few rows of each group is enough to find the best of all memories.
 
 use jiff::Timestamp;
 use rusqlite::{Row, params};
@@ -10,27 +10,27 @@ use crate::memory::{MemoryId, MemoryType, Namespace, Tier};
 use crate::store::row::{rows, time};
 use crate::store::{Database, StoreError};
 
-/// Number of steps of an importance or a confidence.
+/// Number of steps between 0 and 1 for importance and confidence.
 const STEPS: f64 = 20.0;
 
-/// Everything that decides how a brief rates a memory, except the time.
+/// Everything that determines how a brief rates a memory, except the time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BriefGroup {
     code: i64,
     expires: bool,
-    /// The place of its section among all sections.
+    /// The index of the memory's section among all sections.
     pub section: usize,
-    /// Whether a person pinned it.
+    /// Whether a person pinned the memory.
     pub pinned: bool,
-    /// Its type.
+    /// The type of the memory.
     pub memory_type: MemoryType,
-    /// 0–1, rounded down to a step.
+    /// Importance, 0–1, rounded down to a step.
     pub importance: f64,
-    /// 0–1, rounded down to a step.
+    /// Confidence, 0–1, rounded down to a step.
     pub confidence: f64,
-    /// Its place in the hierarchy.
+    /// The place of the memory in the hierarchy.
     pub tier: Tier,
-    /// Times it was used; 10 stands for more as well.
+    /// Number of times that the memory was used, where 10 means 10 or more.
     pub access_count: u32,
 }
 
@@ -39,9 +39,9 @@ pub(crate) struct BriefGroup {
 pub(crate) struct BriefRow {
     /// Id of the memory.
     pub id: MemoryId,
-    /// Its group.
+    /// The group of the memory.
     pub group: BriefGroup,
-    /// When it was last used, confirmed or changed.
+    /// Time of the last use, confirmation or change.
     pub last_sure: Timestamp,
 }
 
@@ -63,9 +63,9 @@ impl BriefGroup {
     }
 }
 
-/// Rounds down to a step, as the schema does for importance and confidence.
+/// Rounds down to a step, in the same way as the schema for importance and confidence.
 pub(crate) fn stepped(value: f64) -> f64 {
-    // Without the small addition, 0.15 would be below its own step.
+    // Without the small addition, 0.15 would be rounded down to the step below.
     (value * STEPS + 1e-6).floor() / STEPS
 }
 
@@ -75,7 +75,7 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn brief_groups(&self, namespace: &Namespace) -> Result<Vec<BriefGroup>, StoreError> {
-        // Goes from one group to the next by the index; `DISTINCT` would read all of its rows.
+        // The index makes it possible to jump from one group to the next; `DISTINCT` would read all of its rows.
         let sql = "WITH RECURSIVE found (code) AS (
                 SELECT min(brief_group) FROM memory_usage INDEXED BY memory_usage_for_briefs WHERE namespace = ?1
                 UNION ALL
@@ -97,7 +97,7 @@ impl Database {
         now: Timestamp,
         (limit, offset): (usize, usize),
     ) -> Result<Vec<BriefRow>, StoreError> {
-        // Only the group of those that expire needs more than the index.
+        // Only a group of expiring memories requires more than the index.
         let sql = if group.expires {
             "SELECT u.memory_id, u.last_sure_at FROM memory_usage u INDEXED BY memory_usage_for_briefs
              CROSS JOIN memories m ON m.id = u.memory_id
@@ -112,7 +112,7 @@ impl Database {
         self.query_all(sql, values, |row| brief_row(row, *group))
     }
 
-    /// Returns the active memories among these; expired ones are not left out.
+    /// Returns the active memories among these; expired memories are not left out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -27,7 +27,7 @@ impl Database {
         )
     }
 
-    /// Returns when each of these memories was last stated, as far as its evidence has a time.
+    /// Returns when each of these memories was last stated, if its evidence has a time.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -79,7 +79,8 @@ impl Writer<'_> {
         let mut known: Vec<Evidence> = self.evidence(id)?;
         let (before, mut stale) = (known.len(), Stale::default());
         for piece in &**evidence {
-            // The code also checks this, so that no history entry is written for a row that is not inserted.
+            // This code makes the same check as the table, so that no history entry is written for a row that is not
+            // inserted.
             if !known.iter().any(|one| place(one) == place(piece)) {
                 known.push(piece.clone());
                 let change = RowChange::new(Action::Evidence, Row::new_evidence(id.clone(), piece), None::<String>);
@@ -102,7 +103,7 @@ pub(in crate::store) fn insert_row(conn: &Connection, id: &MemoryId, piece: &Evi
     Ok(fill_row(&mut *conn.prepare_cached(INSERT_PIECE)?, id, piece, &to_json(&piece.messages)?)?)
 }
 
-/// Executes [`INSERT_PIECE`], with the piece's messages as JSON, and returns whether the piece was new.
+/// Executes [`INSERT_PIECE`], using the piece's messages as JSON, and returns whether the piece was new.
 pub(in crate::store) fn fill_row(
     statement: &mut Statement<'_>,
     id: &MemoryId,

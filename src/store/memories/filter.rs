@@ -1,5 +1,5 @@
-//! Converts filters of memories to SQL. Every condition is part of the query, so readers of the rows need not check any
-//! condition.
+//! Converts filters of memories to SQL. Every condition is part of the query, so code that reads the rows need not
+//! check any condition.
 
 use std::fmt::Write as _;
 
@@ -20,13 +20,13 @@ pub struct Filter {
     pub categories: Vec<String>,
     /// The status of the memories; active by default, empty for any status.
     pub statuses: Vec<Status>,
-    /// The intended lifetime of the memories; empty for any.
+    /// The intended lifetime of the memories; empty for any lifetime.
     pub scopes: Vec<Scope>,
     /// Tags that each memory must have.
     pub tags: Vec<String>,
-    /// Their subject.
+    /// The subject of the memories.
     pub subject: Option<String>,
-    /// The source from which the memories were learnt.
+    /// The source that the memories were learnt from.
     pub source: Option<String>,
     /// Whether the memories are pinned.
     pub pinned: Option<bool>,
@@ -40,7 +40,7 @@ pub struct Filter {
     pub updated_from: Option<Timestamp>,
     /// The memories were true at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// The memories have expired at this time, whether or not they are marked as expired.
+    /// The memories have expired at this time, even if they are not marked as expired.
     pub expired_at: Option<Timestamp>,
     /// The memories have not expired at this time.
     pub unexpired_at: Option<Timestamp>,
@@ -84,14 +84,14 @@ impl Filter {
 /// A part of the tree of namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NamespaceSubtree {
-    /// This namespace alone.
+    /// Only this namespace.
     Exactly(Namespace),
     /// This namespace and all namespaces below it.
     Under(Namespace),
 }
 
 impl NamespaceSubtree {
-    /// Whether the subtree contains a namespace.
+    /// Returns whether the subtree contains a namespace.
     pub(crate) fn contains(&self, namespace: &Namespace) -> bool {
         match self {
             Self::Exactly(one) => one == namespace,
@@ -103,13 +103,13 @@ impl NamespaceSubtree {
     }
 }
 
-/// The order of a list.
+/// The sort order of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Last changed first.
+    /// By time of change, latest first.
     #[default]
     Updated,
-    /// Last learnt first.
+    /// By time of learning, latest first.
     Created,
     /// By importance, highest first, then by time of change, latest first.
     Importance,
@@ -161,7 +161,7 @@ impl Clauses {
         clauses
     }
 
-    /// Returns only the conditions of `filter` on namespaces, for any table `m` with a column for them.
+    /// Returns only the conditions of `filter` on namespaces, for any table `m` with a column for namespaces.
     pub(in crate::store) fn within_alone(filter: &Filter) -> Self {
         let mut clauses = Self::default();
         clauses.within(&filter.namespaces);
@@ -182,9 +182,9 @@ impl Clauses {
     ///
     /// The condition does not use `LIKE`, which rejects long patterns.
     pub(in crate::store) fn containing(&mut self, text: &str) {
-        // SQLite ends a text at a NUL in many functions, and its `lower` changes only the letters A to Z.
+        // Many SQLite functions end a text at a NUL, and its `lower` changes only the letters A to Z.
         let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
-        // `instr` of a NULL is NULL, not false, so missing texts are replaced by empty ones.
+        // `instr` of a NULL is NULL, not false, so missing texts are replaced by empty texts.
         let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
         let condition = columns.map(|column| format!("instr(lower({column}), ?) > 0")).join(" OR ");
         self.push(format!("({condition})"), vec![text; columns.len()]);
@@ -243,7 +243,8 @@ impl Clauses {
         }
         if let Some(at) = filter.valid_at {
             let at = Value::from(at.as_millisecond());
-            // A memory without a known beginning counts as valid from the time when it was learnt.
+            // If the start of a memory's validity is unknown, the memory counts as valid from the time when it was
+            // learnt.
             let condition = "ifnull(m.valid_from, m.created_at) <= ? AND (m.valid_to IS NULL OR m.valid_to > ?)";
             self.push(condition, [at.clone(), at]);
         }

@@ -1,6 +1,6 @@
 //! Inserts new memories, one at a time or many at once.
 //!
-//! Half of the work does not need the file: splitting texts into words, serialising rows, and hashing. If there are
+//! Half of the work does not involve the file: splitting texts into words, serialising rows, and hashing. If there are
 //! many memories, other processors prepare them a few parts ahead of the writing thread:
 //!
 //! ```text
@@ -31,34 +31,35 @@ use crate::store::{RunId, StoreError, Writer};
 pub(crate) type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 
 /// Number of memories in one part.
-// A part is large enough that threads rarely contend for the lock, but small enough to divide a few hundred memories.
+// A part is large enough that threads rarely compete for the lock, but small enough to divide a few hundred memories.
 const PART: usize = 128;
 /// Maximum number of parts that are prepared ahead of the writer.
-// The limit bounds the use of memory, because each part contains all texts of its memories several times.
+// The limit bounds memory use, because each part contains several copies of all texts of its memories.
 const AHEAD: usize = 32;
-/// Maximum number of preparing threads in addition to the writer; more threads would only wait for the writer.
+/// Maximum number of threads that prepare parts, in addition to the writer; further threads would only wait for the
+/// writer.
 const HELPERS: usize = 3;
 
 impl Writer<'_> {
     /// Writes a new memory and its evidence.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if its id is taken.
+    /// [`StoreError::Exists`] if a memory with this ID exists.
     pub fn insert(&self, memory: &Redacted<Memory>, evidence: &Redacted<Vec<Evidence>>) -> Result<(), StoreError> {
         let fresh = Fresh::of(memory, evidence, &mut self.stems.borrow_mut())?;
         self.write_fresh(&[fresh], Action::Add, None)
     }
 
-    /// Writes a new memory for each of `items`, in their order and as [`Writer::insert`] does, but faster if there are
-    /// many. `make` is called once for each item, in any order and on any thread.
+    /// Writes a new memory for each of `items`, in order, with the same result as [`Writer::insert`], but faster for
+    /// many memories. `make` is called once for each item, in any order and on any thread.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if an id is taken. The memories before the failed one are already written, so the caller
-    /// should roll back the transaction.
+    /// [`StoreError::Exists`] if a memory with one of the IDs exists. The memories before it are already written, so
+    /// the caller should roll back the transaction.
     pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> CleanMemory + Sync) -> Result<(), StoreError> {
         let parts: Vec<&[T]> = items.chunks(PART).collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        // Starting a thread for one part costs more than it saves.
+        // Starting a thread for a single part would take more time than it saves.
         let helpers = (processors - 1).min(HELPERS).min(parts.len() / 2);
         let prepare = |part: &[T], stems: &mut Stems| -> Result<Vec<Fresh>, StoreError> {
             let fresh = |item| {
@@ -69,7 +70,7 @@ impl Writer<'_> {
         };
         let desk = Desk::new(parts.len());
         std::thread::scope(|scope| {
-            // Dropping this value closes the desk, even after an error, so that the threads of the scope can end.
+            // Dropping this value closes the desk, even after an error, so that the threads in the scope can end.
             let _closing = Closing { desk: &desk, in_any_case: true };
             for _ in 0..helpers {
                 scope.spawn(|| {
@@ -95,13 +96,13 @@ impl Writer<'_> {
         })
     }
 
-    /// Writes history lines about new rows, in order.
+    /// Writes history entries about new rows, in order.
     pub(in crate::store) fn note_new(&self, new: &[New<'_>]) -> Result<(), StoreError> {
         let changeset = self.changeset()?;
         self.read(|conn| {
             let (run, at) = (self.run.map(RunId::as_str), self.now.as_millisecond());
             for some in new.chunks(NOTED_AT_ONCE) {
-                // Writing many lines at a time halves the cost of each line.
+                // Writing many entries at a time halves the time for each entry.
                 let steps = if some.len() == NOTED_AT_ONCE { NOTED_AT_ONCE } else { 1 };
                 for some in some.chunks(steps) {
                     let mut values: Vec<&dyn ToSql> = vec![&run, &at, &changeset];
@@ -127,12 +128,13 @@ impl Writer<'_> {
             for fresh in all {
                 let Fresh { memory, spelled, evidence, entry, .. } = fresh;
                 fill_row(&mut row, memory, spelled).map_err(|error| named(error, memory))?;
-                // The row number is read before the next insert, since evidence and usage have their own row numbers.
+                // The row number is read before the next insert, because evidence and usage have separate row numbers.
                 let seq = conn.last_insert_rowid();
                 for FreshPiece { piece: of, messages, .. } in evidence {
                     fill_piece(&mut piece, &memory.id, of, messages)?;
                 }
-                // The usage is written after the evidence, because each piece would otherwise change the row again.
+                // The usage is written after the evidence, because each piece of evidence would otherwise change the
+                // row again.
                 fill_usage(&mut usage, memory, fresh.confirmed_at())?;
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;
@@ -148,13 +150,13 @@ impl Writer<'_> {
     }
 }
 
-/// Returns an error that names the memory if its row already exists.
+/// Returns an error with the ID of the memory if the memory's row already exists.
 fn named(error: rusqlite::Error, memory: &Memory) -> StoreError {
     let is_there = error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_CONSTRAINT_UNIQUE);
     if is_there { StoreError::Exists { id: memory.id.to_string() } } else { error.into() }
 }
 
-/// Distributes parts to the helpers and collects the prepared ones.
+/// Distributes parts to the helpers and collects the prepared parts.
 struct Desk {
     state: Mutex<State>,
     changed: Condvar,
@@ -184,7 +186,7 @@ impl Desk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic cannot leave the state half-changed, because each method changes it in single steps.
+        // A panic cannot leave the state half-changed, because each method changes the state in single steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -206,7 +208,7 @@ impl Desk {
         }
     }
 
-    /// Returns the part to be written, or another task for the writer.
+    /// Returns the part to be written, or another step for the writer.
     fn look(&self, wanted: usize) -> Look {
         let mut state = self.state();
         state.wanted = wanted;
@@ -216,7 +218,7 @@ impl Desk {
             if let Some(fresh) = state.ready.remove(&wanted) {
                 return Look::Ready(fresh);
             }
-            // The writer prepares a part instead of waiting; without helpers, it must prepare all parts itself.
+            // The writer prepares a part instead of waiting. Without helpers, the writer must prepare all parts.
             if let Some(at) = self.taken(&mut state) {
                 return Look::Prepare(at);
             }
@@ -244,7 +246,7 @@ impl Desk {
 /// Closes the desk when a thread ends, so that no other thread waits for it.
 struct Closing<'d> {
     desk: &'d Desk,
-    /// Whether the desk is closed in any case; otherwise it is closed only if the thread panics.
+    /// Whether the desk is closed in any case; otherwise, it is closed only if the thread panics.
     in_any_case: bool,
 }
 
@@ -264,11 +266,11 @@ pub(in crate::store) struct Fresh {
     pub(in crate::store) spelled: Spelled,
     /// The whole row as JSON, for the history.
     pub(in crate::store) json: String,
-    /// Its evidence, without duplicates.
+    /// The evidence of the memory, without duplicates.
     pub(in crate::store) evidence: Vec<FreshPiece>,
-    /// Its entry in the word index.
+    /// The memory's entry in the word index.
     pub(in crate::store) entry: Entry,
-    /// The words by which other claims find the memory.
+    /// The index words with which other claims find the memory.
     pub(in crate::store) near: String,
 }
 
@@ -276,7 +278,7 @@ pub(in crate::store) struct Fresh {
 #[derive(Debug)]
 pub(in crate::store) struct FreshPiece {
     pub(in crate::store) piece: Evidence,
-    /// The messages in which the quote occurs.
+    /// The messages that contain the quote.
     pub(in crate::store) messages: String,
     /// The whole row as JSON, for the history.
     pub(in crate::store) json: String,
@@ -303,12 +305,12 @@ impl Fresh {
         })
     }
 
-    /// Returns when the memory was last stated in its evidence, if that is known.
+    /// Returns when the memory was last stated in its evidence, if this time is known.
     pub(in crate::store) fn confirmed_at(&self) -> Option<Timestamp> {
         self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
     }
 
-    /// Returns the lines of history of the new memory, which record the action that added it and the reason.
+    /// Returns the history entries of the new memory, which record the action that added it and the reason.
     pub(in crate::store) fn history<'n>(
         &'n self,
         action: Action,
@@ -327,7 +329,7 @@ impl Fresh {
     }
 }
 
-/// One line of history about a new row, before it is written.
+/// One history entry about a new row, before it is written.
 pub(in crate::store) struct New<'n> {
     pub(in crate::store) memory: &'n str,
     pub(in crate::store) action: &'n str,
@@ -342,12 +344,12 @@ impl New<'_> {
     }
 }
 
-/// Number of history lines that one statement writes.
+/// Number of history entries that one statement writes.
 const NOTED_AT_ONCE: usize = 16;
 static ONE_NOTE: LazyLock<String> = LazyLock::new(|| notes(1));
 static MANY_NOTES: LazyLock<String> = LazyLock::new(|| notes(NOTED_AT_ONCE));
 
-/// Returns the statement that writes `count` history lines about new rows.
+/// Returns the statement that writes `count` history entries about new rows.
 fn notes(count: usize) -> String {
     let line = |at: usize| {
         let [memory, action, entity, after, reason] = std::array::from_fn(|place| at * 5 + 4 + place);

@@ -37,7 +37,7 @@ impl Database {
         self.find(id)?.ok_or_else(|| StoreError::UnknownMemory { id: id.to_string() })
     }
 
-    /// Returns the memory with this id, if there is one.
+    /// Returns the memory with this id, if it exists.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -49,7 +49,8 @@ impl Database {
     /// Returns the only memory whose id begins or ends with `part`, of at least four letters and digits.
     ///
     /// # Errors
-    /// [`StoreError::ShortId`], [`StoreError::UnknownMemory`] or [`StoreError::AmbiguousMemory`].
+    /// [`StoreError::ShortId`], [`StoreError::UnknownMemory`] or [`StoreError::AmbiguousMemory`] if there is no such
+    /// memory.
     pub(crate) fn resolve(&self, part: &str) -> Result<MemoryId, StoreError> {
         // People paste ids with spaces, and some tools print them in capitals.
         let part = part.trim().to_ascii_lowercase();
@@ -70,7 +71,7 @@ impl Database {
         }
     }
 
-    /// Returns whether a namespace has more than `most` active memories, in a time that does not depend on its size.
+    /// Returns whether a namespace has more than `most` active memories, in constant time.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -89,7 +90,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub fn list(&self, filter: &Filter, order: Order, limit: usize, offset: usize) -> Result<Vec<Memory>, StoreError> {
         let clauses = Clauses::of(filter);
-        // Rows are chosen by their numbers, since sorting whole rows takes several times as long.
+        // Only row numbers are sorted, because sorting whole rows takes several times as long.
         let tables = if order == Order::Used { MEMORY_TABLES } else { "memories m" };
         let order = order.sql();
         let sql = format!(
@@ -102,7 +103,7 @@ impl Database {
         self.memories(&sql, clauses)
     }
 
-    /// Returns how many memories pass `filter`.
+    /// Returns the number of memories that pass `filter`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -125,7 +126,7 @@ impl Database {
         self.query_all(&sql, [key, &namespace.to_string()], memory_from_row)
     }
 
-    /// Returns the memories that a statement over the memory columns finds.
+    /// Returns the memories that are found by a statement with the memory columns.
     pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
         self.query_all(sql, params_from_iter(clauses.values), memory_from_row)
     }
@@ -144,7 +145,7 @@ impl Writer<'_> {
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
-        // The values are rounded as the table stores them; otherwise every write would look like a change.
+        // The values are rounded in the same way as in the table; otherwise, every write would look like a change.
         let mut after = memory_as_stored(memory);
         after.updated_at = self.now;
         self.replace(after, action, reason)
@@ -180,8 +181,8 @@ impl Writer<'_> {
         self.replace(Memory { pinned, updated_at: self.now, ..before }, action, None)
     }
 
-    /// Moves a memory to another namespace, and returns whether it was in a different namespace before. Moving a memory
-    /// does not change `updated_at`.
+    /// Moves a memory to another namespace, and returns whether it was in a different namespace. Moving a memory does
+    /// not change `updated_at`.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if the memory does not exist.
@@ -195,14 +196,14 @@ impl Writer<'_> {
         self.replace(Memory { namespace: namespace.clone(), ..before }, Action::Move, Some(reason))
     }
 
-    /// Writes a memory as given, except for its counts, if it differs in more than `updated_at`.
+    /// Writes a memory, except for its counts, if it differs in more than `updated_at`.
     pub(in crate::store) fn replace(
         &self,
         after: Memory,
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
-        // The memory is read within the transaction, since it may have changed after the caller read it.
+        // The memory is read within the transaction, because it may have changed after the caller read it.
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
         if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {
@@ -213,8 +214,8 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the usage with the old counts, which do not count as a change of the memory; its place in the hierarchy
-/// does.
+/// Returns the usage with the old counts, because a difference in counts is not a change of the memory, whereas a
+/// difference in tier is.
 fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
     crate::memory::Usage {
         access_count: before.usage.access_count,
@@ -224,7 +225,7 @@ fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
 }
 
 impl Database {
-    /// Returns at most `limit` memories that are neither active nor pending and have these words, or an attribute with
+    /// Returns at most `limit` memories that are neither active nor pending and that have these words, or a key with
     /// one of these spellings. Memories with the same words come first, then the most recently changed.
     ///
     /// # Errors
@@ -259,7 +260,7 @@ impl Database {
                 }
             }
             of_key.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
-            // A memory with the same words may also have the same attribute, but must be returned only once.
+            // A memory with the same words may also have the same key, but must be returned only once.
             of_key.retain(|memory| !past.iter().any(|said| said.id == memory.id));
             past.extend(of_key);
             past.truncate(limit);

@@ -1,4 +1,4 @@
-//! Memories without their texts, so that maintenance can weigh thousands of them at once.
+//! Memories without their texts, so that maintenance can evaluate thousands of memories at once.
 
 use jiff::Timestamp;
 use rusqlite::{Row, params_from_iter};
@@ -15,13 +15,13 @@ pub struct Outline {
     pub id: MemoryId,
     /// The namespace that the memory belongs to.
     pub namespace: Namespace,
-    /// Its type.
+    /// The type of the memory.
     pub memory_type: MemoryType,
-    /// Its category.
+    /// The category of the memory.
     pub category: String,
-    /// Its intended lifetime.
+    /// The intended lifetime of the memory.
     pub scope: Scope,
-    /// Whether the memory is recalled.
+    /// The status of the memory.
     pub status: Status,
     /// Importance of the memory, from 0 to 1.
     pub importance: f64,
@@ -31,7 +31,7 @@ pub struct Outline {
     pub pinned: bool,
     /// The number and times of the memory's uses.
     pub usage: Usage,
-    /// Time at which the memory's content was last stated, as far as its evidence shows.
+    /// Time at which the memory's content was last stated, according to its evidence.
     pub confirmed_at: Option<Timestamp>,
     /// Time from which the memory is no longer recalled.
     pub expires_at: Option<Timestamp>,
@@ -43,13 +43,13 @@ pub struct Outline {
     pub updated_at: Timestamp,
 }
 
-/// Column order is what [`outline_from_row`] reads; change both together.
+/// [`outline_from_row`] relies on the order of these columns; change both together.
 const COLUMNS: &str = "m.id, m.namespace, m.type, m.category, m.scope, m.status, m.importance, m.confidence, m.pinned, \
     u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at, u.confirmed_at, m.expires_at, \
     m.deleted_at, m.created_at, m.updated_at";
 
 impl Database {
-    /// Returns the outlines of all memories that pass `filter`, by id.
+    /// Returns the outlines of all memories that pass `filter`, sorted by id.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -63,7 +63,7 @@ impl Database {
             let mut statement = conn.prepare_cached(&sql)?;
             let found = statement.query_map(params_from_iter(clauses.values), outline_from_row)?;
             let mut found = found.collect::<Result<Vec<Outline>, _>>()?;
-            // Sorting rows of so many columns would take SQLite longer than everything else.
+            // Sorting rows of so many columns would take SQLite longer than all other work.
             found.sort_unstable_by(|a, b| a.id.cmp(&b.id));
             Ok(found)
         })

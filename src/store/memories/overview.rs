@@ -11,9 +11,9 @@ use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, m
 use crate::store::row::{rows, time_or_none};
 use crate::store::{Database, StoreError};
 
-/// Upper ends of the classes of use, in times; the last class has none.
+/// Upper bounds of the classes of use, in times; the last class has none.
 pub(crate) const USES: [u32; 3] = [0, 2, 9];
-/// Upper ends of the classes of age, in days; the last class has none.
+/// Upper bounds of the classes of age, in days; the last class has none.
 pub(crate) const AGES: [i64; 4] = [7, 30, 90, 365];
 
 /// Counts of active memories.
@@ -27,15 +27,16 @@ pub(crate) struct MemoryStatistics {
     pub namespaces: BTreeMap<String, usize>,
     /// Number of memories learnt on each day since 1970 in UTC.
     pub learnt: BTreeMap<i64, usize>,
-    /// Memories by the number of times they were used: never, up to each of [`USES`], more.
+    /// Number of memories in each class of use: never, up to each of [`USES`], and more.
     pub uses: [usize; USES.len() + 1],
-    /// Memories by the days since they were last said or, if that is unknown, learnt: up to each of [`AGES`], more.
+    /// Number of memories in each class of age, in days since they were last said or, if that is unknown, learnt: up to
+    /// each of [`AGES`], and more.
     pub ages: [usize; AGES.len() + 1],
 }
 
 impl Database {
-    /// Returns at most `limit` memories after the first `offset`, the last said first, each with the time at which it was
-    /// said. Without such a time, when it was learnt decides.
+    /// Returns at most `limit` memories after the first `offset`, the most recently said first, each with the time at
+    /// which it was said. If this time is unknown, the time at which the memory was learnt determines the order.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -53,8 +54,8 @@ impl Database {
                  ORDER BY {at} DESC, u.memory_id DESC LIMIT {enough})"
             )
         };
-        // Of all memories, the last said are read in the order of an index; few have no time. A namespace has an index of
-        // its own, and the planner is free to use it.
+        // For all memories, an index provides the order, and few memories have no time. A namespace has a separate
+        // index, which the planner may use.
         let tables = if filter.namespaces.is_empty() {
             "memory_usage u CROSS JOIN memories m ON m.id = u.memory_id"
         } else {
@@ -74,8 +75,8 @@ impl Database {
         self.query_all(&sql, params_from_iter(values), read)
     }
 
-    /// Returns numbers that differ after every change of memories and with every run that begins or ends. Uses of memories
-    /// do not count.
+    /// Returns numbers that differ after every change of memories, and after every run that begins or ends. Uses of
+    /// memories do not change them.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -107,7 +108,7 @@ impl Database {
     pub(crate) fn figures(&self, filter: &Filter, now: Timestamp) -> Result<MemoryStatistics, StoreError> {
         const DAY: i64 = 86_400_000;
         let clauses = Clauses::of(filter);
-        // One pass over the rows; grouping in SQL would sort them once for every count.
+        // The rows are read in one pass; grouping in SQL would sort them once for each count.
         let sql = format!(
             "SELECT m.type, m.category, m.namespace, m.created_at, u.access_count, ifnull(u.confirmed_at, m.created_at)
              FROM {MEMORY_TABLES} WHERE {}",

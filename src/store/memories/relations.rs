@@ -31,7 +31,7 @@ impl Writer<'_> {
         if relation.from == relation.to {
             return Err(StoreError::SelfRelation { id: relation.from.to_string() });
         }
-        // The lookup returns an error that names the missing memory, unlike a violated foreign key.
+        // Unlike a violated foreign key, the lookup returns an error with the ID of the missing memory.
         self.memory(&relation.from)?;
         self.memory(&relation.to)?;
         let relation = relation.clone();

@@ -14,7 +14,7 @@ use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
 impl Writer<'_> {
-    /// Forgets a memory and prevents it from being learnt again; returns whether the memory was not yet forgotten. The
+    /// Forgets a memory and prevents it from being learnt again; returns whether the memory had not been forgotten. The
     /// memory can be restored until it is purged.
     ///
     /// # Errors
@@ -25,14 +25,15 @@ impl Writer<'_> {
         Ok(forgotten)
     }
 
-    /// Makes a memory of any status active again, and allows it to be learnt again. Returns whether the memory was not
-    /// active. An expiry in the past is removed, since the next maintenance would otherwise expire the memory again. A
+    /// Makes a memory of any status active again, and allows it to be learnt again. Returns whether the memory was
+    /// inactive. An expiry time in the past is removed, because maintenance would otherwise expire the memory again. A
     /// superseded memory is no longer marked as superseded, and the end of its validity is removed.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub fn restore(&self, id: &MemoryId) -> Result<bool, StoreError> {
-        // The tombstone is removed even for an active memory, because it would prevent new evidence from being learnt.
+        // The tombstone is removed even for an active memory, because the tombstone would prevent new evidence from
+        // being learnt.
         self.lift_tombstone(id)?;
         let mut memory = self.memory(id)?;
         if memory.status == Status::Active {
@@ -55,7 +56,7 @@ impl Writer<'_> {
     }
 }
 
-/// A pending memory, with what a person needs to judge it.
+/// A pending memory, with the information that a person needs to judge it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Waiting {
     /// The memory.
@@ -101,10 +102,10 @@ impl Database {
 
 impl Writer<'_> {
     /// Makes a pending memory active. Memories that the accepted memory contradicts or refines are superseded, even
-    /// pinned ones, since a person has decided. Returns the superseded memories.
+    /// pinned memories, because a person has decided. Returns the superseded memories.
     ///
     /// # Errors
-    /// [`StoreError::NotWaiting`] if the memory is not pending, [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::NotWaiting`] if the memory is not pending; [`StoreError::UnknownMemory`] if it does not exist.
     pub fn accept(&self, id: &MemoryId) -> Result<Vec<MemoryId>, StoreError> {
         let memory = self.waiting_memory(id)?;
         let from = memory.claim.valid_from.unwrap_or(self.now);
@@ -120,7 +121,7 @@ impl Writer<'_> {
     /// Forgets a pending memory, and prevents it from being learnt again.
     ///
     /// # Errors
-    /// [`StoreError::NotWaiting`] if the memory is not pending, [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::NotWaiting`] if the memory is not pending; [`StoreError::UnknownMemory`] if it does not exist.
     pub fn reject(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         self.waiting_memory(id)?;
         self.forget(id, reason).map(drop)
@@ -134,7 +135,7 @@ impl Writer<'_> {
     fn supersede(&self, by: &MemoryId, known: Memory, from: Timestamp) -> Result<(), StoreError> {
         let to = known.id.clone();
         let mut after = Memory { status: Status::Superseded, updated_at: self.now, ..known };
-        // A known end of validity is more exact than the time of the decision.
+        // A known end of validity is more accurate than the time of the decision.
         after.claim.valid_to = after.claim.valid_to.or(Some(from));
         self.replace(after, Action::Supersede, Some("accepted from the inbox".into()))?;
         let reason = Some("accepted from the inbox".to_owned());
@@ -147,8 +148,8 @@ impl Writer<'_> {
 const COLUMNS: &str = "memory_id, namespace, content_hash, key, value_hash, reason, at";
 
 impl Database {
-    /// Returns why a claim must not be learnt again: it has the same words as a rejected one, or the same value of the
-    /// same attribute.
+    /// Returns why a claim must not be learnt again: it has the same words as a rejected claim, or the same key and
+    /// value.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -172,7 +173,7 @@ impl Database {
         self.query_one(&sql, [id.as_str()], tombstone_from_row)
     }
 
-    /// Returns every tombstone of a namespace, by memory.
+    /// Returns every tombstone of a namespace, sorted by memory.
     pub(in crate::store) fn tombstones_of(&self, namespace: &Namespace) -> Result<Vec<Tombstone>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1 ORDER BY memory_id");
         self.query_all(&sql, [namespace.to_string()], tombstone_from_row)
@@ -191,7 +192,8 @@ impl Writer<'_> {
             content_hash: normalised_hash(&memory.claim.content),
             namespace: memory.namespace,
             key: memory.claim.key,
-            // A tombstone contains only hashes, so that a rejected value stays rejected after its text was purged.
+            // A tombstone contains only hashes, so that a rejected value remains rejected even after its text was
+            // purged.
             value_hash: memory.claim.value.as_deref().map(normalised_hash),
             reason: reason.as_deref().map(str::to_owned),
             at: self.now,

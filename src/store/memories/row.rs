@@ -8,14 +8,14 @@ use crate::store::StoreError;
 use crate::store::row::{json, spelled, time, time_or_none, to_json};
 use crate::text::normalise::normalised_hash;
 
-/// Column order is what [`memory_from_row`] reads; change both together.
+/// [`memory_from_row`] relies on the order of these columns; change both together.
 pub(in crate::store) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.title, m.content, m.summary, m.subject, m.key, \
     m.value, m.structured, m.scope, m.importance, m.confidence, m.tags, m.valid_from, m.valid_to, m.expires_at, \
     m.namespace, m.status, m.pinned, m.source, m.extraction_method, m.deleted_at, m.created_at, m.updated_at, \
     u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at";
-/// The number of these columns; columns that a query adds follow them.
+/// Number of these columns; columns that a query adds come after them.
 pub(in crate::store) const MEMORY_WIDTH: usize = 30;
-/// The tables from which the columns are read.
+/// The tables that contain these columns.
 pub(in crate::store) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
 
 macro_rules! insert_memory {
@@ -34,7 +34,7 @@ pub(in crate::store) const INSERT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
         confirmed_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// The statement is not `INSERT OR REPLACE`, which would delete the row first, and with it all rows that refer to it.
+/// This is not `INSERT OR REPLACE`, which would first delete the row and all rows that refer to it.
 const PUT_MEMORY: &str = concat!(
     insert_memory!(),
     " ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
@@ -43,7 +43,7 @@ const PUT_MEMORY: &str = concat!(
         source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
         updated_at = ?26"
 );
-/// Does not change the counts of an existing row, because uses are counted separately and may change at any time.
+/// This does not change the counts of an existing row, because uses are counted separately and may change at any time.
 /// `confirmed_at` is derived from the evidence.
 const PUT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
@@ -94,7 +94,7 @@ fn claim_from_row(row: &Row<'_>) -> rusqlite::Result<Claim> {
     })
 }
 
-/// The columns of a memory whose stored form differs from the field.
+/// The columns of a memory for which the stored form differs from the field.
 #[derive(Debug)]
 pub(in crate::store) struct Spelled {
     pub(in crate::store) namespace: String,
@@ -115,14 +115,14 @@ impl Spelled {
     }
 }
 
-/// Writes a row as given: a new row, or everything except the id and the usage counts of an existing row.
+/// Writes a row without changes: a new row, or everything except the ID and the usage counts of an existing row.
 pub(in crate::store) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     put_row(conn, memory)?;
     fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
     Ok(())
 }
 
-/// Writes a row as given, without changing its usage.
+/// Writes a row without changes to it or its usage.
 pub(in crate::store) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
     Ok(())
@@ -165,7 +165,8 @@ pub(in crate::store) fn fill_row(
     ])
 }
 
-/// Executes a statement that writes the usage of a memory, and the time at which it was last stated, if that is known.
+/// Executes a statement that writes the usage of a memory, and the time at which it was last stated, if this time is
+/// known.
 pub(in crate::store) fn fill_usage(
     statement: &mut Statement<'_>,
     memory: &Memory,
@@ -190,7 +191,7 @@ pub(in crate::store) fn delete_memory(conn: &Connection, id: &MemoryId) -> Resul
         .query_row([id.as_str()], |row| row.get(0))
         .optional()?;
     if let Some(seq) = seq {
-        // The indexes have no foreign key to the memory, so nothing cascades to them.
+        // The indexes have no foreign key to the memory, so deletions do not cascade to them.
         crate::store::index::words::remove(conn, seq)?;
         conn.prepare_cached("DELETE FROM memory_near WHERE rowid = ?1")?.execute([seq])?;
     }

@@ -15,17 +15,17 @@ use crate::store::{Database, Filter, Order, RunId, Store, StoreError, Writer};
 pub struct Purged {
     /// Memories that were deleted, sorted by id.
     pub memories: Vec<MemoryId>,
-    /// Windows whose candidates were emptied because they may contain the same statements.
+    /// Number of windows whose candidates were cleared because they may contain the same statements.
     pub windows: usize,
-    /// Replies of models that were older than the limit.
+    /// Number of model replies that were deleted because of their age.
     pub replies: usize,
 }
 
 impl Writer<'_> {
-    /// Removes one memory from every table, its texts from the history, and the candidates from which it may have come.
-    /// Only the fact that it existed and its tombstone, which contains only hashes, are kept.
+    /// Removes one memory from every table, its texts from the history, and the candidates that it may have come from.
+    /// Only the fact that the memory existed is kept, together with its tombstone, which contains only hashes.
     pub(in crate::store) fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
-        // Otherwise a memory that still waits to be indexed would be indexed after its removal.
+        // Waiting memories are indexed first; otherwise, a waiting memory would be indexed after its removal.
         self.file_waiting()?;
         self.bump(id)?;
         self.read(|conn| {
@@ -40,7 +40,7 @@ impl Writer<'_> {
                 "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE memory_id = ?1 OR other_id = ?1",
             )?
             .execute([id.as_str()])?;
-            // A request that showed the memory is rendered again, which is cheaper than tracking it.
+            // A request that showed the memory is rendered again, which is simpler than tracking such requests.
             crate::store::ledger::close_requests_showing(conn, id.as_str())?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
             row::delete_memory(conn, id)?;
@@ -65,7 +65,8 @@ impl Store {
         })
     }
 
-    /// Permanently deletes memories that were forgotten at least `days` ago, and model replies of the same age.
+    /// Permanently deletes memories that were forgotten at least `days` ago, and model replies that are at least as
+    /// old.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -110,7 +111,7 @@ impl Store {
         })
     }
 
-    /// Merges the index, updates the planner's statistics and empties the WAL into the file.
+    /// Optimises the index, updates the planner's statistics, and empties the WAL into the file.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -120,22 +121,24 @@ impl Store {
             crate::store::index::words::merge(&merging)?;
             merging.commit()?;
             conn.execute_batch("PRAGMA optimize;")?;
-            // Readers in other processes may prevent emptying the WAL; it is then emptied when they have finished.
+            // Readers in other processes may prevent emptying the WAL; in that case, it is emptied once they have
+            // finished.
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
             Ok(())
         })
     }
 }
 
-/// Time without use of a file after which the clock is considered wrong, since permanent deletion cannot be undone.
+/// Time for which a file must have been unused for the clock to be considered wrong; this matters because permanent
+/// deletion cannot be undone.
 const UNUSED: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// Time for which a clock that is considered wrong must continue before it is trusted.
+/// Time that must elapse on a clock that is considered wrong before it is trusted.
 const DOUBT: SignedDuration = SignedDuration::from_hours(24);
 
 impl crate::store::Database {
-    /// Whether memories that are due at `now` may be deleted permanently. Deletion is refused if the last use of the
-    /// file, ignoring the last day, was more than 400 days ago. In this case, it is more likely that the clock is
-    /// wrong, and there is a day to correct it.
+    /// Returns whether memories that are due at `now` may be deleted permanently. Deletion is refused if the last use
+    /// of the file, ignoring the last day, was more than 400 days ago. In this case, the clock is probably wrong, and
+    /// the user has a day to correct it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -154,7 +157,7 @@ impl crate::store::Database {
         })
     }
 
-    /// Returns the memories that were forgotten up to `cutoff`, by id.
+    /// Returns the memories that were forgotten up to `cutoff`, sorted by id.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -171,7 +174,7 @@ impl crate::store::Database {
 }
 
 impl Database {
-    /// Whether a person restored the memory or undid `action` on it, so that it must be kept.
+    /// Returns whether a person restored the memory or undid `action` on it, so that it must be kept.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -187,7 +190,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn same_words(&self) -> Result<Vec<Vec<MemoryId>>, StoreError> {
         self.read(|conn| {
-            // Only the index is read. The query returns the few hashes that occur several times.
+            // Only the index is read; the query returns the few hashes that occur several times.
             let sql = "WITH several AS MATERIALIZED (
                     SELECT content_hash, namespace FROM memories INDEXED BY memories_by_hash
                     GROUP BY content_hash, namespace HAVING count(*) > 1)
@@ -212,7 +215,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Moves a memory to another tier, and returns whether it was in a different tier before.
+    /// Moves a memory to another tier, and returns whether it was in a different tier.
     ///
     /// The history records a move, and it can be undone, but it does not change the content of the memory: `updated_at`
     /// stays the same, no plan becomes stale, and earlier changes can still be undone.
@@ -241,7 +244,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Writes the place of a memory in the hierarchy, if the memory exists.
+    /// Writes the tier of a memory, if the memory exists.
     pub(in crate::store) fn put_place(&self, id: &MemoryId, usage: &Usage) -> Result<(), StoreError> {
         let sql = "UPDATE memory_usage SET tier = ?2, promotion_count = ?3, last_promoted_at = ?4 WHERE memory_id = ?1";
         let promoted_at = usage.last_promoted_at.map(Timestamp::as_millisecond);

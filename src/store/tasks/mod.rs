@@ -1,4 +1,4 @@
-//! The work ledger: tasks from agents' logs, and the indexes by which they are found.
+//! The work ledger: tasks from agents' logs, and the indexes for finding them.
 //!
 //! A task is derived from its log alone, so it is not part of a changeset. Each run that reads a different version of a
 //! task adds a row, and undoing the run makes the previous row current again.
@@ -21,7 +21,7 @@ use words::digest;
 use words::task_words;
 pub(crate) use words::{stored_words, word_number};
 
-/// The kinds of keys by which tasks are looked up.
+/// The kinds of keys for looking up tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FactKind {
     /// The path of a file.
@@ -32,7 +32,7 @@ pub(crate) enum FactKind {
     Error,
     /// The signature of a command.
     Command,
-    /// A command that failed and was replaced by another one.
+    /// A failed command that was replaced by another command.
     Failed,
 }
 
@@ -51,9 +51,9 @@ impl FactKind {
 /// The tasks of a log, and the project of the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogTasks<'a> {
-    /// The log's key.
+    /// The key of the log.
     pub transcript: &'a str,
-    /// If the log is that of a sub-agent: the key of the session that started the sub-agent.
+    /// For the log of a sub-agent: the key of the session that started the sub-agent.
     pub parent: Option<&'a str>,
     /// The project.
     pub namespace: &'a Namespace,
@@ -63,9 +63,9 @@ pub(crate) struct LogTasks<'a> {
 
 const COLUMNS: &str = "t.seq, t.id, t.transcript, t.parent, t.place, t.namespace, t.record";
 impl Writer<'_> {
-    /// Stores the tasks of a log; returns the number of new or changed ones.
+    /// Stores the tasks of a log, and returns the number of new or changed tasks.
     ///
-    /// An undone version stays undone until the log changes.
+    /// An undone version remains undone until the log changes.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -129,8 +129,8 @@ impl Writer<'_> {
         self.index_task(seq, record)
     }
 
-    /// Stores a task that was exported elsewhere, unless there is or was a task at the same place in the same log.
-    /// Returns whether it was stored.
+    /// Stores a task that was exported elsewhere, unless a task exists or existed at the same position in the same log.
+    /// Returns whether the task was stored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -164,7 +164,7 @@ impl Writer<'_> {
         self.execute(sql, params![seq, length, words]).map(drop)
     }
 
-    /// Removes the versions that a run added, and makes the previous ones current again.
+    /// Removes the versions that a run added, and makes the previous versions current again.
     pub(super) fn undo_tasks(&self, run: &RunId) -> Result<(), StoreError> {
         let added = self.query_all(
             "SELECT seq, transcript, place, state FROM tasks WHERE run = ?1 ORDER BY seq DESC",
@@ -199,7 +199,7 @@ fn task_id(transcript: &str, place: usize) -> String {
     hex(&Sha256::digest(format!("{transcript}#{place}").as_bytes())[..8])
 }
 
-/// Returns all keys by which a task is looked up.
+/// Returns all keys for looking up a task.
 fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
     let mut found = BTreeSet::new();
     for file in &record.files {
@@ -219,7 +219,8 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
 }
 
 impl Database {
-    /// Returns the namespaces to search, including those merged into them, as a JSON list; `None` means all.
+    /// Returns the namespaces to search, including namespaces that were merged into them, as a JSON list; `None` means
+    /// all.
     fn task_spaces(&self, within: &[NamespaceSubtree]) -> Result<Option<String>, StoreError> {
         if within.is_empty() {
             return Ok(None);
@@ -237,7 +238,7 @@ impl Database {
 
     /// Returns the current tasks that have this key, newest first.
     ///
-    /// `within` contains the projects to search; all are searched if it is empty.
+    /// `within` contains the projects to search; if it is empty, all projects are searched.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -256,7 +257,7 @@ impl Database {
         self.query_all(&sql, params![self.task_spaces(within)?, kind.as_str(), key, limit], task_from_row)
     }
 
-    /// Returns all keys of a kind in these projects, with the number of tasks of each.
+    /// Returns all keys of a kind in these projects, with the number of tasks for each key.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -293,7 +294,8 @@ impl Database {
         self.query_all(&sql, [to_json(&ids)?], task_from_row)
     }
 
-    /// Returns the current tasks of these projects, or of all projects if the list is empty, by log and position.
+    /// Returns the current tasks of these projects, or of all projects if the list is empty, sorted by log and
+    /// position.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -327,7 +329,7 @@ impl Database {
         })
     }
 
-    /// Returns the task that started the sub-agent if this is a sub-agent's task, or else the task itself.
+    /// Returns the task that started the sub-agent if this is a sub-agent's task, or otherwise the task itself.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -15,7 +15,7 @@ fn run(store: &Store, at: Timestamp) -> RunId {
     store.begin_run("run", &serde_json::json!({}), at).unwrap().id
 }
 
-/// Stores the tasks of the log as a separate run, and returns the run and the number of tasks that changed.
+/// Stores the tasks of the log as a separate run, and returns the run and the number of changed tasks.
 fn read(store: &Store, records: &[TaskRecord], at: Timestamp) -> (RunId, usize) {
     let run = run(store, at);
     let records = Guard::default().redact(records.to_vec()).0;
@@ -56,7 +56,7 @@ fn a_task_is_undone_with_its_run_and_the_version_before_it_counts_again() {
     store.undo_run(&second, day(3)).unwrap();
     assert_eq!(goals(&store), ["a"]);
     assert_eq!((with_path(&store, "a.rs"), with_path(&store, "b.rs"), with_path(&store, "c.rs")), (1, 0, 0));
-    // Reading the same log again does not restore what was undone.
+    // Reading the same log again does not restore the undone tasks.
     assert_eq!(read(&store, &[record("a", "b.rs"), record("b", "c.rs")], day(4)).1, 0);
     assert_eq!(goals(&store), ["a"]);
 }

@@ -1,4 +1,4 @@
-//! The digest of a task, and the words by which it is found.
+//! The digest of a task, and the words for finding the task.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ const FILES_BYTES: usize = 900;
 const SYMBOLS_BYTES: usize = 1_200;
 const COMMANDS_BYTES: usize = 600;
 const ERRORS_BYTES: usize = 900;
-/// Maximum total size of the words of a digest in bytes; each word is counted once, with a following space.
+/// Maximum total size of the words of a digest in bytes; each word counts once, including the space after it.
 const DIGEST_BYTES: usize = 2_048;
 /// Size in bytes of a word in an index: the number and the weight of the word.
 const WORD_BYTES: usize = 5;
 
-/// Returns the searched texts of a task with the weight of their words, most useful first.
+/// Returns the texts of a task that are searched, with the weights of their words, the most useful texts first.
 fn fields(record: &TaskRecord) -> [(u32, String); 6] {
     let report = record.report.as_ref().map_or("", |report| report.text.as_str());
     let changed = record.files.iter().filter(|file| file.is_changed()).map(|file| file.path.as_str());
@@ -39,7 +39,7 @@ fn fields(record: &TaskRecord) -> [(u32, String); 6] {
     ]
 }
 
-/// Returns the digest of a task: its words in at most 2 KB, with their weights.
+/// Returns the digest of a task: its words, up to 2 KB in total, with weights.
 pub(super) fn digest(record: &TaskRecord) -> BTreeMap<String, u32> {
     let (mut weights, mut left): (BTreeMap<String, u32>, usize) = (BTreeMap::new(), DIGEST_BYTES);
     for (weight, text) in fields(record) {
@@ -71,7 +71,7 @@ fn joined<'t>(texts: impl Iterator<Item = &'t str>, limit: usize) -> String {
     all
 }
 
-/// Returns the length of a task's digest and its words, as they are stored.
+/// Returns the length of a task's digest, and the words of the digest in stored form.
 pub(super) fn task_words(record: &TaskRecord) -> (u32, Vec<u8>) {
     let (mut numbers, mut length): (BTreeMap<u32, u32>, u32) = (BTreeMap::new(), 0);
     for (word, weight) in digest(record) {
