@@ -1,13 +1,13 @@
 //! Provider batches: gathers requests, submits them, collects the replies, and recovers interrupted submissions.
 //!
-//! Extraction with batches proceeds in rounds. A round extracts each pack of windows as far as its replies are stored.
-//! A request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits the gathered
-//! requests and waits until the state of a request changes. The next round continues the packs that received replies,
-//! using the stored requests and replies. The progress of a batch at the provider is written to the database before
-//! each step; see [`crate::store::Stage`].
+//! Extraction with batches proceeds in rounds. A round extracts each pack of windows as far as the stored replies
+//! allow. A request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits the
+//! gathered requests and waits until the state of a request changes. The next round continues the packs that received
+//! replies, using the stored requests and replies. The progress of a batch at the provider is written to the database
+//! before each step; see [`crate::store::Stage`].
 //!
-//! A few requests are sent directly, at full price. The last [`FEW`] cost only cents. The first request of a run shows
-//! whether the server accepts such requests, before a day is spent waiting for a batch.
+//! A few requests are sent directly, at full price. The last [`FEW`] of a run cost only cents. The first shows whether
+//! the server accepts such requests, before the run waits for a batch for up to a day.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -25,19 +25,19 @@ use crate::llm::remote_batch::{BatchStatus, RemoteBatch, Row, read_rows};
 use crate::llm::{Budget, Client, Cost, LlmError, Reply, Request, Reservation};
 use crate::store::{Batch, BatchReply, BatchRequest, Stage, Store, StoreError, WindowId};
 
-/// Maximum number of packs of windows that wait at the same time, which limits their use of memory.
+/// Maximum number of packs of windows that wait at the same time, which limits memory use.
 pub(super) const MAX_WAITING: usize = 10_000;
 /// Maximum number of remaining requests that are sent directly rather than in a batch.
 const FEW: usize = 4;
-/// Maximum number of batches in which a request is tried.
+/// Maximum number of batches that a request is part of.
 const MAX_ROUNDS: u32 = 2;
-/// Maximum number of submissions of a batch whose response was lost and which the provider does not list.
+/// Maximum number of submissions of a batch if the responses are lost and the provider does not list the batch.
 const MAX_CREATIONS: u32 = 3;
 /// Time to wait for a batch to appear in the provider's list.
 const LISTED_AFTER: Duration = Duration::from_secs(2);
-/// Wait before the second status check of a batch; it grows by half after each check.
+/// Delay before the second status check of a batch; the delay grows by half after each check.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// Longest wait between two status checks.
+/// Maximum delay between two status checks.
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
 /// Number of consecutive status checks that may fail before the batch is left to a later run.
 const MAX_FAILED_LOOKS: u32 = 5;
@@ -77,14 +77,14 @@ pub struct BatchCounts {
 }
 
 impl BatchCounts {
-    /// Whether all counts are zero.
+    /// Returns whether all counts are zero.
     #[must_use]
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The outcome of a gathered request that no batch answers.
+/// The outcome of a gathered request that is not answered in a batch.
 #[derive(Clone)]
 pub(super) enum Outcome {
     /// The request is sent directly.
@@ -97,9 +97,9 @@ pub(super) enum Outcome {
 
 /// Reasons why a run stops submitting and collecting.
 enum Stop {
-    /// The person chose not to wait.
+    /// The user chose not to wait.
     NotWaiting,
-    /// The person interrupted the run.
+    /// The user interrupted the run.
     Interrupted,
     /// The provider could not be reached.
     Fault(LlmError),
@@ -108,7 +108,7 @@ enum Stop {
 /// A gathered request without a reply.
 struct Waiting<'a> {
     request: Request,
-    /// Number of batches that contained it.
+    /// Number of batches that contained the request.
     rounds: u32,
     reservation: Option<Reservation<'a>>,
 }
@@ -120,13 +120,13 @@ struct State<'a> {
     /// The waiting requests that are not in a batch, in the order in which they were gathered.
     pending: Vec<String>,
     outcomes: HashMap<String, Outcome>,
-    /// Requests that this run has paid for, each with the window to which its cost is attributed.
+    /// Requests that this run has paid for, each with the window that its cost is attributed to.
     paid: HashMap<String, Option<WindowId>>,
     /// Requests that are in batches of other servers.
     elsewhere: HashSet<String>,
-    /// The reason why nothing more is submitted.
+    /// The reason why no further requests are submitted.
     stop: Option<Stop>,
-    /// Whether a request was already sent directly, to learn what the server accepts.
+    /// Whether a request has been sent directly, to find out whether the server accepts such requests.
     is_sounded: bool,
     counts: BatchCounts,
     /// Cost of replies that no window of this run has used.
@@ -145,7 +145,7 @@ pub(super) struct BatchQueue<'a> {
     state: RefCell<State<'a>>,
 }
 
-/// Reports what happens to batches.
+/// Callback that reports events of batches.
 pub(super) type Report<'t> = &'t dyn Fn(&str);
 
 /// A request and its line in the input file of a batch.
@@ -155,7 +155,7 @@ struct Line {
     text: String,
 }
 
-/// The operations that extraction uses.
+/// Operations for extraction.
 impl<'a> BatchQueue<'a> {
     pub(super) fn new(
         batching: Batching<'a>,
@@ -172,7 +172,7 @@ impl<'a> BatchQueue<'a> {
         self.client().check_batches().await
     }
 
-    /// Prepares the queue for the run `owner`, and recovers batches whose processes ended while submitting them.
+    /// Prepares the queue for the run `owner`, and recovers batches whose process ended during submission.
     ///
     /// # Errors
     /// [`PipelineError::Model`] if the provider cannot be reached; no window has been started in that case.
@@ -184,14 +184,14 @@ impl<'a> BatchQueue<'a> {
         Ok(())
     }
 
-    /// Gathers a request that has no stored reply. Returns its outcome if no batch answers it.
+    /// Gathers a request that has no stored reply. Returns the outcome if the request is not answered in a batch.
     pub(super) fn ask(&self, key: &str, request: &Request) -> Result<Option<Outcome>, StoreError> {
         let mut state = self.state.borrow_mut();
-        // A pack asks for its requests again in every round, so their outcomes must be kept.
+        // A pack repeats its requests in every round, so their outcomes must be kept.
         if let Some(outcome) = state.outcomes.get(key) {
             return Ok(Some(outcome.clone()));
         }
-        // After a stop, nothing more is submitted, so the windows are left to a later run.
+        // After a stop, nothing further is submitted, so the windows are left to a later run.
         if state.stop.is_some() || state.waiting.contains_key(key) {
             return Ok(None);
         }
@@ -216,7 +216,7 @@ impl<'a> BatchQueue<'a> {
         let outcome = state.outcomes.remove(key);
         match error {
             None => drop(state.paid.insert(key.to_owned(), window)),
-            // Another process has put the request in a batch in the meantime.
+            // Another process has added the request to a batch in the meantime.
             Some(LlmError::InBatch) => drop(outcome),
             Some(error) => drop(state.outcomes.insert(key.to_owned(), Outcome::Failed(error.clone()))),
         }
@@ -234,13 +234,13 @@ impl<'a> BatchQueue<'a> {
         }
     }
 
-    /// Whether this run still expects a reply to at least one of these requests.
+    /// Returns whether this run still expects a reply to at least one of these requests.
     pub(super) fn awaits_any(&self, keys: &[String]) -> bool {
         let state = self.state.borrow();
         keys.iter().any(|key| state.waiting.contains_key(key))
     }
 
-    /// Returns the counts of this run, and the cost of replies that none of its windows has used.
+    /// Returns the counts of this run, and the cost of replies that no window of this run has used.
     pub(super) fn counts(&self) -> (BatchCounts, Spent) {
         let state = self.state.borrow();
         (state.counts, state.unclaimed)
@@ -287,7 +287,7 @@ impl<'a> BatchQueue<'a> {
         // Pending requests were never submitted, so they do not count as waiting at the provider.
         state.counts.waiting += waiting.saturating_sub(pending) as u64;
         if !matches!(stop, Stop::NotWaiting) {
-            // If the run does not wait, later windows may still be submitted.
+            // Even if this run does not wait, it may submit later windows.
             state.stop.get_or_insert(stop);
         }
         Ok(false)
@@ -301,7 +301,7 @@ impl<'a> BatchQueue<'a> {
         self.owner.get().map_or("", String::as_str)
     }
 
-    /// Ends a request that no batch has answered, and releases its reserved budget.
+    /// Ends a request that was not answered in a batch, and releases its reserved budget.
     fn end(&self, key: &str, outcome: Outcome) {
         let mut state = self.state.borrow_mut();
         if state.waiting.remove(key).is_some() {
@@ -315,12 +315,12 @@ impl<'a> BatchQueue<'a> {
         !pending.is_empty()
     }
 
-    /// Lets the first request of the run, or the last few, be sent directly; returns whether there are any such
+    /// Allows the first request of the run, or the last few, to be sent directly; returns whether there are such
     /// requests.
     fn grant_direct(&self) -> bool {
         let granted: Vec<String> = {
             let mut state = self.state.borrow_mut();
-            // A direct request would have to wait for budget that is reserved for batches, perhaps for a day.
+            // A direct request would have to wait for budget that batches have reserved, perhaps for a day.
             let may_spend = !self.budget.is_limited() || state.waiting.values().all(|one| one.reservation.is_none());
             let count = match state.pending.len() {
                 _ if !may_spend => 0,
@@ -336,10 +336,10 @@ impl<'a> BatchQueue<'a> {
     }
 }
 
-/// Submits requests in batches.
+/// Submission of batches.
 impl BatchQueue<'_> {
-    /// Submits the pending requests as far as the budget allows; the maximum cost of each in a batch is reserved.
-    /// Requests that exceed the remaining budget wait until the submitted ones have been answered.
+    /// Submits the pending requests as far as the budget allows, and reserves the maximum cost of each. Requests that
+    /// exceed the remaining budget wait until the submitted requests have been answered.
     async fn submit_pending(&self, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
         if self.state.borrow().pending.len() <= FEW {
             return Ok(None);
@@ -362,12 +362,12 @@ impl BatchQueue<'_> {
         Ok(None)
     }
 
-    /// Returns the pending requests that the budget allows, and removes them from the list of pending ones.
+    /// Returns the pending requests that the budget allows, and removes them from the list of pending requests.
     async fn reserved_lines(&self) -> Vec<Line> {
         let pending = std::mem::take(&mut self.state.borrow_mut().pending);
         let mut lines = Vec::new();
         for key in pending {
-            // Counting tokens takes long, and the run has to renew its heartbeat in the meantime.
+            // Counting tokens takes a long time, and the run must renew its heartbeat in the meantime.
             tokio::task::yield_now().await;
             let reserved = self.reserved_line(&key);
             match reserved {
@@ -392,15 +392,15 @@ impl BatchQueue<'_> {
         Ok(Some(Line { key: key.to_owned(), prompt_tokens, text }))
     }
 
-    /// Submits one file. The inner error says why the provider did not accept the file; after a transient error, the
-    /// provider may have accepted it.
+    /// Submits one file. The inner error is the reason why the provider did not accept the file; after a transient
+    /// error, the provider may have accepted it.
     async fn submit(&self, lines: &[Line], report: Report<'_>) -> Result<Result<(), LlmError>, PipelineError> {
         let mut batch = self.new_batch();
         let requests: Vec<BatchRequest> = lines
             .iter()
             .map(|line| BatchRequest { key: line.key.clone(), prompt_tokens: line.prompt_tokens })
             .collect();
-        // The batch is recorded before the upload, so that no other process sends one of its requests.
+        // The batch is recorded before the upload, so that no other process sends any of its requests.
         let taken: HashSet<String> = self.store.plan_batch(&batch, &requests, Timestamp::now())?.into_iter().collect();
         point("batch.planned");
         let (ours, others): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| taken.contains(&line.key));
@@ -425,10 +425,10 @@ impl BatchQueue<'_> {
             }
         }
         point("batch.uploaded");
-        // The stage is written before the call, so that recovery looks for the batch if the process dies.
+        // The stage is recorded before the call, so that recovery looks for the batch if the process dies.
         batch.stage = Stage::Creating;
         if !self.store.batch_is(&batch, Timestamp::now())? {
-            // Another process assumed that this one was dead and has released the requests.
+            // Another process assumed that this process had ended, and has released the requests.
             return Ok(Ok(()));
         }
         let remote = match self.created(&batch, &content).await {
@@ -476,11 +476,11 @@ impl BatchQueue<'_> {
             };
             // The list may lag behind the submission, so an immediate check could miss an accepted batch.
             tokio::time::sleep(LISTED_AFTER).await;
-            // A read error only makes it less certain which batch is which.
+            // If the ids cannot be read, batches can only be distinguished less reliably.
             let known = self.known_ids().unwrap_or_default();
             match self.client().find_batch(&batch.id, file, &known).await {
                 Ok(Some(found)) => return Ok(found),
-                // A batch that is not listed was not accepted, so a second submission is not charged twice.
+                // A batch that is not listed was not accepted, so a second submission does not cause a second charge.
                 Ok(None) if creations < MAX_CREATIONS => creations += 1,
                 Ok(None) | Err(_) => return Err(error),
             }
@@ -505,7 +505,7 @@ impl BatchQueue<'_> {
     }
 }
 
-/// Returns how many of the lines fit in the first file.
+/// Returns the number of lines that fit in the first file.
 fn first_file(lines: &[Line]) -> usize {
     let mut bytes = 0;
     let fits = lines.iter().take(MAX_REQUESTS).take_while(|line| {
@@ -516,9 +516,9 @@ fn first_file(lines: &[Line]) -> usize {
     fits.count().max(1)
 }
 
-/// Collects the results of batches.
+/// Collection of results.
 impl BatchQueue<'_> {
-    /// Waits until the state of a request changes. If it stops waiting before that, it returns the reason.
+    /// Waits until the state of a request changes. Returns the reason if the wait ends early.
     async fn collect(&self, cancel: &CancellationToken, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
         let (mut wait, mut failed) = (FIRST_WAIT, 0);
         loop {
@@ -551,7 +551,8 @@ impl BatchQueue<'_> {
             if !is_awaited {
                 continue;
             }
-            // Without an id from the server, the batch's status cannot be queried; its submitter may have died.
+            // If the server has assigned no id, the status of the batch cannot be queried; the submitting process may
+            // have died.
             let Some(remote_id) = batch.remote_id.clone().filter(|_| batch.stage == Stage::Submitted) else {
                 self.recover(batch).await?;
                 continue;
@@ -570,8 +571,8 @@ impl BatchQueue<'_> {
         Ok(Ok(is_news))
     }
 
-    /// Looks for requests that are no longer in an open batch; either their replies are stored by now, or the requests
-    /// are sent again. Returns whether there are such requests, or whether no requests are submitted at all.
+    /// Handles requests that are no longer in an open batch: either the reply has been stored in the meantime, or the
+    /// request is sent again. Returns whether there are such requests, or whether no requests are submitted at all.
     fn take_from_others(&self) -> Result<bool, StoreError> {
         let out: HashSet<String> = {
             let state = self.state.borrow();
@@ -607,8 +608,8 @@ impl BatchQueue<'_> {
         Ok(())
     }
 
-    /// Stores the results of a batch. The inner error says why the results could not be fetched; the batch then stays
-    /// open.
+    /// Stores the results of a batch. The inner error is the reason why the results could not be fetched; the batch
+    /// then stays open.
     async fn take_in(
         &self,
         batch: &Batch,
@@ -654,7 +655,7 @@ impl BatchQueue<'_> {
                 RowAnswer::Reply(reply) => self.pay(key, reply),
                 RowAnswer::Failed(error) => self.fail(key, error.clone()),
                 RowAnswer::Again(reason) if remote.status != BatchStatus::Cancelled => self.again(key, reason),
-                // A person who cancels a batch at the provider does not want its requests submitted again.
+                // A person who cancels a batch at the provider does not want its requests to be submitted again.
                 RowAnswer::Again(_) => self.give_up(key, "its batch was cancelled at the provider"),
             }
         }
@@ -672,7 +673,7 @@ impl BatchQueue<'_> {
         Ok(all)
     }
 
-    /// Returns one answer per request: the first of its rows or, if it has no rows, a note to send it again.
+    /// Returns one answer per request: the first of its rows or, if it has no rows, an instruction to send it again.
     fn answers(&self, requests: &[BatchRequest], rows: Vec<Row>) -> Vec<(String, RowAnswer)> {
         let mut by_key: HashMap<String, Row> = HashMap::with_capacity(rows.len());
         for row in rows {
@@ -705,7 +706,7 @@ impl BatchQueue<'_> {
         }
     }
 
-    /// Puts a request in the next batch, unless it has already been in [`MAX_ROUNDS`] of them.
+    /// Puts a request in the next batch, unless it has already been in [`MAX_ROUNDS`] batches.
     fn again(&self, key: &str, reason: &str) {
         {
             let mut state = self.state.borrow_mut();
@@ -713,7 +714,7 @@ impl BatchQueue<'_> {
             if waiting.rounds < MAX_ROUNDS {
                 // The reserved budget of the request is released until it is submitted again.
                 waiting.reservation = None;
-                // A batch from an earlier run counts as one round, although this run has not counted it.
+                // A batch from an earlier run also counts as one round.
                 waiting.rounds = waiting.rounds.max(1);
                 state.pending.push(key.to_owned());
                 state.counts.asked_again += 1;
@@ -735,7 +736,7 @@ impl BatchQueue<'_> {
     }
 }
 
-/// Recovers interrupted submissions.
+/// Recovery of interrupted submissions.
 impl BatchQueue<'_> {
     /// Returns the open batches of this server.
     fn open_here(&self) -> Result<Vec<Batch>, StoreError> {
@@ -744,7 +745,7 @@ impl BatchQueue<'_> {
         Ok(open)
     }
 
-    /// Returns the server's ids of the open batches.
+    /// Returns the ids that the server assigned to the open batches.
     fn known_ids(&self) -> Result<Vec<String>, StoreError> {
         Ok(self.open_here()?.into_iter().filter_map(|batch| batch.remote_id).collect())
     }
@@ -759,13 +760,14 @@ impl BatchQueue<'_> {
             return Ok(());
         }
         let batch = Batch { owner: self.owner().to_owned(), ..batch };
-        // The provider can have the batch only in stage `Creating`; before that, nothing was submitted.
+        // The provider can know the batch only in stage `Creating`; before that, nothing was submitted.
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
             return Ok(self.store.drop_batch(&batch)?);
         };
         let begun = Instant::now();
         loop {
-            // The time is checked before the list is requested, because a batch not listed afterwards was not accepted.
+            // The time is checked before the list is requested: if the batch is late and not in the list, it was not
+            // accepted.
             let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
                 || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
             match self.client().find_batch(&batch.id, &file, &self.known_ids()?).await? {

@@ -1,5 +1,4 @@
-//! Implements the second half of a run, full passes and imports: compares candidates with stored memories and writes
-//! the results.
+//! The second half of a run, full passes, and imports: compares candidates with stored memories and writes the results.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -68,7 +67,7 @@ fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
     window.candidates.into_iter().flat_map(everywhere).map(each).collect()
 }
 
-/// Returns an update for each audience, since the memory that it changes may belong to either.
+/// Returns an update for each audience, because the changed memory may belong to either.
 fn everywhere(candidate: Candidate) -> Vec<Candidate> {
     if !candidate.updates_only {
         return vec![candidate];
@@ -98,7 +97,7 @@ async fn consolidate_batch<C: Complete>(
             summary.relation_calls += spent.calls;
             summary.spend(spent);
         }
-        // A replanned batch asks the same questions, which the ledger then answers.
+        // If a batch is planned again, it asks the same questions, which the ledger then answers.
         let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {
             // Another process may have written the same windows in the meantime.
             if writer.mark_windows_applied(windows)? < windows.len() {
@@ -165,11 +164,11 @@ pub(crate) struct FullPass<'a, C> {
     pub store: &'a Store,
     /// The guard that redacts secrets.
     pub guard: &'a Guard,
-    /// The model that is consulted where the rules cannot decide; `None` to use only the rules.
+    /// The model to ask if the rules cannot decide; `None` to use only the rules.
     pub model: Option<&'a C>,
     /// The cost limit.
     pub budget: &'a Budget,
-    /// The namespace to process, with those below it; `None` for all.
+    /// The namespace to process, including nested namespaces; `None` for all.
     pub within: Option<Namespace>,
     /// Number of namespaces processed at the same time.
     pub jobs: usize,
@@ -216,14 +215,14 @@ pub struct NamespaceReport {
     pub report: Report,
 }
 
-/// Compares all stored memories with each other, and continues an interrupted pass that had the same `arguments`.
+/// Compares all stored memories with each other, and continues an interrupted pass with the same `arguments`.
 ///
 /// Each namespace is written in its own transactions. After a cancellation, no further namespace is started. With
-/// `dry_run`, the pass works on a copy, which is dropped. Replies of the model are kept, so that the actual pass does
-/// not pay for them again.
+/// `dry_run`, the pass works on a copy, which is dropped. Replies of the model are kept, so that a later actual pass
+/// does not pay for them again.
 ///
 /// # Errors
-/// [`PipelineError`] if the database cannot be read or written; memories that were already written are kept.
+/// [`PipelineError`] if the database cannot be read or written; memories written before the error are kept.
 pub(crate) async fn full_pass<C: Complete>(
     pass: FullPass<'_, C>,
     arguments: &serde_json::Value,
@@ -282,7 +281,7 @@ async fn go<C: Complete>(
     while let Some(report) = passes.next().await {
         reports.push(report.map_err(refused)?);
     }
-    // Namespaces finish in any order, so the reports are sorted to be the same for every run.
+    // Namespaces finish in any order; sorting the reports makes them the same in every run.
     reports.sort_by(|a, b| a.namespace.cmp(&b.namespace));
     let mut total = Report { is_settled: true, ..Report::default() };
     reports.iter().for_each(|one| total += one.report.clone());
@@ -335,9 +334,9 @@ pub(crate) struct ImportedMemory {
 /// The outcome of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportResult {
-    /// The index of each memory in the input, with the change made for it, in the order in which they were decided.
+    /// The index of each memory in the input, with the change made for it, in the order of the decisions.
     pub changes: Vec<(usize, Change)>,
-    /// What it cost.
+    /// Cost of the import.
     pub spent: Spent,
     /// Failed calls to the model. Each question of such a call gets the cautious answer.
     pub failed_calls: u64,
@@ -347,9 +346,9 @@ pub struct ImportResult {
 /// each batch in one transaction. If the process ends in between, nothing is lost, because the same call continues from
 /// there.
 ///
-/// A memory without evidence is given its own words as evidence, attributed to the transcript `import`. A later import
-/// then recognises it even after it was merged into another memory. Memories that were imported before are recognised
-/// without calling the model. Secrets are redacted first.
+/// For a memory without evidence, its own text becomes the evidence, attributed to the transcript `import`. A later
+/// import then recognises the memory even after it was merged into another memory. Memories that were imported before
+/// are recognised without calling the model. Secrets are redacted first.
 ///
 /// # Errors
 /// [`PipelineError`] if the store cannot be used, or if other processes keep changing the same memories.
@@ -364,7 +363,8 @@ pub(crate) async fn consolidate_imported<C: Complete>(
     for (place, arrival) in arrivals.into_iter().enumerate() {
         ordered.push((place, with_evidence(store, guard, arrival)?));
     }
-    // Of two contradicting memories, the later one wins, so memories are processed in the order of their times.
+    // If two memories contradict each other, the later memory wins, so memories are processed in the order of their
+    // times.
     ordered.sort_by_key(|(place, arrival)| (held_from(arrival), *place));
     let mut outcome = ImportResult::default();
     for batch in ordered.chunks(IMPORTED_AT_ONCE) {
@@ -409,7 +409,7 @@ async fn import_batch<C: Complete>(
     Err(PipelineError::Contended { attempts: MAX_IMPORT_REPLANS })
 }
 
-/// Returns the memory that an earlier import created from this memory or merged it into, preferring an active one.
+/// Returns the memory that an earlier import created from this memory or merged it into, preferring an active memory.
 fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory>, StoreError> {
     if let Some(id) = &arrival.id
         && let Some(memory) = db.find(id)?
@@ -417,11 +417,11 @@ fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory
         return Ok(Some(memory));
     }
     let evidence = &arrival.incoming.candidate.evidence;
-    // Only evidence created by an import identifies the imported words; a real quote may support other memories.
+    // Only evidence created by an import identifies the imported text; a real quote may support other memories.
     let Some(own) = evidence.first().filter(|piece| piece.transcript == SAID_IN && evidence.len() == 1) else {
         return Ok(None);
     };
-    // The same words may have been merged into a memory that was later superseded.
+    // The same text may have been merged into a memory that was later superseded.
     let resting = db.resting_on(&arrival.incoming.namespace, own)?;
     Ok(resting.into_iter().min_by_key(|memory| memory.status != Status::Active))
 }
@@ -451,11 +451,11 @@ fn held_from(arrival: &ImportedMemory) -> Option<Timestamp> {
     ValidTime::of(&candidate.claim, &candidate.evidence, arrival.at).at
 }
 
-/// Gives a memory without evidence its own words as evidence. If the same words are already stored without evidence, it
-/// is left unchanged.
+/// For a memory without evidence, uses the memory's own text as evidence. If the same text is already stored without
+/// evidence, the memory is left unchanged.
 fn with_evidence(db: &Database, guard: &Guard, arrival: ImportedMemory) -> Result<ImportedMemory, StoreError> {
     let mut arrival = arrival;
-    // The candidate is redacted first, so that the hash and the quote below are those of the stored words.
+    // The candidate is redacted first, so that the hash and the quote below are those of the stored text.
     arrival.incoming.candidate = guard.redact(arrival.incoming.candidate).0.into_inner();
     let candidate = &mut arrival.incoming.candidate;
     if !candidate.evidence.is_empty() {
@@ -498,7 +498,7 @@ mod imported_tests {
         ["Eve grows roses by the wall.", "By the wall Eve grows roses.", "Roses by the wall are grown by Eve."],
     ];
 
-    /// Answers that two claims about the same person are the same.
+    /// A model that judges two claims about the same person to be the same.
     struct Persons(Cell<usize>);
 
     impl Complete for Persons {

@@ -18,25 +18,25 @@ use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
 use crate::store::{Database, SeenTranscript, StoreError};
 
 /// Assumed number of tokens in a reply if the ledger contains too few replies for an average. Reasoning models produce
-/// more.
+/// longer replies.
 const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
-/// Minimum number of calls for using the average from the ledger.
+/// Minimum number of calls in the ledger for which the average is used.
 const MIN_CALLS: u64 = 5;
 
-/// Counts of what a run would send, and its cost.
+/// Numbers of requests and tokens that a run would send, and the cost of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
     /// The name of the model, or of the rules, which cost nothing.
     pub extractor: String,
-    /// Files by outcome.
+    /// Numbers of files by outcome.
     pub files: Files,
     /// Files and conversations that were left out because they were not selected.
     pub filtered: SelectionCounts,
-    /// Conversations.
+    /// Number of conversations.
     pub transcripts: u64,
-    /// Messages in them.
+    /// Number of messages in these conversations.
     pub messages: u64,
-    /// Windows.
+    /// Numbers of windows.
     pub windows: EstimatedWindows,
     /// Calls to the model. The count excludes repeated attempts, and questions about relations between memories.
     pub llm_calls: u64,
@@ -48,13 +48,13 @@ pub struct Estimate {
     pub completion_tokens: u64,
     /// Expected number of tokens in a reply.
     pub completion_tokens_per_call: u64,
-    /// The basis of the expected number.
+    /// The basis of the expected number of tokens.
     pub completion_tokens_from: Basis,
     /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
     /// Whether an interrupt ended the count early.
     pub interrupted: bool,
-    /// Files that could not be read, and why.
+    /// Files that could not be read, each with the reason.
     pub failures: Vec<Failure>,
 }
 
@@ -65,7 +65,7 @@ pub struct EstimatedWindows {
     pub total: u64,
     /// Windows that an earlier run has finished.
     pub known: u64,
-    /// Windows in which no person says enough to justify a call.
+    /// Windows in which people say too little to justify a call.
     pub no_signal: u64,
     /// Windows that would be read.
     pub new: u64,
@@ -88,7 +88,7 @@ pub(crate) struct RequestCounter {
 }
 
 impl RequestCounter {
-    /// Returns a counter of what would be sent to `model`.
+    /// Returns a counter of the requests that would be sent to `model`.
     #[must_use]
     pub(crate) fn new(model: impl Into<String>) -> Self {
         Self { model: model.into() }
@@ -113,10 +113,11 @@ impl Complete for RequestCounter {
     }
 }
 
-/// Returns what [`super::run()`] would send with the same options and `arguments`. Nothing is written or sent.
+/// Returns an estimate of the requests that [`super::run()`] would send with the same options and `arguments`. Nothing
+/// is written or sent.
 ///
 /// # Errors
-/// As [`super::run()`].
+/// The same errors as [`super::run()`].
 pub(crate) async fn estimate(
     pipeline: Pipeline<'_, RequestCounter>,
     price: Option<Price>,
@@ -152,7 +153,7 @@ impl Estimate {
     /// Returns the estimate from the counts, with the cost if `price` is known.
     fn of(summary: Summary, extractor: String, price: Option<Price>, ledger: &Database) -> Result<Self, PipelineError> {
         let (known, no_signal) = (summary.windows.known, summary.windows.no_signal);
-        // The windows just counted received no reply, so they are not part of the ledger's average.
+        // The windows counted here received no reply, so they do not affect the average from the ledger.
         let (calls, tokens) = ledger.completions_of_windows()?;
         let calls = calls.saturating_sub(summary.llm_calls);
         let (per_call, from) = match tokens.checked_div(calls) {
@@ -193,10 +194,10 @@ pub struct Survey {
     pub source: &'static str,
     /// The program's display name.
     pub about: &'static str,
-    /// The totals of all its folders.
+    /// The totals for all folders of the program.
     #[serde(flatten)]
     pub total: SourceTotals,
-    /// Its folders that contain at least one log.
+    /// The program's folders that contain at least one log.
     pub folders: Vec<SurveyedFolder>,
 }
 
@@ -205,7 +206,7 @@ pub struct Survey {
 pub struct SurveyedFolder {
     /// The folder, or the single database file.
     pub folder: PathBuf,
-    /// The totals of its content.
+    /// The totals for the content of the folder.
     #[serde(flatten)]
     pub holding: SourceTotals,
 }
@@ -215,9 +216,9 @@ pub struct SurveyedFolder {
 pub struct SourceTotals {
     /// Number of log files.
     pub files: u64,
-    /// Their total size.
+    /// Total size of these files.
     pub bytes: u64,
-    /// Files that were read completely and have not changed since.
+    /// Files that were read completely and have not changed since then.
     pub files_read: u64,
     /// Files that have changed since they were read, or were not read completely.
     pub files_changed: u64,
@@ -225,9 +226,9 @@ pub struct SourceTotals {
     pub files_new: u64,
     /// Conversations from these files that are in the database.
     pub conversations: u64,
-    /// The earliest time: of a conversation that was read, or of the last change of a file.
+    /// The earliest time of a conversation that was read, or earliest modification time of a file.
     pub from: Option<Timestamp>,
-    /// The latest time of these kinds.
+    /// The latest time of a conversation that was read, or latest modification time of a file.
     pub to: Option<Timestamp>,
 }
 
@@ -286,7 +287,7 @@ fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
 
 /// Returns the totals for one file without opening it.
 fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
-    // A folder without a time is empty or inaccessible.
+    // A folder without a modification time is empty or inaccessible.
     let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
         return SourceTotals::default();
     };
@@ -309,7 +310,7 @@ fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
     holding
 }
 
-/// The conversations in the database, by the path that they were read from and by their own ids.
+/// The conversations in the database, by the path that they were read from and by their ids.
 struct Seen {
     transcripts: Vec<SeenTranscript>,
     by_origin: BTreeMap<String, Vec<usize>>,
@@ -331,7 +332,8 @@ impl Seen {
         Self { transcripts, by_origin, by_id, finished }
     }
 
-    /// Returns the conversations that were read from `path`, or otherwise the one whose id appears in its name.
+    /// Returns the conversations that were read from `path`, or otherwise the conversation whose id appears in the file
+    /// name.
     fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
         let text = path.to_string_lossy().into_owned();
         // One file may contain many conversations, stored as `file#1` or, in an archive, as `file/name`.

@@ -1,4 +1,4 @@
-//! Implements the first half of a run: extracts every new window, with a bounded number of requests in flight.
+//! The first half of a run: extracts every new window, with a bounded number of requests in flight.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -24,7 +24,7 @@ use crate::text::normalise::normalised;
 /// Extracts every new window from `reader`, and writes the results to the ledger.
 ///
 /// With batches, packs that wait for a reply are set aside and continued in later rounds. After a cancellation, no new
-/// window is started. Windows in flight are finished, and the summary states that windows are left.
+/// window is started. Windows in flight are finished, and the summary reports that windows remain.
 pub(super) async fn extract_all<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -33,7 +33,7 @@ pub(super) async fn extract_all<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     let halted = || model.and_then(CachedModel::halted);
-    // This records whether the stream ended by itself, since a cancellation after the last window interrupts nothing.
+    // Records whether the stream ended normally, because a cancellation after the last window interrupts nothing.
     let at_end = Cell::new(false);
     let end = stream::once(async { at_end.set(true) }).filter_map(|()| std::future::ready(None));
     let packs = packs(pipeline, reader, tally)
@@ -91,7 +91,7 @@ async fn extract_claimed<C: Complete>(
     mut claimed: ClaimedWindows,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<Option<ClaimedWindows>, PipelineError> {
-    // Stored replies are read without a pause, and the run has to renew its heartbeat meanwhile.
+    // Stored replies are read without a pause, so the run must renew its heartbeat meanwhile.
     tokio::task::yield_now().await;
     if claimed.ids.is_empty() {
         return Ok(None);
@@ -111,7 +111,8 @@ async fn extract_claimed<C: Complete>(
         let (request, unanswered) = (root.get(), unanswered.into_inner());
         claimed.request = request;
         claimed.unanswered = unanswered;
-        // The cost is counted once the windows are finished or left: the next round reads the same replies again.
+        // The cost is counted only when the windows are finished or given up, because the next round reads the same
+        // replies again.
         claimed.spent = Spent::default();
         extractions.iter().for_each(|extraction| claimed.spent += extraction.spent);
         let queue = model.and_then(|model| model.queue.as_ref());
@@ -153,7 +154,7 @@ fn write<C: Complete>(
         // Replies are deleted only after the windows are written; otherwise a killed run would pay for them again.
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
-    // If another process claimed windows while this one was suspended, that process finishes them.
+    // If another process claimed windows while this one was suspended, the other process finishes them.
     for ((job, (_, finished)), _) in claimed.jobs.iter().zip(&finished).zip(written).filter(|(_, is_ours)| *is_ours) {
         // A failed or incomplete window keeps its log unfinished, so that the next run opens the log again.
         if finished.outcome != Outcome::Failed && !finished.lacks {
@@ -181,7 +182,7 @@ async fn extract<C: Complete>(
     };
     for (job, extraction) in claimed.jobs.iter().zip(&mut extractions) {
         if pipeline.options.namespace.is_some() {
-            // If one namespace was requested, nothing is written to any other namespace.
+            // If the user specified one namespace, nothing is written to any other namespace.
             extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
         }
         mark_pasted(&mut extraction.candidates, job.messages());
@@ -231,7 +232,7 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
         .collect();
     // A pack never mixes namespaces.
     let mut spaces: Vec<&Namespace> = vec![&first.namespaces.project, &first.namespaces.user];
-    // Without a project, or with a forced namespace, both are the same, and memories would be shown twice.
+    // Without a project, or with a forced namespace, both namespaces are the same, and memories would be shown twice.
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
         // Without similar memories, the request is only slightly worse; a later write reports a damaged file.
@@ -243,12 +244,12 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
     recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }
 
-/// Returns the lines that agents read at every start in the folder of the conversation.
+/// Returns the lines of context that agents read at every start in the folder of the conversation.
 fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
     let mut spaces: Vec<&Namespace> = vec![&job.namespaces.project, &job.namespaces.user];
     // Without a project, both namespaces are `global`.
     spaces.dedup();
-    // Without these lines, a repetition is learnt again. A damaged file is reported when the result is written.
+    // Without these lines, their content would be learnt again. A damaged file is reported when the result is written.
     spaces.into_iter().flat_map(|namespace| pipeline.store.known_context(namespace).unwrap_or_default()).collect()
 }
 
@@ -267,8 +268,8 @@ impl Tally<'_> {
     }
 }
 
-/// Time for which a window is reserved for the process that claimed it; it is longer than all retries of a call. After
-/// that, another process may claim a window whose request waits in a batch, but the stored request prevents a second
+/// Time for which a window is reserved for the process that claimed it, which is longer than all retries of a call.
+/// Later, another process may claim a window whose request waits in a batch, but the stored request prevents a second
 /// submission.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
 
@@ -295,7 +296,8 @@ impl ClaimedWindows {
         tally: &RefCell<Tally<'_>>,
     ) -> Result<Self, PipelineError> {
         let mut claimed = Self::default();
-        // A stored request applies only to the windows for which it was rendered, so the whole pack must refer to it.
+        // A stored request applies only to the windows that it was rendered for, so all windows of the pack must refer
+        // to it.
         let stored = match pack.first().and_then(Job::stored) {
             Some(root) if pack.iter().all(|job| job.stored() == Some(root)) => {
                 pipeline.store.open_request(root)?.map(|open| (root, open))
@@ -306,7 +308,8 @@ impl ClaimedWindows {
             && open.is_out
             && (!pipeline.asks_in_batches() || open.windows != pack.len())
         {
-            // The reply also covers other windows, or is delivered with a batch, which only runs with batches collect.
+            // The reply also covers other windows, or is delivered with a batch, and only runs that use batches collect
+            // it.
             tally.borrow_mut().summary.windows.in_batch += pack.len() as u64;
             return Ok(claimed);
         }
@@ -320,7 +323,7 @@ impl ClaimedWindows {
                     claimed.ids.push(id);
                     claimed.jobs.push(job);
                 }
-                // Another log has the same words; if their extraction fails, a later run finds this log unfinished.
+                // Another log has the same text; if its extraction fails, a later run finds this log unfinished.
                 Claimed::Yes(_) => tally.summary.windows.known += 1,
                 Claimed::AlreadyDone => {
                     tally.summary.windows.known += 1;
@@ -343,7 +346,7 @@ impl ClaimedWindows {
         Ok(claimed)
     }
 
-    /// Whether no person says anything in these windows, so that no request is needed.
+    /// Returns whether no person says anything in these windows, so that no request is needed.
     fn are_silent(&self) -> bool {
         self.jobs.iter().all(|job| !window::has_human_signal(job.messages()))
     }
@@ -354,7 +357,7 @@ impl ClaimedWindows {
         self.ids.iter().copied().zip(self.jobs.iter().map(context)).collect()
     }
 
-    /// Releases the windows without a result, so that a later run uses the reply that they wait for.
+    /// Releases the windows without a result, so that a later run uses the reply that the windows wait for.
     fn leave<C: Complete>(self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Result<(), PipelineError> {
         let mut tally = tally.borrow_mut();
         tally.summary.spend(self.spent);
@@ -378,7 +381,7 @@ fn key<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> WindowKey {
     }
 }
 
-/// Marks candidates whose evidence consists of words that the writer pasted from elsewhere.
+/// Marks candidates whose evidence consists of text that the writer pasted from elsewhere.
 fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     for candidate in candidates {
         let evidence = &candidate.evidence;
@@ -390,7 +393,7 @@ fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     }
 }
 
-/// Drops candidates with personal data that must not be remembered in any form.
+/// Drops candidates with personal data that must not be stored in any form.
 fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
     extraction.candidates.retain(|candidate| {
         // The marker appears only in redacted text, so a redacted copy is searched.
@@ -406,7 +409,7 @@ fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
 
 /// Minimum length of a quote in bytes; a shorter quote appears in too many lines by chance.
 const MIN_QUOTE_BYTES: usize = 8;
-/// Minimum percentage of a line that a quote must cover to count as repeating it.
+/// Minimum percentage of a line that a quote must cover to count as a repetition of the line.
 const MIN_SHARE: usize = 60;
 
 /// Drops the candidates whose quotes all appear in one known line.

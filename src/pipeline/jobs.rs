@@ -1,4 +1,4 @@
-//! Queued jobs: session logs that wait for extraction, and the single worker process that processes them.
+//! Queued jobs: session logs that wait for extraction, and the worker process that extracts them.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +16,7 @@ use transcripts::Found;
 use super::read::{Stamp, path_key};
 use crate::store::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, LeaseOutcome, Store, StoreError};
 
-/// Returns the job for a log, due at `not_before`; `None` if there is no such file.
+/// Returns the job for a log, due at `not_before`; `None` if the file does not exist.
 #[must_use]
 pub(crate) fn request_for(
     agent: &str,
@@ -37,7 +37,7 @@ pub(crate) fn request_for(
     })
 }
 
-/// Whether neither a job nor a run has read the log in its current state.
+/// Returns whether neither a job nor a run has read the log in its current state.
 pub(crate) fn is_unread(store: &Store, log: &Path, stamp: &Stamp) -> Result<bool, StoreError> {
     let key = path_key(log);
     let changed = stamp.changed_at().map_or(0, Timestamp::as_millisecond);
@@ -45,7 +45,7 @@ pub(crate) fn is_unread(store: &Store, log: &Path, stamp: &Stamp) -> Result<bool
     Ok(!is_done && !store.was_read(&key, &stamp.text())?)
 }
 
-/// Whether a log belongs to a sub-agent.
+/// Returns whether a log belongs to a sub-agent.
 #[must_use]
 pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
     let name = log.file_name().unwrap_or_default().to_string_lossy();
@@ -58,14 +58,14 @@ pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
 pub struct Scan {
     /// Minimum time for which a log must have been unchanged.
     pub idle: SignedDuration,
-    /// Maximum time for which a log may have been unchanged; older logs are left to `run`.
+    /// Maximum time for which a log may have been unchanged; older logs are extracted only by `run`.
     pub max_age: SignedDuration,
     /// Whether logs of sub-agents are also queued.
     pub subagents: bool,
 }
 
-/// Queues the logs that no longer change and whose current state is not extracted, and returns their number. `logs`
-/// contains each log with the name of the program that writes it.
+/// Queues the logs that no longer change and whose current state has not been extracted, and returns the number of
+/// queued logs. `logs` contains each log with the name of the program that writes it.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read or written.
@@ -80,7 +80,7 @@ pub(crate) fn scan(
         let Some(stamp) = Stamp::of(&log.path) else { continue };
         let Some(changed) = stamp.changed_at() else { continue };
         let age = now.duration_since(changed);
-        // A changing log would be read again and again, and an old log does not belong to a current session.
+        // A changing log would be read repeatedly, and an old log does not belong to a current session.
         let is_wanted =
             (scan.idle..scan.max_age).contains(&age) && (scan.subagents || !is_subagents(&agent, &log.path));
         if !is_wanted || !is_unread(store, &log.path, &stamp)? {
@@ -103,7 +103,7 @@ pub const LINGER: SignedDuration = SignedDuration::from_mins(11);
 /// Pause between two checks for due jobs.
 const PAUSE: Duration = Duration::from_millis(1_500);
 /// Interval between two heartbeats.
-// Each lease lasts for several heartbeats, so that a late one does no harm.
+// Each lease lasts for several heartbeats, so that a late heartbeat does no harm.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 
 /// Reasons why a job was not done.
@@ -111,7 +111,7 @@ const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 pub enum Fault {
     /// The job failed. The reason contains no text of the conversation.
     Failed(String),
-    /// The job cannot run before this time; the text says why.
+    /// The job cannot run before this time; the text is the reason.
     Later(Timestamp, String),
 }
 
@@ -133,7 +133,7 @@ pub struct WorkerOptions<'a> {
     pub at_a_time: usize,
     /// The condition under which the worker ends.
     pub until: WorkerEnd,
-    /// After a cancellation, no more jobs are started, and the worker ends when those in progress are finished.
+    /// After a cancellation, no more jobs are started, and the worker ends when the jobs in progress are finished.
     pub cancel: CancellationToken,
     /// An action that is repeated between jobs; it is also executed once at the beginning.
     pub every: Option<Every<'a>>,
@@ -148,7 +148,7 @@ pub struct WorkerReport {
     pub done: usize,
     /// Jobs that failed or were postponed.
     pub left: usize,
-    /// The id of the process that was already working, if there was one; nothing was done in that case.
+    /// The id of the process that was already working, if any; nothing was done in that case.
     pub busy: Option<u32>,
 }
 
@@ -166,7 +166,7 @@ pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
         return Ok(WorkerReport { busy: Some(pid), ..WorkerReport::default() });
     }
     let worked = go(store, &mut shift, &owner, work).await;
-    // The lease is released even if the work failed, so that the next worker need not wait until it expires.
+    // The lease is released even if the work failed, so that the next worker need not wait for the lease to expire.
     let ended = store.end_lease(WORKER_LEASE, &owner);
     let worked = worked?;
     ended?;
@@ -194,7 +194,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             next = tokio::time::Instant::now() + *every;
         }
         while held.len() < shift.at_a_time.max(1) && !shift.cancel.is_cancelled() {
-            // Checking takes no lock that others would wait for, but claiming does.
+            // Unlike claiming, the check takes no lock that other processes would wait for.
             let now = Timestamp::now();
             let is_due = store.next_job_at(now)?.is_some_and(|at| at <= now);
             let Some(job) = (if is_due { store.claim_job(now)? } else { None }) else { break };
@@ -202,7 +202,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             held.insert(id, job);
             running.push(async move { (id, task.await) });
         }
-        // Due jobs are checked last, so that a job that became due while the others ran is still processed.
+        // Due jobs are checked last, so that a job that became due in the meantime is still processed.
         if held.is_empty() && is_over(store, shift)? {
             return Ok(worked);
         }
@@ -246,7 +246,7 @@ fn is_over(store: &Store, shift: &WorkerOptions<'_>) -> Result<bool, StoreError>
     Ok(match shift.until {
         WorkerEnd::Cancelled => false,
         WorkerEnd::NothingIn(time) => {
-            // `watch` may process jobs in this very process, which must not end because of its own lease.
+            // `watch` may process jobs in this process, which must not end because of its own lease.
             let watcher = store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
             watcher.is_some() || store.next_job_at(now)?.is_none_or(|at| at > now + time)
         }
@@ -271,7 +271,7 @@ fn finish(
     Ok(())
 }
 
-/// Environment variable of a worker and all its child processes, which makes hooks in them do nothing.
+/// Environment variable of a worker and all its child processes, which disables hooks in these processes.
 pub const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 
 /// Starts `program` with `arguments` as a separate process in the folder `folder`, without standard streams and in a
@@ -282,13 +282,13 @@ pub const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env(ENVIRONMENT_MARK, "1");
-    // A hook waits until its standard streams are closed, and the worker outlives it.
+    // A hook waits until its standard streams are closed, but the worker outlives the hook.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     #[cfg(windows)]
     {
-        // The process has no console and is in its own group.
+        // The process has no console and is in a separate process group.
         const DETACHED_PROCESS: u32 = 0x8;
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
         std::os::windows::process::CommandExt::creation_flags(

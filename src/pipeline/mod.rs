@@ -3,8 +3,8 @@
 //! A run has two halves. First, every new window is extracted, with a bounded number of calls in flight; each result is
 //! stored as soon as it is available. Then the results are consolidated in the order in which the conversations took
 //! place, regardless of the order in which the replies arrived. Each conversation is one transaction. If the process
-//! ends at any point, nothing that was stored is lost. The next run over the same logs continues there and ends in the
-//! same state.
+//! ends at any point, nothing that was stored is lost. The next run on the same logs continues from that point and ends
+//! in the same state.
 
 mod batch;
 mod consolidate;
@@ -66,20 +66,20 @@ pub use summary::{Failure, Files, SelectionCounts, Summary};
 /// Maximum number of known memories shown to the model with a window.
 pub(crate) const MAX_KNOWN: usize = 8;
 
-/// The options of a run, except for the places that it reads and writes.
+/// The options of a run, except for the logs and the store.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The logs to read.
     pub sources: Sources,
     /// The part of the logs that is selected.
     pub selection: Selection,
-    /// The finished and unchanged logs that are opened anyway.
+    /// Selects the finished and unchanged logs that are opened anyway.
     pub reread: RereadPolicy,
-    /// The namespace for all memories, instead of one per project.
+    /// The namespace for all memories, instead of one namespace per project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
     pub categories: Vec<String>,
-    /// The person's instructions on what to keep or to discard.
+    /// The user's instructions on what to keep or discard.
     pub instructions: Option<InstructionText>,
     /// The size of the windows.
     pub window: WindowBudget,
@@ -87,30 +87,30 @@ pub struct Options {
     pub jobs: usize,
 }
 
-/// Instructions in prose on what to keep or to discard.
+/// Instructions in prose on what to keep or discard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionText {
     /// The text.
     pub text: String,
-    /// The project to whose logs the instructions apply; `None` for all.
+    /// The project that the instructions apply to; `None` for all projects.
     pub project: Option<Namespace>,
 }
 
-/// The finished and unchanged logs that are opened anyway.
+/// Selects the finished and unchanged logs that are opened anyway.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RereadPolicy {
-    /// None.
+    /// No logs.
     #[default]
     Nothing,
-    /// Logs with records that could not be used, so that each such record is reported again.
+    /// Logs with unusable records, so that each such record is reported again.
     Flawed,
-    /// All.
+    /// All logs.
     All,
     /// All logs, including conversations that a person erased.
     Erased,
 }
 
-/// The means by which windows are read.
+/// The extractor that reads windows.
 #[derive(Debug)]
 pub enum Extractor<'a, C> {
     /// A model reads the windows.
@@ -129,8 +129,8 @@ impl<C> Copy for Extractor<'_, C> {}
 
 impl<C: Complete> Extractor<'_, C> {
     /// Returns the name used in the ledger. A window that a model has read counts as read for every model and prompt,
-    /// since reading it again would have to be paid for again. The rules cost nothing, so each version of them reads it
-    /// again.
+    /// because reading it again would cost money. The rules cost nothing, so each new version of the rules reads the
+    /// window again.
     #[must_use]
     pub(crate) fn kind(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ impl<C: Complete> Extractor<'_, C> {
         }
     }
 
-    /// Returns the name shown to people.
+    /// Returns the display name.
     #[must_use]
     pub(crate) fn label(self) -> String {
         match self {
@@ -154,19 +154,19 @@ impl<C: Complete> Extractor<'_, C> {
 pub enum Event<'a> {
     /// A file was read to its end.
     File(&'a FileReport),
-    /// A window was extracted; the event contains the counts so far.
+    /// A window was extracted; the event contains the current counts.
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Consolidated(&'a crate::consolidate::Plan),
     /// A batch was submitted to the provider, or its results were collected.
     Batch(&'a str),
-    /// A message that a person should see but that is not a failure.
+    /// A message that the user should see but that is not a failure.
     Warning(&'a str),
     /// A failure that did not end the run.
     Failure(&'a Failure),
 }
 
-/// Reasons why a run could not be started or completed. The content of the ledger is kept.
+/// Reasons why a run could not be started or completed. The contents of the ledger are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
     /// Nothing could be read.
@@ -191,7 +191,7 @@ pub enum PipelineError {
     NoModel,
 }
 
-/// Returns whether the model is used, given what was requested and whether a model is configured.
+/// Returns whether the model is used, given the user's choice and whether a model is configured.
 ///
 /// # Errors
 /// [`PipelineError::NoModel`] if the model is requested but none is configured.
@@ -210,21 +210,21 @@ pub struct Pipeline<'a, C> {
     pub store: &'a Store,
     /// The guard that redacts secrets.
     pub guard: &'a Guard,
-    /// The means by which windows are read.
+    /// The extractor that reads windows.
     pub extractor: Extractor<'a, C>,
     /// The cost limit.
     pub budget: &'a Budget,
     /// The options of the run.
     pub options: Options,
-    /// The options for answering questions about windows in batches; `None` to send them directly.
+    /// The options for sending requests about windows in batches; `None` to send the requests directly.
     batching: Option<Batching<'a>>,
-    /// The owner of claimed windows: the run's id.
+    /// The owner of claimed windows: the ID of the run.
     owner: String,
-    /// Start time of this run; for a resumed run, its first start.
+    /// Start time of this run; for a resumed run, the time of its first start.
     started_at: Timestamp,
-    /// Determines the project of a conversation.
+    /// Resolves the project of a conversation.
     projects: ProjectResolver,
-    /// A hash of everything, apart from the log and the extractor, that determines the results from a log.
+    /// A hash of everything that determines the results from a log, apart from the log and the extractor.
     signature: String,
 }
 
@@ -243,14 +243,14 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         Self { store, guard, extractor, budget, options, batching: None, owner, started_at, projects, signature }
     }
 
-    /// Answers questions about windows in batches, if a model is used. Whether the server supports this is checked when
-    /// the run begins.
+    /// Sends requests about windows in batches, if a model is used. The run checks at its start whether the server
+    /// supports batches.
     #[must_use]
     pub(crate) fn in_batches(self, batching: Batching<'a>) -> Self {
         Self { batching: Some(batching), ..self }
     }
 
-    /// Whether questions about windows are answered in batches.
+    /// Returns whether requests about windows are sent in batches.
     const fn asks_in_batches(&self) -> bool {
         self.batching.is_some() && matches!(self.extractor, Extractor::Llm(_))
     }
@@ -266,19 +266,19 @@ impl<'a, C: Complete> Pipeline<'a, C> {
                 finished.retain(|_, file| file.skipped_records == 0);
                 Ok(finished)
             }
-            // Finished windows are still recorded, so opening the logs again costs time but no calls.
+            // Finished windows are still recorded, so opening the logs again takes time but requires no calls.
             RereadPolicy::All | RereadPolicy::Erased => Ok(HashMap::new()),
         }
     }
 
-    /// Looks up requested projects by names that only the store contains: a name given by a person, the name of a
+    /// Looks up requested projects by names that only the store contains: a name that a person assigned, the name of a
     /// project that was merged into another, or the address of a repository.
     fn look_up_projects(&mut self) -> Result<(), StoreError> {
         let mut found = Vec::new();
         for name in self.options.selection.names() {
             match self.store.project(name) {
                 Ok(project) => found.push(self.store.merged_into(&project.namespace)?),
-                // The name may be that of a folder that is seen for the first time, or of several folders.
+                // The name may be that of a new folder, or of several folders.
                 Err(StoreError::UnknownProject { .. } | StoreError::AmbiguousProject { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -313,8 +313,8 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     }
 }
 
-/// Returns a hash of everything, apart from the log and the extractor, that determines the results from a log: the code
-/// that reads it, the guard, the size of windows, and the options.
+/// Returns a hash of everything that determines the results from a log, apart from the log and the extractor: the code
+/// that reads the log, the guard, the size of windows, and the options.
 fn signature(options: &Options, guard: &Guard) -> String {
     let mut hasher = Sha256::new();
     let formats: Vec<_> = INGESTORS.iter().map(|ingestor| (ingestor.name(), ingestor.rule())).collect();
@@ -325,7 +325,7 @@ fn signature(options: &Options, guard: &Guard) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Time between two heartbeats; a run counts as dead after a minute without a heartbeat.
+/// Interval between heartbeats; a run counts as dead after a minute without a heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Records the outcome of a run, with its summary.
@@ -335,14 +335,14 @@ fn end_run(store: &Store, run: &RunId, is_ok: bool, summary: &impl serde::Serial
     store.finish_run(run, status, &summary, Timestamp::now())
 }
 
-/// Returns the result of `work`, and renews the heartbeat of `run` at the interval `every` in the meantime.
+/// Returns the result of `work`; meanwhile, renews the heartbeat of `run` at the interval `every`.
 async fn keep_alive<T>(store: &Store, run: &RunId, every: Duration, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
         match future::select(work.as_mut(), pin!(tokio::time::sleep(every))).await {
             Either::Left((done, _)) => return done,
             Either::Right(((), _)) => {
-                // One missed heartbeat does not justify abandoning paid work, and the next may succeed.
+                // One missed heartbeat does not justify abandoning paid work, and the next heartbeat may succeed.
                 if let Err(error) = store.heartbeat(run, Timestamp::now()) {
                     tracing::warn!("could not record that the run is alive: {error}");
                 }

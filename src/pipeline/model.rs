@@ -1,5 +1,5 @@
-//! Puts the store in front of a model: a request is stored before it is sent, sent by one process, and paid for only
-//! once.
+//! Places the store in front of a model: a request is stored before it is sent, sent by only one process, and paid for
+//! only once.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -18,15 +18,15 @@ use crate::store::{RequestClaim, RequestId, RequestPart, Store, StoredRequest, W
 
 /// Number of consecutive transient failures after which the server is considered to be down.
 const DOWN_AFTER: u32 = 3;
-/// Minimum and maximum time between two checks of whether another process has the reply.
+/// Minimum and maximum interval between checks of whether another process has the reply.
 const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-/// Time between two renewals of the claim on a request that is being sent.
-// The lease of one minute lasts for four renewals, so that a late one does no harm.
+/// Interval between renewals of the claim on a request that is being sent.
+// The lease of one minute spans four renewals, so that a late renewal does no harm.
 const RENEW: Duration = Duration::from_secs(15);
 
 /// Answers from the store if possible; otherwise calls the model and stores the reply.
 ///
-/// Once the model has failed in a way that would also affect the next request, it is not called again.
+/// Once the model has failed in a way that would also affect the next request, the model is not called again.
 pub(crate) struct CachedModel<'a, C> {
     inner: Budgeted<'a, &'a C>,
     store: &'a Store,
@@ -38,7 +38,7 @@ pub(crate) struct CachedModel<'a, C> {
 }
 
 impl<'a, C: Complete> CachedModel<'a, C> {
-    /// Returns a model that uses the stored requests of `store` and the cost limit of `budget` in front of `inner`.
+    /// Returns a model that uses the stored requests of `store` and the cost limit of `budget` before it calls `inner`.
     pub(crate) const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
         Self {
             inner: Budgeted::new(inner, budget),
@@ -50,7 +50,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         }
     }
 
-    /// Answers requests about windows in batches.
+    /// Sends requests about windows in batches.
     pub(super) fn in_batches(self, inner: &'a C, budget: &'a Budget, batching: Batching<'a>) -> Self {
         let queue = BatchQueue::new(batching, self.store, self.guard, budget, inner.model());
         Self { queue: Some(queue), ..self }
@@ -79,7 +79,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             }
             // An invalid API key or an exhausted budget would affect every further request.
             LlmError::Permanent { .. } | LlmError::Budget { .. } => true,
-            // These errors affect only one request, so the next may succeed.
+            // These errors affect only one request, so the next request may succeed.
             LlmError::TooLong { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. } => {
                 false
             }
@@ -98,7 +98,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         })
     }
 
-    /// Sends a request, unless another process receives its reply before this process may send it.
+    /// Sends a request, unless another process receives the reply first.
     async fn ask(&self, key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let owner = Uuid::now_v7().to_string();
         let mut pause = LOOK.0;
@@ -116,14 +116,14 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             }
             pause = (pause * 2).min(LOOK.1);
         }
-        // The claim has its own owner, because two tasks of one run must not send the same request either.
+        // The claim has a separate owner for each task, because two tasks of one run must not send the same request.
         let claim = SendingClaim { store: self.store, key, owner };
         // The error is checked after waiting for the claim, because another task may have failed in the meantime.
         if let Some(error) = self.halted() {
             return Err(error);
         }
         let (reply, cost) = claim.during(self.inner.complete(request)).await.map_err(|error| self.note(error))?;
-        // One success shows that the server is available again.
+        // A single success shows that the server is available again.
         self.failures.set(0);
         Ok((self.keep(key, reply), cost))
     }
@@ -154,15 +154,15 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         }
     }
 
-    /// Whether the request with this hash has been paid for, even if its reply has not arrived yet.
+    /// Returns whether the request with this hash has been paid for, even if the reply has not arrived yet.
     fn is_paid(&self, key: &str) -> bool {
         self.stored_reply(key).is_some() || self.store.batch_of(key).is_ok_and(|batch| batch.is_some())
     }
 
-    /// Stores a reply after redacting it. A reply that cannot be stored is still used, since it has been paid for.
+    /// Stores a reply after redacting it. A reply that cannot be stored is still used, because it has been paid for.
     fn keep(&self, key: &str, reply: Reply) -> Reply {
         let (text, _) = self.guard.redact(reply.text.clone());
-        // From here to the next fault point, the reply is paid for but not stored anywhere.
+        // From here to the next fault point, the reply has been paid for but is not stored anywhere.
         point("reply.received");
         if let Err(error) = self.store.save_reply(key, &text, &reply, Timestamp::now()) {
             tracing::warn!("a reply was used but could not be stored for later runs: {error}");
@@ -186,7 +186,7 @@ impl<C: Complete> Complete for CachedModel<'_, C> {
     }
 }
 
-/// The right to send a request, which is released on drop unless the request has been answered by then.
+/// The right to send a request, which is released on drop unless the request has been answered.
 struct SendingClaim<'a> {
     store: &'a Store,
     key: &'a str,
@@ -194,7 +194,7 @@ struct SendingClaim<'a> {
 }
 
 impl SendingClaim<'_> {
-    /// Returns the result of `call`, and renews the claim in the meantime.
+    /// Returns the result of `call`, renewing the claim in the meantime.
     async fn during<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         loop {
@@ -212,7 +212,8 @@ impl SendingClaim<'_> {
 
 impl Drop for SendingClaim<'_> {
     fn drop(&mut self) {
-        // The claim is also released if an interrupt drops the future; otherwise others would wait for the lease.
+        // The claim is also released if an interrupt drops the future; otherwise, other tasks would wait for the lease
+        // to expire.
         if let Err(error) = self.store.release_request(self.key, &self.owner) {
             tracing::warn!(
                 "the claim on a request could not be released, so other processes wait up to a minute: {error}"
@@ -221,21 +222,22 @@ impl Drop for SendingClaim<'_> {
     }
 }
 
-/// The model as used for the windows of one pack; each request about them is rendered only once, by any process.
+/// The model as used for the windows of one pack; each request about these windows is rendered only once across all
+/// processes.
 pub(super) struct PackModel<'m, 'a, C> {
     pub(super) model: &'m CachedModel<'a, C>,
     /// The store with the windows.
     pub(super) store: &'m Store,
     pub(super) windows: Vec<(WindowId, usize)>,
     pub(super) known: &'m [Memory],
-    /// The first request about these windows, once it exists.
+    /// The ID of the first request about these windows, once the request exists.
     pub(super) root: Cell<Option<RequestId>>,
     /// Requests whose replies are delivered with a batch, now or in a later run.
     pub(super) unanswered: RefCell<Vec<String>>,
 }
 
 impl<C: Complete> PackModel<'_, '_, C> {
-    /// Returns the request about `part`, rendered and stored now or earlier, with the hash of its reply.
+    /// Returns the request about `part`, rendered and stored now or earlier, with the hash that identifies its reply.
     fn request(&self, part: &str, render: impl FnOnce() -> Rendered) -> (Rendered, String) {
         let stored = self.root.get().map(|root| self.store.stored_request(root, part, self.model.guard));
         let stored = stored.transpose().unwrap_or_else(|error| {
@@ -243,10 +245,10 @@ impl<C: Complete> PackModel<'_, '_, C> {
             None
         });
         let earlier_key = match stored.flatten() {
-            // A request that was paid for with other settings or another model still has a valid reply.
+            // A request that was paid for under other settings or with another model still has a valid reply.
             Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
                 Some((request, reading)) => return (Rendered { request, reading }, key),
-                // The stored form is no longer readable, but the reply has been paid for, so its key is kept.
+                // The stored form is no longer readable, but the reply has been paid for, so the key is kept.
                 None => Some(key),
             },
             Some(StoredRequest { key, body: Some((request, reading)) }) if request.key(self.model.model()) == key => {

@@ -33,7 +33,7 @@ impl Namespaces {
         Self { project, user }
     }
 
-    /// Returns the namespace for a claim that applies to `audience`.
+    /// Returns the namespace for claims that apply to `audience`.
     pub(super) fn for_audience(&self, audience: Audience) -> &Namespace {
         match audience {
             Audience::User => &self.user,
@@ -45,14 +45,14 @@ impl Namespaces {
 /// The project information in a log: a folder and a repository.
 type Named = (Option<String>, Option<String>);
 
-/// Resolves the namespaces of all transcripts of a run, looking up each project named in a log only once.
+/// Resolves the namespaces of all transcripts of a run, looking up each project in a log only once.
 #[derive(Debug, Default)]
 pub(super) struct ProjectResolver {
     machine: Machine,
     known: RefCell<HashMap<Named, Resolved>>,
 }
 
-/// The projects that a name in a log refers to.
+/// The projects that a project name in a log refers to.
 #[derive(Debug, Clone)]
 struct Resolved {
     /// The current project.
@@ -66,7 +66,7 @@ pub(super) struct Lookup<'a> {
     pub(super) store: &'a Store,
     /// Start time of the run.
     pub(super) started_at: Timestamp,
-    /// Shows warnings to the person.
+    /// Shows a warning to the user.
     pub(super) warn: &'a mut dyn FnMut(&str),
 }
 
@@ -76,8 +76,8 @@ impl ProjectResolver {
         Self { machine: Machine::this(), known: RefCell::default() }
     }
 
-    /// Returns the namespaces of `transcript`: `forced` for everything or, if it is unset, its project and `global`.
-    /// Without a project, both namespaces are `global`.
+    /// Returns the namespaces of `transcript`: `forced` for everything or, if it is unset, the transcript's project and
+    /// `global`. Without a project, both namespaces are `global`.
     pub(super) fn namespaces_of(
         &self,
         transcript: &Transcript,
@@ -88,7 +88,7 @@ impl ProjectResolver {
             return Ok(Namespaces { project: namespace.clone(), user: namespace.clone() });
         }
         let named = (transcript.project.clone(), transcript.repository.clone());
-        // The borrow must end here, since the branch below borrows the map again to add to it.
+        // The borrow must end here, because the branch below borrows the map again to insert into it.
         let known = self.known.borrow().get(&named).cloned();
         let resolved = if let Some(resolved) = known {
             resolved
@@ -108,7 +108,7 @@ impl ProjectResolver {
         if let Some(warning) = sighting.warning.as_ref().filter(|warning| is_news(warning)) {
             (lookup.warn)(warning);
         }
-        // Paths and addresses in a log may contain secrets, and they are about to be stored.
+        // Paths and addresses in a log may contain secrets, so they are redacted before they are stored.
         let sighting = lookup.store.redact(sighting);
         let placement = remember(&sighting, lookup)?;
         if let Some((before, path)) = placement.before.as_ref().zip(sighting.path.as_ref()) {
@@ -125,16 +125,17 @@ impl ProjectResolver {
     }
 }
 
-/// Returns the namespace in which the memories of `transcript` are kept, which is its project's, unless people talk
-/// among themselves. Their statements are not about the user's repositories, and not about the user.
+/// Returns the namespace in which the memories of `transcript` are stored. This is the project's namespace, except for
+/// conversations among people, which concern neither the user's repositories nor the user.
 pub(super) fn home_of(transcript: &Transcript, namespaces: &Namespaces, store: &Store) -> Namespace {
     if transcript.is_among_people() { chat_of(transcript, store) } else { namespaces.project.clone() }
 }
 
-/// Maximum length of a conversation's name in its namespace, in characters.
+/// Maximum length of the conversation's name in a namespace, in characters.
 const MAX_CHAT_NAME: usize = 60;
 
-/// Returns the namespace of a conversation among people: the namespace of its channel, or else its own.
+/// Returns the namespace of a conversation among people: the namespace of its channel, or otherwise a separate
+/// namespace.
 fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     let key = match &transcript.project {
         Some(channel) => format!("{}:{channel}", transcript.source),
@@ -142,7 +143,8 @@ fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     };
     let hash = hex(&Sha256::digest(key.as_bytes())[..3]);
     let named = transcript.project.clone().or_else(|| transcript.title.clone()).unwrap_or_default();
-    // Titles of chats contain telephone numbers and other personal data, and they are about to be stored.
+    // Titles of chats may contain telephone numbers and other personal data, so they are redacted before they are
+    // stored.
     let name = store.redact(named).into_inner();
     let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_CHAT_NAME).collect();
     let id = format!("{}-{hash}", if name.trim().is_empty() { transcript.source.as_str() } else { name.trim() });
@@ -150,8 +152,8 @@ fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     Namespace::chat(&id).unwrap_or_else(|_| fallback())
 }
 
-/// Returns the namespace of the project at `folder` on this machine, as a run over its logs would; `global` if there is
-/// no project.
+/// Returns the namespace of the project at `folder` on this machine, as a run on the folder's logs would; `global` if
+/// there is no project.
 ///
 /// # Errors
 /// [`StoreError`] if the result cannot be stored.
@@ -162,23 +164,23 @@ pub(crate) fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)
 }
 
 impl Resolved {
-    /// Returns the project that was in the folder at `at`, if it was last seen later; otherwise, only the current
-    /// project is known.
+    /// Returns the project that was in the folder at `at`, if that project was last seen later. Otherwise, only the
+    /// current project is known.
     fn at(&self, at: Timestamp) -> Option<Namespace> {
         self.before.iter().find(|(until, _)| at <= *until).map(|(_, namespace)| namespace.clone())
     }
 }
 
-/// Determines the namespace of a project and stores the result. If one project was learnt under two identities, their
-/// memories are merged in a separate run, which can be undone separately.
+/// Determines the namespace of a project and stores the result. If one project was stored under two identities, the
+/// memories of both are merged in a separate run, which can be undone separately.
 fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
     let (store, now) = (lookup.store, Timestamp::now());
-    // The placement is first looked up without a write, since most sightings need no write.
+    // The placement is first looked up without a write, because most sightings need no write.
     let planned = store.placement(sighting)?;
     let Some(from) = planned.join else {
         return store.write(None, now, |w| {
             let placement = w.placement(sighting)?;
-            // If another process has stored identities in the meantime, the next run merges them.
+            // If another process has stored the identities in the meantime, the next run merges them.
             if placement.join.is_none() {
                 w.remember_place(sighting, &placement)?;
             }
@@ -186,7 +188,8 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
         });
     };
     let arguments = json!({"from": from.to_string(), "into": planned.namespace.to_string()});
-    // The merge is listed before the run that discovered the shared identity, so that this run remains the last one.
+    // The start of the merge is recorded as earlier than that of the run that discovered the shared identity, so that
+    // this run remains the last in the list.
     let begun = lookup.started_at - SignedDuration::from_millis(1);
     let run = store.begin_run("projects merge", &arguments, begun)?.id;
     let (placement, moved) = store.write(Some(&run), now, |w| {
@@ -221,7 +224,7 @@ pub enum NamingError {
         /// The path.
         path: String,
     },
-    /// Another project has the name.
+    /// Another project already has the name.
     #[error(
         "{name:?} is already the name of {namespace}; merge the projects with `afterthought project merge {label} {name}`"
     )]
@@ -230,7 +233,7 @@ pub enum NamingError {
         name: String,
         /// The namespace of that project.
         namespace: Namespace,
-        /// The project that was to be named.
+        /// The project to be named.
         label: String,
     },
     /// Both names refer to the same project.
@@ -240,7 +243,7 @@ pub enum NamingError {
         from: String,
         /// The second name.
         into: String,
-        /// Its namespace.
+        /// The namespace of the project.
         namespace: Namespace,
     },
     /// The store could not be read or written.
@@ -253,19 +256,19 @@ pub enum NamingError {
 pub(crate) struct ProjectAlias {
     /// The name.
     pub name: String,
-    /// The folder, if one was given.
+    /// The folder, if the user specified one.
     pub path: Option<String>,
     /// The namespace of the project.
     #[serde(serialize_with = "spelled")]
     pub namespace: Namespace,
-    /// The project to which the folder belonged before; its memories are not moved.
+    /// The project that the folder belonged to before; memories of that project are not moved.
     pub left: Option<String>,
 }
 
 /// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ProjectMerge {
-    /// The run that can be undone.
+    /// The run of the merge, which can be undone.
     pub run: RunId,
     /// The project whose memories were moved.
     #[serde(serialize_with = "spelled")]
@@ -282,7 +285,7 @@ fn spelled<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result
     serializer.collect_str(namespace)
 }
 
-/// Gives the name `name` to the project `what`.
+/// Assigns the name `name` to the project `what`.
 ///
 /// # Errors
 /// [`NamingError`] if there is no such project, or if another project has the name.
@@ -298,10 +301,10 @@ pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp
     Ok(ProjectAlias { name: name.into_inner(), path: None, namespace, left: None })
 }
 
-/// Assigns the folder `path`, with everything below it, to the project `name`.
+/// Assigns the folder `path`, including everything below it, to the project `name`.
 ///
 /// If no project has the name, the folder's current project receives it, unless that project also has folders
-/// elsewhere. In the latter case, the folder becomes a new project, and memories learnt before are not moved.
+/// elsewhere. In that case, the folder becomes a new project, and existing memories are not moved.
 ///
 /// # Errors
 /// [`NamingError`] if the folder or the name cannot be used for a project.
@@ -339,7 +342,7 @@ pub(crate) fn give_folder(
 /// `from` are also stored in `into`.
 ///
 /// # Errors
-/// [`NamingError`] if either project is unknown or they are already the same.
+/// [`NamingError`] if either project is unknown or if they are already the same.
 pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<ProjectMerge, NamingError> {
     let namespace_of = |text: &str| store.merged_into(&store.project(text)?.namespace);
     let (first, second) = (namespace_of(from)?, namespace_of(into)?);

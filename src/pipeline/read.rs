@@ -1,8 +1,8 @@
 //! Reads the selected logs on a separate thread, ahead of the extraction.
 //!
 //! A conversation is selected if it has a message in the time range. Within it, the windows with such a message are
-//! selected. Windows are cut as if all were selected, so that a later run with a wider range reads the other windows
-//! and none twice.
+//! selected. Conversations are cut as if all windows were selected, so that a later run with a wider range reads the
+//! other windows, and no window twice.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
@@ -22,36 +22,36 @@ use crate::guard::{Cleaning, Guard, Redacted};
 use crate::memory::Namespace;
 use crate::store::{FileOutcome, FileRead};
 
-/// Number of transcripts that may wait to be extracted; more would only occupy memory.
+/// Number of transcripts that may wait for extraction; a higher number would only use more memory.
 const READ_AHEAD: usize = 1;
 
 /// Events from the reading thread, file by file in the given order.
 #[derive(Debug)]
 pub(crate) enum ReadEvent {
-    /// The reading of a file, a folder or an archive has begun; the following events belong to it.
+    /// A file, folder or archive has been opened; the following events belong to it.
     Begun(Option<FileMark>),
     /// The reading of the file, folder or archive has ended.
     Ended,
     /// An earlier run has finished the log, and the log has not changed since.
     Unchanged(Box<FileRead>),
-    /// A conversation, with the counts of what was removed from it.
+    /// A conversation, with counts of the removed parts.
     Transcript(Box<Redacted<Transcript>>, Cleaning),
     /// A file was read completely.
     FileRead(FileReport),
     /// A file could not be read.
     FileFailed(PathBuf, IngestError),
-    /// A file was not selected, so it was not opened.
+    /// A file was not selected and therefore not opened.
     FileLeftOut(LeftOut),
 }
 
 /// The result of reading one file.
 #[derive(Debug)]
 pub struct FileReport {
-    /// The path as given.
+    /// The path as specified by the user.
     pub path: PathBuf,
-    /// The format as which it was read; `None` for a file in a folder that is not a log of a known format.
+    /// The format in which the file was read; `None` for a file in a folder that is not a log of a known format.
     pub format: Option<&'static str>,
-    /// Whether the file was skipped because it is a dataset that was not named explicitly.
+    /// Whether the file was skipped because it is a dataset that was not specified explicitly.
     pub is_dataset: bool,
     /// Records that could not be used.
     pub skipped: Vec<Skipped>,
@@ -66,13 +66,13 @@ pub struct Sources {
     pub paths: Vec<PathBuf>,
     /// Logs that were already found, such as those of known programs.
     pub found: Vec<Found>,
-    /// The format as which everything is read, instead of recognising it.
+    /// The format in which all logs are read; if unset, the format of each log is recognised.
     pub format: Option<String>,
     /// Conversations that the calling program already has in memory; they come before all others.
     pub transcripts: Vec<Transcript>,
 }
 
-/// The logs that earlier runs have finished, by the hash of their path.
+/// The logs that earlier runs have finished, indexed by the hash of the log's path.
 type Finished = HashMap<String, FileRead>;
 
 /// Starts reading `sources`, except for the logs in `finished` that have not changed. Events arrive in order, and the
@@ -90,12 +90,12 @@ pub(super) fn start(
 ) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let mut found = ingest::discover(&sources.paths)?;
-    // A log that is named on the command line and also found in a known folder is read only once.
+    // A log that is both specified on the command line and found in a known folder is read only once.
     let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let (selection, held) = (selection.clone(), sources.transcripts.clone());
-    // Reading blocks on files, so it has its own thread instead of a task.
+    // Reading blocks on file access, so it runs on a thread instead of in a task.
     std::thread::spawn(move || {
         let reader = Reader { forced, selection, finished, guard, sender };
         for transcript in held {
@@ -112,7 +112,7 @@ pub(super) fn start(
     Ok(receiver)
 }
 
-/// The receiver is closed, so the remaining logs are not read.
+/// Indicates that the receiver is closed, so that the remaining logs are not read.
 struct Closed;
 
 struct Reader {
@@ -133,7 +133,7 @@ impl Reader {
 
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
-        // The stamp is determined before reading, so that a log that grows meanwhile looks changed to the next run.
+        // The stamp is determined before reading, so that a log that grows meanwhile counts as changed in the next run.
         let stamp = Stamp::of(&path);
         if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));
@@ -147,7 +147,7 @@ impl Reader {
         self.send(ReadEvent::Ended)
     }
 
-    /// Returns why a log is left out, regardless of how its path is spelled. A pattern for a folder also applies to
+    /// Returns why a log is left out, regardless of the spelling of its path. A pattern for a folder also applies to
     /// relative paths and to paths through a link.
     fn leaves(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         let as_given = self.selection.leaves_file(path, changed_at);
@@ -158,8 +158,8 @@ impl Reader {
         spellings.iter().flatten().find_map(|spelled| self.selection.leaves_file(spelled, changed_at))
     }
 
-    /// Returns the result of an earlier run for a log that has not changed. A log that is named explicitly is read
-    /// again if it is a dataset or has no known format, since both are then treated differently.
+    /// Returns the result of an earlier run for a log that has not changed. A log that the user specifies explicitly is
+    /// read again if it is a dataset or has no known format, because such logs are then treated differently.
     fn unchanged(&self, mark: Option<&FileMark>, named: bool) -> Option<FileRead> {
         let (mark, file) = (mark?, self.finished.get(&mark?.path)?);
         let holds = file.stamp == mark.stamp && (!named || file.outcome == FileOutcome::Read);
@@ -174,10 +174,10 @@ impl Reader {
         }
     }
 
-    /// Reads a directory or an archive, as a whole if a format accepts it as such, and otherwise file by file.
+    /// Reads a directory or an archive, as a whole if a format accepts it as a whole, and otherwise file by file.
     fn read_folder(&self, folder: &Folder, named: bool) -> Result<(), Closed> {
         let path = folder.path().to_owned();
-        // The folder is checked first, since a folder that cannot be listed would look like an empty one.
+        // The folder is checked first, because a folder that cannot be listed would look like an empty folder.
         if let Err(source) = std::fs::read_dir(&path)
             && path.is_dir()
         {
@@ -263,16 +263,16 @@ fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileRep
     }
 }
 
-/// A log, identified by its path and its state when its reading began.
+/// A log, identified by its path and its state at the start of reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileMark {
-    /// Hash of its path.
+    /// Hash of the log's path.
     pub path: String,
-    /// Its stamp.
+    /// Stamp of the log.
     pub stamp: String,
 }
 
-/// Size and time of a log, which show whether the log has changed.
+/// Size and modification time of a log, which reveal whether the log has changed.
 #[derive(Debug, Clone)]
 pub struct Stamp {
     hasher: Sha256,
@@ -284,15 +284,16 @@ pub struct Stamp {
 const COARSE: SignedDuration = SignedDuration::from_secs(2);
 
 impl Stamp {
-    /// Returns the stamp of the file or folder at `path`; `None` if there is none, as for standard input.
+    /// Returns the stamp of the file or folder at `path`; `None` if neither exists, as for standard input.
     ///
-    /// The stamp of a database includes its write-ahead log, and the stamp of a folder includes everything in it.
+    /// The stamp of a database includes its write-ahead log, and the stamp of a folder includes all of its contents.
     #[must_use]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = path.metadata().ok()?;
         let mut stamp = Self { hasher: Sha256::new(), bytes: 0, changed_at: None };
         if data.is_dir() {
-            // The entries are sorted, since the stamp must not depend on the order in which file systems list them.
+            // The entries are sorted, because file systems list them in different orders, which must not affect the
+            // stamp.
             for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().flatten() {
                 // A file may disappear after it was listed; the stamp then covers the remaining files.
                 if let Some(data) = entry.metadata().ok().filter(Metadata::is_file) {
@@ -319,13 +320,13 @@ impl Stamp {
         self.changed_at = self.changed_at.max(changed_at);
     }
 
-    /// Returns its size.
+    /// Returns the size of the log.
     #[must_use]
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns when it was last changed.
+    /// Returns the modification time of the log.
     #[must_use]
     pub(crate) const fn changed_at(&self) -> Option<Timestamp> {
         self.changed_at
@@ -337,8 +338,7 @@ impl Stamp {
         hex(&self.hasher.clone().finalize()[..16])
     }
 
-    /// Returns the mark under which a finished log is recorded; `None` if another change could leave the stamp
-    /// unchanged.
+    /// Returns the mark that identifies a finished log; `None` if a later change might not affect the stamp.
     #[must_use]
     pub(crate) fn mark(&self, path: &Path, now: Timestamp) -> Option<FileMark> {
         let changed_at = self.changed_at?;
@@ -362,7 +362,7 @@ const fn noticed_at(_: &Metadata) -> i128 {
     0
 }
 
-/// Returns the key of a path: a hash that is the same however the path is spelled.
+/// Returns the key of a path: a hash that does not depend on the spelling of the path.
 #[must_use]
 pub(crate) fn path_key(path: &Path) -> String {
     hex(&Sha256::digest(true_path(path).as_os_str().as_encoded_bytes())[..16])
@@ -373,7 +373,7 @@ pub(crate) fn path_key(path: &Path) -> String {
 pub(crate) struct Conversations {
     /// The conversations, without secrets and injected blocks, in the order of the logs.
     pub transcripts: Vec<Transcript>,
-    /// Logs that could not be read, and why.
+    /// Logs that could not be read, each with the reason.
     pub failed: Vec<(PathBuf, IngestError)>,
 }
 
@@ -398,7 +398,7 @@ pub(crate) async fn conversations(sources: &Sources, guard: &Guard) -> Result<Co
     Ok(read)
 }
 
-/// The conditions for selecting conversations; by default, all are selected.
+/// The conditions for selecting conversations; by default, all conversations are selected.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Earliest time of selected messages.
@@ -407,10 +407,10 @@ pub struct Selection {
     pub until: Option<Timestamp>,
     /// The time zone of logs that do not state a time zone; UTC if unset.
     pub zone: Option<TimeZone>,
-    /// The projects to select: names, or folders with everything below them. All projects are selected if the list is
-    /// empty.
+    /// The projects to select, as names or as folders, each including all nested folders. If the list is empty, all
+    /// projects are selected.
     pub projects: Vec<String>,
-    /// The namespaces of the selected projects whose names appear in no log.
+    /// The namespaces of selected projects with names that appear in no log.
     pub namespaces: Vec<Namespace>,
     /// Patterns of files and projects to leave out.
     pub exclude: Vec<Pattern>,
@@ -419,29 +419,29 @@ pub struct Selection {
 /// The reason for leaving something out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeftOut {
-    /// Its path or project matches an exclude pattern.
+    /// The path or project of the log matches an exclude pattern.
     Excluded,
-    /// Nothing in the conversation was said in the time range.
+    /// The conversation has no message in the time range.
     OutOfRange,
-    /// A time range was given, but the time of the conversation is unknown.
+    /// The user specified a time range, but the time of the conversation is unknown.
     Undated,
     /// The conversation belongs to none of the requested projects.
     OtherProject,
 }
 
-// Windows and macOS ignore the case of paths by default.
+// By default, paths on Windows and macOS are case-insensitive.
 const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
 
 impl Selection {
-    /// Returns why a file is left out without being opened. A file that was last changed before the time range contains
-    /// nothing from it.
+    /// Returns why a file is left out without being opened. A file that was last modified before the time range
+    /// contains no messages in the range.
     #[must_use]
     pub(crate) fn leaves_file(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         if self.excludes(&path.to_string_lossy()) {
             return Some(LeftOut::Excluded);
         }
-        // Tools that pack files into archives set the time to the epoch.
+        // Archiving tools may set the modification time to the epoch.
         let known = changed_at.filter(|at| at.as_second() > 86_400);
         let is_older = self.since.is_some_and(|since| known.is_some_and(|at| at < since));
         is_older.then_some(LeftOut::OutOfRange)
@@ -472,13 +472,13 @@ impl Selection {
         (!times.any(|time| self.holds(&time))).then_some(LeftOut::OutOfRange)
     }
 
-    /// Returns the projects requested by name. Projects requested by folder are not included, since a folder selects
-    /// only conversations that took place in it.
+    /// Returns the projects requested by name. Projects requested by folder are not included, because a folder selects
+    /// only conversations that took place in this folder.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.projects.iter().map(String::as_str).filter(|text| !is_absolute(text))
     }
 
-    /// Whether a window of a selected conversation is itself selected. A window of unknown time is always selected.
+    /// Returns whether a window of a selected conversation is selected. A window of unknown time is always selected.
     #[must_use]
     pub(crate) fn takes(&self, messages: &[Message]) -> bool {
         let mut times = messages.iter().filter_map(|message| message.time).peekable();
@@ -487,10 +487,12 @@ impl Selection {
 
     fn holds(&self, time: &MessageTime) -> bool {
         let at = match (&self.zone, time.offset_seconds) {
-            // The text is a local time without a zone; most logs were written in the zone in which they are read.
+            // The text is a local time without a time zone, and most logs were written in the time zone in which they
+            // are read.
             (Some(zone), None) => {
                 let reading = Offset::UTC.to_datetime(time.at);
-                // A local time that a clock change skipped or repeated is resolved as calendars do (RFC 5545).
+                // A local time that a clock change skipped or repeated is resolved in the same way as in calendars (RFC
+                // 5545).
                 zone.to_ambiguous_timestamp(reading).compatible().unwrap_or(time.at)
             }
             _ => time.at,
@@ -502,10 +504,10 @@ impl Selection {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
-    /// Whether a path is left out. A pattern without `/` matches any component of the path; any other pattern matches
-    /// the path, its end, or a folder that contains it.
+    /// Returns whether a path is excluded. A pattern without `/` matches any component of the path; any other pattern
+    /// matches the path, the end of the path, or a folder above it.
     fn excludes(&self, path: &str) -> bool {
-        // An excluded folder must not be read through a link to it.
+        // An excluded folder must not be read through a link.
         let real = || Path::new(path).is_absolute().then(|| Path::new(path).canonicalize().ok()).flatten();
         !self.exclude.is_empty()
             && (self.excludes_as_spelled(path)
@@ -533,12 +535,12 @@ impl Selection {
 }
 
 fn matches(pattern: &str, text: &str) -> bool {
-    // The whole pattern was parsed before, and its parts are no more complex.
+    // The whole pattern was parsed earlier, and its parts are no more complex.
     Pattern::new(pattern).is_ok_and(|pattern| pattern.matches_with(text, MATCHING))
 }
 
-/// Whether `wanted` names the project of a conversation by its namespace, by its folder or a folder above it, or by its
-/// last component.
+/// Returns whether `wanted` denotes the project of a conversation: its namespace, its folder or a folder above it, or
+/// the last component of either.
 fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     let plain = |text: &str| text.trim().trim_end_matches(['/', '\\']).replace('\\', "/");
     let (wanted, project) = (plain(wanted), plain(project));
@@ -556,12 +558,12 @@ fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     [last, id, name].iter().any(|own| !own.is_empty() && own.to_lowercase() == wanted.to_lowercase())
 }
 
-/// Whether a text is the absolute path of a folder, on this machine or on another.
+/// Returns whether a text is the absolute path of a folder, on this machine or on another machine.
 fn is_absolute(text: &str) -> bool {
     text.starts_with(['/', '\\']) || text.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/")
 }
 
-/// Returns the folder that a person means by a path, or the name unchanged.
+/// Returns the folder that a path from the user denotes, or the name unchanged.
 #[must_use]
 pub fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> String {
     let is_path = text == "." || text == ".." || text.contains('/') || text.contains(MAIN_SEPARATOR);

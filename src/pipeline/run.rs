@@ -1,4 +1,4 @@
-//! Executes one run, from its first file to its summary.
+//! Executes a run, from the first file to the summary.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use crate::store::{PlanLedger, RunId};
 /// are finished, and the results are written.
 ///
 /// # Errors
-/// [`PipelineError`] if nothing can be read or the database cannot be written; finished windows stay in the ledger.
+/// [`PipelineError`] if nothing can be read or the database cannot be written; finished windows remain in the ledger.
 pub async fn run<C: Complete>(
     pipeline: Pipeline<'_, C>,
     arguments: &serde_json::Value,
@@ -29,30 +29,30 @@ pub async fn run<C: Complete>(
     go(pipeline, model, arguments, cancel, watch).await
 }
 
-/// A plan, with the state of the database on which it is based.
+/// A plan, with the state of the database that the plan is based on.
 #[derive(Debug)]
 pub struct RunPlan {
-    /// Counts and costs; contains no run id, since the run is dropped.
+    /// Counts and costs. There is no run ID, because the run is dropped.
     pub summary: Summary,
     /// Number of the last database change that the plan takes into account.
     pub seen: i64,
-    /// The conversations and windows that were read for it; they count as read when the plan is applied.
+    /// The conversations and windows that were read for the plan; they count as read when the plan is applied.
     pub ledger: PlanLedger,
 }
 
-/// Executes [`run`] on a copy of the memories, which is dropped; the changes are reported as [`Event::Consolidated`].
+/// Performs [`run`] on a copy of the memories, which is dropped; the changes are reported as [`Event::Consolidated`].
 ///
 /// Replies of a model are kept in the ledger, so that a later run does not pay for them again.
 ///
 /// # Errors
-/// As [`run`].
+/// The same errors as [`run`].
 pub async fn plan<C: Complete>(
     pipeline: Pipeline<'_, C>,
     arguments: &serde_json::Value,
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<RunPlan, PipelineError> {
-    // The model uses the real store, so that replies paid for while planning are kept.
+    // The model uses the real store, so that replies that were paid for during planning are kept.
     let model = pipeline.model();
     let copy = pipeline.store.copy_in_memory()?;
     let seen = copy.last_change()?;
@@ -84,7 +84,7 @@ async fn go<C: Complete>(
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     tracing::info!(run = run.id.as_str(), extractor = pipeline.extractor.label(), "a run begins");
     pipeline.owner = run.id.as_str().to_owned();
-    // The start time is that of the interrupted run, so that requests show the same known memories.
+    // The start time of the interrupted run is used, so that requests show the same known memories.
     pipeline.started_at = run.started_at;
     let summary =
         Summary { run: Some(pipeline.owner.clone()), extractor: pipeline.extractor.label(), ..Summary::default() };
@@ -107,7 +107,7 @@ async fn go<C: Complete>(
     summary.cost = pipeline.budget.spent_cost();
     let fault = model.as_ref().and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
     summary.halted = fault.map(|error| error.to_string());
-    // Only counts are logged, because at this level the diagnostics contain nothing from conversations.
+    // Only counts are logged, because diagnostics at this level must not contain any text from conversations.
     tracing::info!(
         run = run.id.as_str(),
         is_finished = outcome.is_ok(),
@@ -117,7 +117,7 @@ async fn go<C: Complete>(
         calls = summary.llm_calls,
         "a run ended"
     );
-    // The end is recorded after an error, too, so that the run does not look interrupted.
+    // The end is recorded after an error as well, so that the run does not look interrupted.
     end_run(pipeline.store, &run.id, outcome.is_ok(), &summary)?;
     outcome.map(|()| summary)
 }

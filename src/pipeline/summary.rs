@@ -1,4 +1,4 @@
-//! Counts of a run: the summary, and the logs and windows in progress.
+//! Counts of a run: the summary, and the logs and windows that are in progress.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -26,9 +26,9 @@ pub struct Summary {
     pub files: Files,
     /// Files and conversations that were left out because they were not selected; a later run may select them.
     pub filtered: SelectionCounts,
-    /// Conversations read.
+    /// Number of conversations read.
     pub transcripts: u64,
-    /// Messages in them.
+    /// Number of messages in these conversations.
     pub messages: u64,
     /// Tasks of coding agents that are new in the work ledger, or changed.
     pub tasks: u64,
@@ -36,9 +36,9 @@ pub struct Summary {
     pub redacted: BTreeMap<String, u64>,
     /// Windows by outcome.
     pub windows: Windows,
-    /// Calls to the model.
+    /// Number of calls to the model.
     pub llm_calls: u64,
-    /// Calls that asked about relations between memories; they are included in `llm_calls`.
+    /// Number of calls that asked about relations between memories; `llm_calls` includes these calls.
     pub relation_calls: u64,
     /// Replies that were already stored and cost nothing.
     pub cached_replies: u64,
@@ -48,13 +48,13 @@ pub struct Summary {
     pub completion_tokens: u64,
     /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
-    /// Candidates that were judged.
+    /// Number of candidates that were judged.
     pub candidates: u64,
     /// Proposals of the extractor that were rejected, by reason.
     pub dropped: BTreeMap<DropReason, u64>,
     /// Candidates by decision.
     pub decisions: BTreeMap<Decision, u64>,
-    /// Candidates that wait in the inbox for a person, whatever the decision about them.
+    /// Candidates that wait in the inbox for a person, regardless of the decision.
     pub waiting: u64,
     /// Counts of batches; zero if there were none.
     #[serde(skip_serializing_if = "BatchCounts::is_nothing")]
@@ -62,7 +62,7 @@ pub struct Summary {
     /// The reason why some requests were not sent to the model; `None` if all were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
-    /// Whether an interrupt kept windows from being started.
+    /// Whether an interrupt prevented windows from being started.
     pub interrupted: bool,
     /// Failures, in the order in which they occurred.
     pub failures: Vec<Failure>,
@@ -71,25 +71,25 @@ pub struct Summary {
 /// Files by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Files {
-    /// Files that were read as a known format.
+    /// Files that were read in a known format.
     pub read: u64,
     /// Files that an earlier run finished and that have not changed since. Unchanged files are not opened, and their
     /// content is counted as known.
     pub unchanged: u64,
     /// Files in a folder that are not logs of a known format.
     pub passed_over: u64,
-    /// Datasets in a folder; a dataset is only read if it is named explicitly.
+    /// Datasets in a folder; a dataset is read only if the user specifies it explicitly.
     pub datasets: u64,
     /// Files that could not be read.
     pub failed: u64,
     /// Records in the files that could not be used.
     pub skipped_records: u64,
-    /// Records that were used after a repair.
+    /// Records that could be used after a repair.
     pub repaired_records: u64,
 }
 
 impl Files {
-    /// Returns how many files were examined without an error.
+    /// Returns the number of files that were examined without an error.
     #[must_use]
     pub(crate) const fn seen(&self) -> u64 {
         self.read + self.unchanged + self.passed_over + self.datasets
@@ -101,13 +101,13 @@ impl Files {
 pub struct SelectionCounts {
     /// Files that match `--exclude`.
     pub files_excluded: u64,
-    /// Files that were last changed before `--since`.
+    /// Files that were last modified before `--since`.
     pub files_out_of_range: u64,
     /// Conversations of projects that match `--exclude`.
     pub conversations_excluded: u64,
     /// Conversations without a message in the time range.
     pub conversations_out_of_range: u64,
-    /// Conversations of unknown time, if a time range was given.
+    /// Conversations of unknown time, if a time range was specified.
     pub conversations_undated: u64,
     /// Conversations of projects other than those requested.
     pub conversations_of_other_projects: u64,
@@ -142,7 +142,7 @@ impl SelectionCounts {
         } += 1;
     }
 
-    /// Whether anything was left out.
+    /// Returns whether anything was left out.
     #[must_use]
     pub(crate) fn any(&self) -> bool {
         *self != Self::default()
@@ -156,15 +156,15 @@ pub struct Windows {
     pub total: u64,
     /// Windows that an earlier run has finished.
     pub known: u64,
-    /// Windows in which no person says enough to justify a call.
+    /// Windows in which people say too little to justify a call.
     pub no_signal: u64,
-    /// Windows that were read completely and led to candidates.
+    /// Windows that were read completely and yielded candidates.
     pub ok: u64,
     /// Windows that were read completely but contained nothing worth keeping.
     pub ok_empty: u64,
     /// Windows for which only part of the reply was used.
     pub partial: u64,
-    /// Windows for which nothing could be used; the next run tries them again.
+    /// Windows for which no part of the reply could be used; the next run tries them again.
     pub failed: u64,
     /// Windows that another process has currently claimed.
     pub held: u64,
@@ -206,7 +206,7 @@ impl Summary {
         self.failures.push(Failure { what: what.into(), why: why.into() });
     }
 
-    /// Whether part of the work is left for another run.
+    /// Returns whether part of the work remains for another run.
     #[must_use]
     pub fn has_failures(&self) -> bool {
         self.interrupted
@@ -229,13 +229,13 @@ impl Summary {
 pub(super) struct Tally<'a> {
     pub(super) summary: Summary,
     pub(super) files: FilesUnderWay,
-    /// Windows that this run is processing: two logs may contain the same conversation.
+    /// Windows that this run is processing. The set is needed because two logs may contain the same conversation.
     pub(super) under_way: HashSet<WindowId>,
     pub(super) watch: &'a mut dyn FnMut(&Event<'_>),
 }
 
 impl<'a> Tally<'a> {
-    /// Starts from `summary`.
+    /// Starts with `summary`.
     pub(super) fn new(summary: Summary, watch: &'a mut dyn FnMut(&Event<'_>)) -> Self {
         Self { summary, files: FilesUnderWay::default(), under_way: HashSet::new(), watch }
     }
@@ -259,7 +259,7 @@ impl<'a> Tally<'a> {
         self.files.conversation(messages)
     }
 
-    /// Counts the content of a log that an earlier run has finished, as if it had been read again.
+    /// Counts the content of a log that an earlier run has finished, as if the log had been read again.
     fn unchanged(&mut self, file: &FileRead) {
         let files = &mut self.summary.files;
         *match file.outcome {
@@ -309,9 +309,10 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Returns why a file could not be read. A file of exported memories may have been given to the wrong command.
+/// Returns the reason why a file could not be read. The user may have passed a file of exported memories to the wrong
+/// command.
 fn reason(path: &Path, error: &IngestError) -> String {
-    // The content is examined only if no reader accepted the file, since most logs are not exported memories.
+    // The content is examined only if no reader accepted the file, because most logs are not exported memories.
     let is_of_memories = matches!(error, IngestError::UnknownFormat { .. })
         && path != Path::new("-")
         && open(path).is_ok_and(|input| recognise(&Head::of(&input)).is_some());
@@ -349,16 +350,16 @@ pub(super) struct FilesUnderWay {
 struct OpenFile {
     file: FileRead,
     is_at_end: bool,
-    /// Number of conversations that have not been cut into windows yet, and of windows that have not been finished yet.
+    /// Number of conversations that have not been cut into windows yet, plus the number of unfinished windows.
     pending: u64,
 }
 
 impl FilesUnderWay {
-    /// Begins a log. A log without a mark, such as standard input, is never recorded as finished.
+    /// Starts a log. A log without a mark, such as standard input, is never recorded as finished.
     pub(super) fn begin(&mut self, mark: Option<FileMark>) {
         self.next += 1;
         if let Some(FileMark { path, stamp }) = mark {
-            // This outcome has the lowest rank, so the outcome of anything that is read replaces it.
+            // This outcome has the lowest rank, so any other outcome replaces it.
             let outcome = FileOutcome::PassedOver;
             let file = FileRead { path, stamp, outcome, transcripts: 0, messages: 0, windows: 0, skipped_records: 0 };
             self.open.insert(self.next, OpenFile { file, is_at_end: false, pending: 0 });
@@ -367,7 +368,7 @@ impl FilesUnderWay {
 
     /// Records the outcome for the current log, or for a file in it.
     pub(super) fn is(&mut self, outcome: FileOutcome, skipped_records: u64) {
-        // In an archive, files that were read take precedence over those that were not.
+        // In an archive, files that were read take precedence over files that were not.
         let rank = |outcome| match outcome {
             FileOutcome::PassedOver => 0,
             FileOutcome::Dataset => 1,
@@ -391,7 +392,7 @@ impl FilesUnderWay {
         self.open.remove(&number.0);
     }
 
-    /// Adds a conversation of the current log that has yet to be cut into windows.
+    /// Adds a conversation of the current log that has not been cut into windows yet.
     pub(super) fn conversation(&mut self, messages: u64) -> FileNumber {
         if let Some(open) = self.open.get_mut(&self.next) {
             open.file.transcripts += 1;
@@ -401,7 +402,7 @@ impl FilesUnderWay {
         FileNumber(self.next)
     }
 
-    /// Adds the windows of a conversation: those that were finished before, and those that still have to be finished.
+    /// Adds the windows of a conversation: windows that are already finished, and windows that are not.
     #[must_use]
     pub(super) fn cut(&mut self, number: FileNumber, known: u64, new: u64) -> Option<FileRead> {
         if let Some(open) = self.open.get_mut(&number.0) {
@@ -411,8 +412,8 @@ impl FilesUnderWay {
         self.one_less(number)
     }
 
-    /// Records that a window, or the cutting of a conversation, is finished. Returns the log if this was its last
-    /// pending part.
+    /// Records that a window, or the cutting of a conversation, is finished. Returns the log if no other part of it is
+    /// pending.
     #[must_use]
     pub(super) fn one_less(&mut self, number: FileNumber) -> Option<FileRead> {
         let open = self.open.get_mut(&number.0)?;
@@ -420,7 +421,7 @@ impl FilesUnderWay {
         self.close(number)
     }
 
-    /// Records that the current log was read to its end; returns the log if nothing in it is pending.
+    /// Records that the current log was read to its end; returns the log if no part of it is pending.
     #[must_use]
     pub(super) fn end(&mut self) -> Option<FileRead> {
         let ended = FileNumber(self.next);
@@ -431,7 +432,8 @@ impl FilesUnderWay {
     }
 
     fn close(&mut self, number: FileNumber) -> Option<FileRead> {
-        // A log counts as finished only when all its windows are; otherwise a killed run would lose some windows.
+        // A log counts as finished only when all its windows are finished; otherwise, a killed run would lose some
+        // windows.
         let is_done = self.open.get(&number.0).is_some_and(|open| open.is_at_end && open.pending == 0);
         if is_done { self.open.remove(&number.0).map(|open| open.file) } else { None }
     }

@@ -1,5 +1,5 @@
-//! Cuts conversations into windows ahead of the calls, finds the windows of earlier runs in them, and groups new
-//! windows into packs. The windows of a pack share one request.
+//! Cuts conversations into windows ahead of the calls, finds windows of earlier runs, and groups new windows into
+//! packs. The windows of a pack share one request.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,14 +25,14 @@ use crate::work;
 /// Number of conversations that are cut into windows ahead of the calls.
 const CUT_AHEAD: usize = 2;
 
-/// A window to be extracted.
+/// A window to extract from.
 pub(super) struct Job {
     pub(super) transcript: Arc<Redacted<Transcript>>,
     pub(super) namespaces: Namespaces,
     pub(super) span: Span,
     /// Number of tokens of the window in a prompt.
     tokens: usize,
-    /// The windows with which this window may share a request.
+    /// The windows that may share a request with this window.
     company: Company,
     /// The transcript's row in the ledger.
     pub(super) row: TranscriptId,
@@ -54,8 +54,8 @@ impl Job {
         }
     }
 
-    /// Returns the properties that determine the pack of the window. The rules read window by window, and a window in
-    /// which no person says anything needs no request.
+    /// Returns the properties that determine the pack of the window. The rules read each window separately, and a
+    /// window without a person's message needs no request.
     fn load<C: Complete>(&self, extractor: Extractor<'_, C>) -> Load<'_> {
         let company = match extractor {
             Extractor::Rules => Company::None,
@@ -108,7 +108,7 @@ fn jobs<C: Complete>(
             }
         }
     });
-    // `buffered` keeps the order of the conversations, so that the same logs result in the same packs.
+    // `buffered` preserves the order of the conversations, so that the same logs yield the same packs.
     transcripts
         .map(move |wanted| {
             let cutting = wanted.and_then(|wanted| Cutting::begin(pipeline, wanted));
@@ -156,7 +156,7 @@ fn wanted<C: Complete>(
     Ok(Some(Wanted { transcript, namespaces, file }))
 }
 
-/// Whether a person erased the conversation and has not explicitly selected it again.
+/// Returns whether a person erased the conversation and has not explicitly selected it again.
 fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bool, PipelineError> {
     if pipeline.options.reread == RereadPolicy::Erased {
         pipeline.store.readmit(key)?;
@@ -165,8 +165,8 @@ fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bo
     Ok(pipeline.store.is_withdrawn(key)?)
 }
 
-/// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it while replies
-/// are processed.
+/// A conversation that is being cut into windows. Counting tokens takes a long time, so another thread counts them
+/// while replies are processed.
 struct Cutting {
     transcript: Arc<Redacted<Transcript>>,
     namespaces: Namespaces,
@@ -180,10 +180,11 @@ struct Cutting {
 }
 
 impl Cutting {
-    /// Starts with the part of the conversation that no earlier run has finished.
+    /// Starts cutting the part of the conversation that no earlier run has finished.
     fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
         let Wanted { transcript, namespaces, file } = wanted;
-        // A model compares memories of one namespace, so with a model a chat stays in its conversation's namespace.
+        // A model compares memories within one namespace, so with a model, memories of a chat stay in the chat's
+        // namespace.
         let home = match pipeline.extractor {
             Extractor::Rules if pipeline.options.namespace.is_none() => {
                 home_of(&transcript, &namespaces, pipeline.store)
@@ -239,7 +240,7 @@ impl Cutting {
     }
 }
 
-/// Adds the tasks of a conversation to the work ledger; returns how many are new or changed.
+/// Adds the tasks of a conversation to the work ledger; returns the number of new or changed tasks.
 fn record_tasks<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     transcript: &Redacted<Transcript>,
@@ -250,7 +251,7 @@ fn record_tasks<C: Complete>(
         return Ok(0);
     }
     let (key, parent) = (transcript.key(), work::parent_session(transcript));
-    // Parts of redacted texts contain no secrets, but two of them may be joined to form a new text.
+    // Parts of redacted texts contain no secrets, but joining two parts may produce a secret.
     let records = pipeline.guard.redact(records).0;
     let log =
         LogTasks { transcript: &key, parent: parent.as_deref(), namespace: &namespaces.project, records: &records };
@@ -258,11 +259,11 @@ fn record_tasks<C: Complete>(
     pipeline.store.write(Some(&run), Timestamp::now(), |writer| writer.put_tasks(&log))
 }
 
-/// A window that an earlier run has started, and the other windows with which it may share a request.
+/// A window that an earlier run has started, and the other windows that may share a request with it.
 type Begun = (UnfinishedWindow, Company);
 
-/// Returns each window of `open` with the other windows with which it may share a request. A window that failed is read
-/// alone, so that other windows do not lose their reply because of it.
+/// Returns each window in `open` with the other windows that may share a request with it. A failed window is read
+/// alone, so that it cannot affect the replies for other windows.
 fn begun(store: &Store, open: Vec<UnfinishedWindow>) -> Result<Vec<Begun>, StoreError> {
     let company = |one: &UnfinishedWindow| {
         let Some((request, position)) = one.request else { return Ok(Company::None) };
@@ -273,8 +274,8 @@ fn begun(store: &Store, open: Vec<UnfinishedWindow>) -> Result<Vec<Begun>, Store
     open.into_iter().map(|one| company(&one).map(|company| (one, company))).collect()
 }
 
-/// Returns the windows of the parts that are not `done`, by position. Windows of stored requests keep their boundaries;
-/// the other parts are cut again.
+/// Returns the windows of the parts that are not `done`, indexed by position. Windows of stored requests keep their
+/// boundaries; the other parts are cut again.
 fn cut(
     messages: &[Message],
     begun: &[Begun],
@@ -284,7 +285,7 @@ fn cut(
     let shown = |(one, _): &&Begun| one.context.is_some();
     let windows: Vec<DoneWindow> = begun.iter().filter(shown).map(|(one, _)| one.window.clone()).collect();
     let mut ranges = still_there(messages, &windows);
-    // A stored request may show windows that have been finished since; they are not extracted twice.
+    // A stored request may include windows that have been finished in the meantime; they are not extracted twice.
     ranges.retain(|range| done.iter().all(|other| range.end <= other.start || other.end <= range.start));
     done.extend(ranges.iter().cloned());
     done.sort_by_key(|range| range.start);
@@ -292,7 +293,7 @@ fn cut(
     let find = |range: Range<usize>, is_shown: bool| {
         let (start, hash) = (range.start, content_hash(&messages[range]));
         let is_it = |(one, _): &&Begun| one.context.is_some() == is_shown && one.window.content_hash == hash;
-        // Two windows may contain the same words, so the position is compared first.
+        // Two windows may contain the same text, so the position is compared first.
         let here = begun.iter().filter(is_it).find(|(one, _)| one.window.start == start);
         here.or_else(|| begun.iter().find(is_it))
     };
@@ -300,7 +301,7 @@ fn cut(
         let (one, company) = find(range.clone(), true)?;
         let context_start = range.start.saturating_sub(one.context.unwrap_or_default());
         let span = Span { context_start, start: range.start, end: range.end };
-        // If a request cannot be reused, its windows count as large enough to be sent alone.
+        // If a request cannot be reused, its windows are treated as large enough to be sent alone.
         Some((Window { span, tokens: budget.tokens }, *company))
     });
     let new = window::windows(messages, &done, budget).into_iter().map(|window| {
@@ -314,7 +315,7 @@ fn cut(
 
 /// Maximum number of windows in a pack.
 const MAX_WINDOWS: usize = 32;
-/// Maximum number of packs that are being filled; when there are more, the oldest is closed.
+/// Maximum number of packs that are being filled; when there are more, the oldest pack is closed.
 const MAX_OPEN: usize = 8;
 /// Maximum number of incomplete packs from an earlier run.
 const MAX_AWAITED: usize = 64;
@@ -322,15 +323,15 @@ const MAX_AWAITED: usize = 64;
 /// The properties that determine the pack of a window.
 #[derive(Debug, Clone, Copy)]
 struct Load<'p> {
-    /// The namespaces of its memories; windows of different namespaces never share a request.
+    /// The namespaces of the memories; windows of different namespaces never share a request.
     namespaces: &'p Namespaces,
     /// Number of tokens of the window in a prompt.
     tokens: usize,
-    /// The windows with which this window may share a request.
+    /// The windows that may share a request with this window.
     company: Company,
 }
 
-/// The windows with which a window may share a request.
+/// The windows that may share a request with a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Company {
     /// Any windows that fit.
@@ -352,7 +353,7 @@ struct Membership {
     windows: usize,
 }
 
-/// Puts windows into packs of at most `budget` tokens.
+/// Groups windows into packs of at most `budget` tokens.
 ///
 /// A window that is larger than the budget, or nearly as large, forms a separate pack. Windows of a stored request are
 /// grouped as in that request. No window is lost or duplicated.
@@ -377,7 +378,7 @@ struct Awaited<T> {
 }
 
 impl<T> Packer<T> {
-    /// Returns a packer without any packs.
+    /// Returns an empty packer.
     const fn new(budget: usize) -> Self {
         Self { budget, open: VecDeque::new(), awaited: BTreeMap::new() }
     }
@@ -398,7 +399,7 @@ impl<T> Packer<T> {
     }
 
     fn fill(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
-        // If this pack were kept open for a small remainder, it would only delay its own request.
+        // Keeping this pack open for a small remainder would only delay its request.
         if load.tokens >= self.enough() {
             return vec![vec![window]];
         }
@@ -407,7 +408,7 @@ impl<T> Packer<T> {
         };
         let open = &mut self.open[at];
         if open.tokens + load.tokens > self.budget {
-            // The smaller of the two packs has room for more.
+            // Of the two packs, the smaller one has more room.
             if load.tokens >= open.tokens {
                 return vec![vec![window]];
             }
@@ -422,7 +423,7 @@ impl<T> Packer<T> {
         full.into_iter().map(|pack| pack.windows).collect()
     }
 
-    /// Opens a pack; returns the oldest pack if there are too many.
+    /// Opens a pack; returns the oldest pack if there are too many open packs.
     fn open(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
         let oldest = if self.open.len() < MAX_OPEN { None } else { self.open.pop_front() };
         self.open.push_back(Open { namespaces: load.namespaces.clone(), tokens: load.tokens, windows: vec![window] });
@@ -439,14 +440,14 @@ impl<T> Packer<T> {
             .awaited
             .entry(member.request)
             .or_insert_with(|| Awaited { namespaces: load.namespaces.clone(), windows: BTreeMap::new() });
-        // The same conversation is in another log, or in a project that has become separate.
+        // The same conversation also occurs in another log, or in a project that has been separated.
         if pack.windows.contains_key(&member.position) || pack.namespaces != *load.namespaces {
             return self.fill(load, window);
         }
         pack.windows.insert(member.position, window);
         let is_full = pack.windows.len() >= member.windows;
         let closed = if is_full { self.awaited.remove(&member.request) } else { None };
-        // The other windows of the request may never appear, for example because a log was deleted.
+        // The other windows of the request may be missing, for example because a log was deleted.
         let oldest = if self.awaited.len() > MAX_AWAITED { self.awaited.pop_first() } else { None };
         closed.into_iter().chain(oldest.map(|(_, pack)| pack)).map(Awaited::close).collect()
     }
@@ -458,13 +459,13 @@ impl<T> Awaited<T> {
     }
 }
 
-/// Maximum number of messages by which a window may have moved because messages were inserted or removed before it.
+/// Maximum number of messages by which a window may be displaced after messages before it were inserted or removed.
 const MAX_SHIFT: isize = 40;
 
 /// Returns the current positions of the messages of `finished` windows, sorted and without overlaps.
 ///
-/// A window whose messages were changed is omitted. A moved window is found if it moved by the same distance as the
-/// window before it, or by at most [`MAX_SHIFT`] messages.
+/// A window with changed messages is omitted. A moved window is found if its distance is that of the window before it,
+/// or at most [`MAX_SHIFT`] messages.
 fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<Range<usize>> {
     let mut found = Found { messages, ranges: Vec::new() };
     // Windows that have not moved are placed first, so that a moved window cannot take their place.
@@ -486,8 +487,8 @@ struct Found<'m> {
 }
 
 impl Found<'_> {
-    /// Claims the position of `window` moved by `shift`, if its messages are there and no other window has claimed
-    /// them.
+    /// Claims the position of `window` moved by `shift`, if the messages of the window are there and no other window
+    /// has claimed them.
     fn take(&mut self, window: &DoneWindow, shift: isize) -> bool {
         let Some(start) = window.start.checked_add_signed(shift) else { return false };
         let range = start..start.saturating_add(window.len);
@@ -514,7 +515,7 @@ mod pack_tests {
         Namespaces::of_project(Namespace::project(name).unwrap())
     }
 
-    /// Packs windows given as project, tokens and company; a window is represented by its index in the list.
+    /// Packs windows specified as project, tokens and company; the result represents a window by its index in the list.
     fn packed(budget: usize, windows: &[(&str, usize, Company)]) -> Vec<Vec<usize>> {
         let mut packer = Packer::new(budget);
         let mut packs = Vec::new();
@@ -609,7 +610,7 @@ mod known_tests {
         words.split(' ').map(Message::user).collect()
     }
 
-    /// Returns where windows of two messages that were read in `before` appear in `after`.
+    /// Returns the positions in `after` of windows of two messages that were read in `before`.
     fn moved(before: &str, after: &str) -> Vec<Range<usize>> {
         let before = talk(before);
         let windows = before.chunks(2).enumerate().map(|(index, chunk)| DoneWindow {

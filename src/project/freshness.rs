@@ -1,4 +1,5 @@
-//! Compares what a memory or a task names with the repository of a folder as it is now: its files, and its history.
+//! Compares the paths, symbols and commits that a memory or a task mentions with the current files and history of a
+//! repository.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -16,14 +17,14 @@ use super::git::{checkout, read};
 use super::objects::{Entry, Id, Objects, id_of};
 use super::references::References;
 
-/// Most commits and files that are looked at.
+/// Maximum number of commits and files that are examined.
 const MAX_COMMITS: usize = 20_000;
 const MAX_LATER: usize = 2_000;
 const MAX_LISTED: usize = 20_000;
 const MAX_SEARCHED: usize = 4_000;
-/// Largest file that is compared, in bytes.
+/// Maximum size of a file that is compared, in bytes.
 const MAX_FILE: u64 = 2 << 20;
-/// Most files that are compared with one that is gone, and the least share of its lines that one must have to be it.
+/// Maximum number of files that are compared with a missing file, to find the file that it became.
 const MAX_COMPARED: usize = 200;
 const MIN_SHARE: f64 = 0.5;
 /// Most names whose state is spelled.
@@ -31,18 +32,18 @@ const SHOWN_STATES: usize = 4;
 /// Time after a task within which its changes are expected to be committed, in seconds.
 const COMMITTED_WITHIN: i64 = 24 * 3600;
 
-/// How what was named stands in the repository now.
+/// Current state of a path, symbol or commit, compared with its state when it was mentioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FreshnessState {
-    /// As it was then.
+    /// It has not changed.
     Fresh,
     /// It exists, but it has changed.
     ChangedSince,
-    /// It is elsewhere.
+    /// It was moved to another place.
     Moved(String),
-    /// It existed in the repository, and does not any more.
+    /// It existed in the repository, but no longer exists.
     Gone,
-    /// The repository does not show it: it lies outside, was never committed, or is too old.
+    /// The repository does not show its state: it is outside the repository, was never committed, or is too old.
     NotVerifiable,
 }
 
@@ -64,12 +65,12 @@ impl Serialize for FreshnessState {
     }
 }
 
-/// A path, symbol or commit that was named, and how it stands now.
+/// A path, symbol or commit that was mentioned, and its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Freshness {
-    /// What was named.
+    /// The path, symbol or commit, as it was mentioned.
     pub named: String,
-    /// How it stands.
+    /// The current state.
     pub state: FreshnessState,
 }
 
@@ -89,18 +90,18 @@ pub(crate) fn spelled_states(named: &[Freshness]) -> Option<String> {
 /// Something that names parts of a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CitedPart {
-    /// What it names.
+    /// The paths, symbols and commits that it mentions.
     pub(crate) references: References,
-    /// When it was said or done.
+    /// Time at which it was said or done.
     pub(crate) at: Option<Timestamp>,
-    /// Whether the paths were changed by it, so that the next commit of them is its own.
+    /// Whether it changed the paths, so that their next commit contains its own change.
     pub(crate) is_change: bool,
 }
 
-/// Files with their ids.
+/// Files and their object ids.
 type Files = Rc<Vec<(String, Id)>>;
 
-/// A commit on the way back from the current one.
+/// A commit in the history of the current commit.
 #[derive(Debug)]
 struct Past {
     at: i64,
@@ -109,7 +110,7 @@ struct Past {
     mark: String,
 }
 
-/// The commits that the current one contains, newest first, as far as they were looked at.
+/// The ancestors of the current commit, newest first, as far as they have been examined.
 #[derive(Debug, Default)]
 struct Walk {
     waiting: BinaryHeap<(i64, Id)>,
@@ -126,14 +127,14 @@ pub(crate) struct Checkout {
     head: Id,
     head_tree: Id,
     walk: RefCell<Walk>,
-    /// Files of trees that were listed, by the id of the tree.
+    /// Files of the trees that have been listed, by the id of the tree.
     listed: RefCell<HashMap<Id, Files>>,
     until: Instant,
     is_late: Cell<bool>,
 }
 
 impl Checkout {
-    /// Opens the repository that a folder is in; after `limit`, nothing more can be verified.
+    /// Opens the repository that contains a folder; once `limit` has elapsed, nothing more can be verified.
     pub(crate) fn of(folder: &Path, limit: Duration) -> Option<Self> {
         let (root, git, common) = checkout(folder)?;
         let head = resolved(&git, &common)?;
@@ -155,7 +156,7 @@ impl Checkout {
         })
     }
 
-    /// Returns how each of what was named stands now: paths, then symbols, then commits.
+    /// Returns the current state of everything that `cited` mentions: paths, then symbols, then commits.
     pub(crate) fn check(&self, cited: &CitedPart) -> Vec<Freshness> {
         let References { paths, symbols, commits } = &cited.references;
         let base = self.base(cited);
@@ -179,12 +180,13 @@ impl Checkout {
         self.is_late.get()
     }
 
-    /// Returns the place of the newest commit that existed at a time; `None` if the history does not reach back to it.
+    /// Returns the position of the newest commit that existed at a time; `None` if the known history does not reach
+    /// back that far.
     fn place_at(&self, at: i64) -> Option<usize> {
         let mut walk = self.walk.borrow_mut();
         while walk.past.last().is_none_or(|last| last.at > at) && walk.past.len() < MAX_COMMITS && !self.is_over() {
             let (_, id) = walk.waiting.pop()?;
-            // A shallow clone has no parents of its oldest commits.
+            // A shallow clone lacks the parents of its oldest commits.
             let Some(commit) = self.objects.commit(&id) else { continue };
             for parent in commit.parents {
                 if walk.seen.insert(parent) {
@@ -197,7 +199,8 @@ impl Checkout {
         walk.past.iter().position(|past| past.at <= at)
     }
 
-    /// Returns the state of the repository when something was said: the commit that it made, or the newest one then.
+    /// Returns the state of the repository at the time of `cited`: the commit that it made, or the newest commit at
+    /// that time.
     fn base(&self, cited: &CitedPart) -> Option<Base> {
         let own = cited.is_change.then(|| cited.references.commits.last()).flatten();
         if let Some(commit) = own.and_then(|digits| self.objects.commit_with_prefix(digits)) {
@@ -210,7 +213,7 @@ impl Checkout {
         Some(Base { tree: walk.past[place].tree, at, later: place })
     }
 
-    /// Returns the first version of a path that a commit after the base has and that is not `than`, up to a time.
+    /// Returns the first version of a path in a commit after the base that differs from `than`, up to a time.
     fn later(&self, base: &Base, path: &str, than: Option<&Entry>, until: i64) -> Option<(Entry, Id)> {
         let walk = self.walk.borrow();
         let later = walk.past[..base.later].iter().rev().take(MAX_LATER).take_while(|past| past.at <= until);
@@ -239,18 +242,18 @@ impl Checkout {
         if is_same { FreshnessState::Fresh } else { FreshnessState::ChangedSince }
     }
 
-    /// Returns the version of a path that was meant, with its path in the repository and the tree that it is in.
+    /// Returns the version of a path that was meant, with its path in the repository and the tree that contains it.
     fn version(&self, path: &str, base: &Base, is_change: bool) -> Option<(String, Entry, Id)> {
         let owned = |(entry, tree)| (path.to_owned(), entry, tree);
         if let Some(was) = self.objects.entry(&base.tree, path) {
-            // What a task left uncommitted is in the next commit.
+            // The next commit contains the changes that a task left uncommitted.
             let own = is_change.then(|| self.later(base, path, Some(&was), base.at.saturating_add(COMMITTED_WITHIN)));
             return Some(own.flatten().map_or_else(|| (path.to_owned(), was, base.tree), owned));
         }
         if let Some(made) = self.later(base, path, None, i64::MAX) {
             return Some(owned(made));
         }
-        // The end of a path, if only one file has it.
+        // The path may be the end of a longer path, if only one file matches.
         let files = self.files(&base.tree)?;
         let ends = |file: &str| file.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'));
         let mut found = files.iter().filter(|(file, _)| ends(file));
@@ -258,7 +261,7 @@ impl Checkout {
         Some((file.clone(), self.objects.entry(&base.tree, file)?, base.tree))
     }
 
-    /// Returns how a file stands that was never committed: only its time says whether it changed.
+    /// Returns the state of a file that was never committed; only the modification time shows whether it has changed.
     fn untracked(&self, path: &str, base: &Base) -> FreshnessState {
         let Ok(now) = fs::symlink_metadata(self.root.join(path)) else { return FreshnessState::NotVerifiable };
         let changed = now.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
@@ -269,9 +272,9 @@ impl Checkout {
         }
     }
 
-    /// Returns where a path went that does not exist any more.
+    /// Returns the new location of a path that no longer exists.
     fn moved(&self, path: &str, was: &Entry, tree: &Id) -> FreshnessState {
-        // In a sparse checkout, what is missing in the folder is not gone.
+        // In a sparse checkout, files that are missing from the folder may still exist in the repository.
         if self.objects.entry(&self.head_tree, path).is_some() && self.git.join("info/sparse-checkout").is_file() {
             return FreshnessState::NotVerifiable;
         }
@@ -287,7 +290,7 @@ impl Checkout {
             }
             return self.most_like(path, was, &added).map_or(FreshnessState::Gone, FreshnessState::Moved);
         }
-        // A folder went where most of its files went.
+        // A folder counts as moved to the folder that now contains most of its files.
         let inside = self.files(&was.id).unwrap_or_default();
         let mut folders: HashMap<String, usize> = HashMap::new();
         self.added(Some(tree), &self.head_tree, "", &mut added);
@@ -302,7 +305,7 @@ impl Checkout {
         most.map_or(FreshnessState::Gone, |(folder, _)| FreshnessState::Moved(folder))
     }
 
-    /// Returns the new file that has most lines of one that is gone, if that is at least half of them.
+    /// Returns the new file that shares the most lines with a missing file, if it shares at least half of them.
     fn most_like(&self, path: &str, was: &Entry, added: &[(String, Id)]) -> Option<String> {
         let content = self.objects.blob(&was.id)?;
         let ending = path.rsplit('/').next()?.rsplit_once('.').map(|(_, ending)| ending);
@@ -323,7 +326,8 @@ impl Checkout {
         let plain = symbol.trim_end_matches("()");
         let word = plain.rsplit(['.', ':']).next().unwrap_or(plain);
         let Some(base) = base else { return FreshnessState::NotVerifiable };
-        // Where it was: in a file that is named beside it, or in any that has changed since.
+        // The symbol is looked up in the files that are mentioned with it, or otherwise in all files that have changed
+        // since then.
         let named = paths.iter().filter_map(|path| self.version(&self.inside(path)?, base, false));
         let mut was_in = named.filter_map(|(path, was, _)| Some((path, self.objects.blob(&was.id)?)));
         if let Some((path, was)) = was_in.find(|(_, was)| has_word(was, word)) {
@@ -353,7 +357,7 @@ impl Checkout {
         }
     }
 
-    /// Returns a file that defines a word, and whether any file has it.
+    /// Returns a file that defines a word, and whether any file contains the word.
     fn found(&self, word: &str) -> (Option<String>, bool) {
         let Some(files) = self.files(&self.head_tree).filter(|files| files.len() <= MAX_SEARCHED) else {
             return (None, false);
@@ -372,7 +376,7 @@ impl Checkout {
     fn commit(&self, digits: &str) -> FreshnessState {
         let Some(id) = self.objects.commit_with_prefix(digits) else { return FreshnessState::NotVerifiable };
         let Some(commit) = self.objects.commit(&id) else { return FreshnessState::NotVerifiable };
-        // Clocks differ, so the walk goes back a day more.
+        // Clocks differ, so the walk goes back one more day.
         let _ = self.place_at(commit.at.saturating_sub(COMMITTED_WITHIN));
         let walk = self.walk.borrow();
         if walk.past.iter().any(|past| past.id == id) || id == self.head {
@@ -384,7 +388,8 @@ impl Checkout {
         })
     }
 
-    /// Returns a path relative to the folder of the repository; `None` if it lies outside, or inside of `.git`.
+    /// Returns a path relative to the folder of the repository; `None` if the path is outside the folder or inside
+    /// `.git`.
     fn inside(&self, path: &str) -> Option<String> {
         let path = Path::new(path.strip_prefix("./").unwrap_or(path));
         let path = if path.is_absolute() { path.strip_prefix(&self.root).ok()? } else { path };
@@ -400,15 +405,15 @@ impl Checkout {
         is_known.then(|| parts.join("/"))
     }
 
-    /// Returns the content of a file as it is in the folder.
+    /// Returns the current content of a file in the folder.
     fn content(&self, path: &str) -> Option<Vec<u8>> {
         let path = self.root.join(path);
-        // Anything but a plain file could block the reader, or lead out of the folder.
+        // Anything but a regular file could block the reader, or lead out of the folder.
         let is_small = |data: &fs::Metadata| data.is_file() && data.len() <= MAX_FILE;
         fs::symlink_metadata(&path).ok().filter(is_small).and_then(|_| fs::read(path).ok())
     }
 
-    /// Returns the files of a tree, or none if there are too many.
+    /// Returns the files of a tree; `None` if there are too many.
     fn files(&self, tree: &Id) -> Option<Files> {
         if let Some(known) = self.listed.borrow().get(tree) {
             return Some(Rc::clone(known));
@@ -454,18 +459,18 @@ impl Checkout {
     }
 }
 
-/// The state of the repository with which what was named is compared.
+/// The state of the repository that is the basis of the comparison.
 struct Base {
     tree: Id,
     at: i64,
-    /// The number of commits on the way back to it, which are those after it.
+    /// Number of commits after this state.
     later: usize,
 }
 
 /// Returns the id of the current commit.
 fn resolved(git: &Path, common: &Path) -> Option<Id> {
     let mut text = read(&git.join("HEAD"))?;
-    // A reference may name another one.
+    // A reference may refer to another reference.
     for _ in 0..5 {
         let Some(name) = text.trim().strip_prefix("ref: ").map(str::to_owned) else { break };
         let is_plain = Path::new(&name).components().all(|part| matches!(part, Component::Normal(_)));
@@ -481,13 +486,13 @@ fn packed(common: &Path, name: &str) -> Option<String> {
     line.split(' ').next().map(str::to_owned)
 }
 
-/// Whether two texts are the same, whatever ends their lines.
+/// Returns whether two texts are the same, apart from line endings.
 fn is_same_text(a: &[u8], b: &[u8]) -> bool {
     let plain = |text: &[u8]| -> Vec<u8> { text.iter().copied().filter(|byte| *byte != b'\r').collect() };
     a == b || a.len() != b.len() && plain(a) == plain(b)
 }
 
-/// Returns the share of the longer text that both have in common, in bytes of whole lines.
+/// Returns the number of bytes, in whole lines, that both texts share, as a fraction of the longer text.
 fn shared(a: &[u8], b: &[u8]) -> f64 {
     let mut lines: HashMap<&[u8], usize> = HashMap::new();
     for line in a.split(|byte| *byte == b'\n') {
@@ -505,7 +510,7 @@ fn shared(a: &[u8], b: &[u8]) -> f64 {
     share
 }
 
-/// Returns the places at which a word stands by itself.
+/// Returns the positions at which a word occurs as a whole word.
 fn places<'t>(text: &'t [u8], word: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     memmem::find_iter(text, word).filter(move |at| {
@@ -518,7 +523,7 @@ fn has_word(text: &[u8], word: &str) -> bool {
     places(text, word).next().is_some()
 }
 
-/// Whether a text defines a name, as most languages write it.
+/// Returns whether a text defines a name, in the syntax of most languages.
 fn defines(text: &[u8], word: &str) -> bool {
     const KEYWORDS: &[&str] = &[
         "class",
@@ -546,7 +551,7 @@ fn defines(text: &[u8], word: &str) -> bool {
         let from = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let before = String::from_utf8_lossy(&text[from..at]);
         let last = before.split(|letter: char| letter.is_whitespace() || letter == '#').rfind(|word| !word.is_empty());
-        // `func (r *Row) Parse` has the receiver in between.
+        // In `func (r *Row) Parse`, the receiver is between the keyword and the name.
         let is_method = before.trim_start().starts_with("func (");
         let is_assigned = before.is_empty() && text[at + word.len()..].trim_ascii_start().starts_with(b"=");
         last.is_some_and(|last| KEYWORDS.contains(&last)) || is_method || is_assigned

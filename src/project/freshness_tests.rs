@@ -1,4 +1,4 @@
-//! Tests of freshness on repositories that git makes.
+//! Tests of freshness with repositories created by git.
 
 use std::process::Command;
 
@@ -35,7 +35,7 @@ impl Repo {
         self.git(&["commit", "-q", "-m", &format!("Day {day}")], day);
     }
 
-    /// Returns how what a text of that day names stands now.
+    /// Returns the current states of everything that a text from that day mentions.
     fn states(&self, text: &str, day: i64) -> Vec<String> {
         let at = Timestamp::from_second(1_700_000_000 + day * 86_400 + 60).ok();
         let cited = CitedPart { references: references(text), at, is_change: false };

@@ -1,5 +1,5 @@
 //! Finds the repository that a folder belongs to by reading git's files. Git itself is never run, because a repository
-//! made by somebody else could make git run any command.
+//! from somebody else could make git run arbitrary commands.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,29 +13,29 @@ use super::remote::{Address, Remote};
 /// Maximum size of a git file that is read, in bytes; git itself writes no larger files.
 const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of local clones that are followed from one to the next.
-// The number is limited, since two clones may name each other as their origin.
+// The number is limited, because two clones may refer to each other as their origin.
 const MAX_CLONES: usize = 4;
 
 /// A repository on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// The folder of the repository: the folder that contains `.git`, or the repository itself if it is bare or belongs
-    /// to a submodule. All worktrees of one repository have the same folder.
+    /// The folder of the repository: the folder that contains `.git`, or the git folder itself if the repository is
+    /// bare or a submodule. All worktrees of one repository have the same folder.
     pub(super) root: PathBuf,
-    /// The server that it was cloned from.
+    /// The server that the repository was cloned from.
     pub(super) remote: Option<Remote>,
-    /// Identifies the repository when it is found in another place. The mark is a hash of the first line of the
-    /// repository's log, which names the first commit, the author and the time.
+    /// Identifies the repository even if it has been moved. The mark is a hash of the first line of the repository's
+    /// log, which contains the first commit, the author and the time.
     pub(super) mark: Option<String>,
 }
 
-/// Returns the repository that contains `path`, or that contained it before it was deleted.
+/// Returns the repository that contains `path`, or that contained `path` before it was deleted.
 ///
 /// Searches upwards from the nearest existing folder, but not in or above `home`, nor in a root folder.
 pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
     let start = path.ancestors().find_map(|folder| folder.canonicalize().ok())?;
     let home = home.and_then(|home| home.canonicalize().ok());
-    // A repository in the home folder, such as one for dotfiles, would combine all projects into one.
+    // A repository in the home folder, such as one for dotfiles, would merge all projects into one.
     let below_home = |folder: &&Path| folder.parent().is_some() && home.as_deref() != Some(folder);
     let mut bare = None;
     for folder in start.ancestors().take_while(below_home) {
@@ -44,16 +44,17 @@ pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
         }
         bare = bare.or_else(|| Some(folder).filter(|folder| is_repository(folder)));
     }
-    // A bare repository is considered last, because files that look like one can be part of any other repository.
+    // A bare repository is considered last, because any other repository may contain files that look like a bare
+    // repository.
     bare.map(|folder| identify(folder, MAX_CLONES))
 }
 
-/// Whether exactly this folder contains a repository.
+/// Returns whether exactly this folder contains a repository.
 pub(super) fn stands_in(folder: &Path) -> bool {
     working_tree(folder).is_some() || is_repository(folder)
 }
 
-/// Returns the working folder that `path` is in, its git folder, and the folder with what worktrees share.
+/// Returns the working folder that contains `path`, its git folder, and the folder that its worktrees share.
 pub(super) fn checkout(path: &Path) -> Option<(PathBuf, PathBuf, PathBuf)> {
     let start = path.canonicalize().ok()?;
     start.ancestors().find_map(|folder| {
@@ -64,7 +65,7 @@ pub(super) fn checkout(path: &Path) -> Option<(PathBuf, PathBuf, PathBuf)> {
     })
 }
 
-/// Returns the folder with the objects and settings of the repository whose working tree this folder is.
+/// Returns the folder with the objects and settings of the repository that this folder is the working tree of.
 fn working_tree(folder: &Path) -> Option<PathBuf> {
     let dot = folder.join(".git");
     if dot.is_dir() {
@@ -83,7 +84,7 @@ fn shared(git: &Path) -> Option<PathBuf> {
     common.canonicalize().ok().filter(|common| is_repository(common))
 }
 
-/// Returns where the repository of a worktree was before it was moved.
+/// Returns the location of a worktree's repository before the repository was moved.
 fn lost(git: &Path) -> Option<PathBuf> {
     let worktrees = git.parent().filter(|folder| folder.ends_with("worktrees"))?;
     worktrees.parent().filter(|common| common.is_absolute()).map(Path::to_owned)
@@ -101,7 +102,7 @@ fn identify(common: &Path, clones: usize) -> Repository {
             let path = lone.root.join(path);
             let names = [path.join(".git"), path.clone(), path.with_added_extension("git")];
             let origin = names.iter().filter(|path| !is_share(path)).find_map(|path| shared(path));
-            // A clone that names itself as its remote identifies no other repository.
+            // A clone whose remote is the clone itself identifies no other repository.
             let other = origin.filter(|origin| origin != common);
             other.map_or(lone, |other| identify(&other, clones - 1))
         }
@@ -123,13 +124,14 @@ fn root_of(common: &Path) -> PathBuf {
     common.parent().filter(|_| is_inside).unwrap_or(common).to_owned()
 }
 
-/// Whether the path is a network share of another machine: accessing it would send the person's name there.
+/// Returns whether the path is on a network share of another machine: accessing it would reveal the user's name to that
+/// machine.
 pub(super) fn is_share(path: &Path) -> bool {
     let text = path.as_os_str().as_encoded_bytes();
     text.starts_with(b"\\\\") || text.starts_with(b"//")
 }
 
-/// Reads a small regular file; any other file could block the reader for ever.
+/// Reads a small regular file; any other file could block the reader forever.
 pub(super) fn read(path: &Path) -> Option<String> {
     let data = fs::metadata(path).ok()?;
     let is_small = data.is_file() && data.len() <= MAX_BYTES;
@@ -140,7 +142,7 @@ pub(super) fn read(path: &Path) -> Option<String> {
 pub(super) fn origin(settings: &str) -> Option<String> {
     let mut remotes: Vec<(String, String)> = Vec::new();
     let mut remote: Option<String> = None;
-    // A backslash at the end of a line continues it on the next.
+    // A backslash at the end of a line continues the value on the next line.
     let joined = settings.replace("\\\r\n", "").replace("\\\n", "");
     for line in joined.lines().map(str::trim) {
         let mut setting = line;

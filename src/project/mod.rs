@@ -1,4 +1,4 @@
-//! Finds the project that a conversation belongs to, from its log and the repositories on this machine.
+//! Determines the project that a conversation belongs to, using the log and the repositories on this machine.
 //!
 //! ```text
 //! folder or address in the log ─▶ name in afterthought.toml ─┐
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Worktrees and clones of one repository, and all folders in it, have the same identity. The identity is the same on
-//! every machine if the repository has a remote or a name. The text of a folder's path is used only as a last resort,
-//! because the same path on another machine may be another project. For this reason, an address that the log itself
-//! contains takes precedence over the repositories on this machine.
+//! every machine if the repository has a remote or a name. The path of a folder is used only as a last resort, because
+//! the same path on another machine may be another project. For this reason, an address that the log itself contains
+//! takes precedence over the repositories on this machine.
 
 mod freshness;
 mod git;
@@ -50,7 +50,7 @@ string_enum!(
 /// Possible numbers of hash bytes after the name of a project.
 const HASHED: &[usize] = &[3, 6, 16];
 
-/// The data that distinguishes a project from every other.
+/// The data that distinguishes a project from all other projects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// The basis of the identity.
@@ -103,9 +103,9 @@ impl Identity {
         format!("{}:{}", self.basis.as_str(), self.key)
     }
 
-    /// Returns the namespaces that the project may have, in order of preference; the project gets the first one that is
-    /// free. Each namespace consists of the project's name and, unless a person chose the name, digits of a hash that
-    /// distinguish it from other projects of that name.
+    /// Returns the namespaces that the project may have, in order of preference; the project gets the first free
+    /// namespace. Each namespace consists of the project's name and, unless a person chose the name, hash digits that
+    /// distinguish the project from others with the same name.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
         self.spelled_with(if self.basis == Basis::Name { &[0] } else { HASHED })
     }
@@ -128,37 +128,36 @@ impl Identity {
 /// The information about a conversation's project that is available without the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProjectSighting {
-    /// The folder as the log spells it, under which the project is stored. `None` if the log contains only an address,
-    /// or if the folder must be on another machine.
+    /// The folder as spelled in the log, which identifies the project in the store. `None` if the log contains only an
+    /// address, or if the folder is on another machine.
     pub path: Option<String>,
     /// The identity of the project.
     pub identity: Identity,
-    /// The folder of its repository on this machine.
+    /// The folder of the project's repository on this machine.
     pub root: Option<String>,
-    /// The mark that identifies that repository when it is found in another place.
+    /// The mark that identifies this repository even if it is moved.
     pub mark: Option<String>,
-    /// Whether the folder that the log names exists.
+    /// Whether the folder in the log exists.
     pub is_here: bool,
-    /// Whether the log itself names the repository of a folder that does not exist, which is the best available
-    /// information.
+    /// Whether the only information about a missing folder is the repository address in the log.
     pub is_claim: bool,
     /// The identity derived only from the log's text, which is all that earlier versions used.
     pub text: Option<Identity>,
-    /// A settings file that was ignored, and why.
+    /// The settings file that was ignored, and the reason.
     pub warning: Option<String>,
 }
 
-/// The machine on which the program runs.
+/// The machine that the program runs on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Machine {
-    /// The person's home folder, which is not a project.
+    /// The user's home folder, which is not a project.
     pub home: Option<PathBuf>,
-    /// The project files that the person has trusted.
+    /// The project files that the user has trusted.
     pub trusted: TrustedFiles,
 }
 
 impl Machine {
-    /// Returns the machine on which this process runs.
+    /// Returns the machine that this process runs on.
     #[must_use]
     pub(crate) fn this() -> Self {
         // Without a home folder, no project file is trusted.
@@ -166,7 +165,7 @@ impl Machine {
         Self { home: etcetera::home_dir().ok(), trusted: trusted.unwrap_or_default() }
     }
 
-    /// Returns the project that `transcript` belongs to; `None` if the transcript names no project.
+    /// Returns the project that `transcript` belongs to; `None` if the transcript contains no project.
     #[must_use]
     pub(crate) fn sight(&self, transcript: &Transcript) -> Option<ProjectSighting> {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
@@ -237,7 +236,7 @@ impl Machine {
         place.map(|place| nearest(place, self.home.as_deref(), &self.trusted)).unwrap_or_default()
     }
 
-    /// Whether the path is a person's home or a root folder, on this machine or any other.
+    /// Returns whether the path is a home folder or a root folder, on this machine or any other.
     fn is_home(&self, path: &str) -> bool {
         let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
         let is_rooted = path.starts_with(['/', '\\']);
@@ -262,22 +261,22 @@ fn is_drive(part: &str) -> bool {
     part.len() == 2 && part.ends_with(':')
 }
 
-/// Whether exactly this folder contains a repository or a worktree of a repository.
+/// Returns whether exactly this folder contains a repository or a worktree of a repository.
 #[must_use]
 pub(crate) fn is_repository(folder: &str) -> bool {
     git::stands_in(Path::new(folder))
 }
 
-/// Returns the text from a log without a meaningless ending; the address of a local folder becomes its path.
+/// Returns a text from the log without a meaningless suffix; the URL of a local folder becomes its path.
 fn tidied(text: &str) -> String {
     let text = text.trim();
     let path = text.strip_prefix("file://").map(|path| path.strip_prefix("localhost").unwrap_or(path));
     path.unwrap_or(text).trim_end_matches(['/', '\\']).to_owned()
 }
 
-/// Returns a path in the form that people write.
+/// Returns a path in the usual notation.
 fn plain(path: &Path) -> String {
-    // On Windows, `canonicalize` adds a prefix that people do not write.
+    // On Windows, `canonicalize` adds a prefix that is not part of the usual notation.
     let text = path.to_string_lossy();
     text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC")).unwrap_or(&text).to_owned()
 }
@@ -285,17 +284,17 @@ fn plain(path: &Path) -> String {
 /// Maximum length of a project's name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// The contents of the nearest settings file.
+/// The result of reading the nearest settings file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Named {
-    /// The name.
+    /// The name of the project.
     pub(super) name: Option<String>,
     /// The reason why the file was ignored.
     pub(super) warning: Option<String>,
 }
 
 /// Reads the nearest trusted settings file at or above `path`, but not in `home` or above it. Only its `project` is
-/// used, and no other setting is read from a file that is part of a repository.
+/// used; no other setting is read from a file in a repository.
 pub(super) fn nearest(path: &Path, home: Option<&Path>, trusted: &TrustedFiles) -> Named {
     // The home folder may be a link, and `path` may contain either the link or its target.
     let homes = [home.map(Path::to_owned), home.and_then(|home| home.canonicalize().ok())];
@@ -327,7 +326,7 @@ fn name_in(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Whether a name ends like the namespaces of projects that nobody named.
+/// Returns whether a name ends like the namespaces of projects that nobody has named.
 fn is_derived(name: &str) -> bool {
     name.rsplit_once('-').is_some_and(|(_, end)| {
         HASHED.iter().any(|bytes| end.len() == 2 * bytes) && end.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,8 +1,8 @@
-//! Reads commits, trees and files from a git repository, loose and packed. Git itself is never run, because a repository
-//! made by somebody else could make git run any command.
+//! Reads commits, trees and files from a git repository, loose and packed. Git itself is never run, because a
+//! repository from somebody else could make git run arbitrary commands.
 //!
-//! Whatever cannot be read, such as a repository with SHA-256 or a damaged pack, counts as absent: what is asked of a
-//! repository is only a hint.
+//! Anything that cannot be read, such as a repository with SHA-256 or a damaged pack, is treated as missing, because
+//! information from a repository is only a hint.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,20 +13,20 @@ use std::rc::Rc;
 
 use flate2::bufread::ZlibDecoder;
 
-/// Largest object that is read, in bytes.
+/// Maximum size of an object that is read, in bytes.
 const MAX_OBJECT: u64 = 4 << 20;
-/// Longest chain of deltas; git itself makes none longer than 50.
+/// Maximum length of a chain of deltas; git itself creates chains of at most 50.
 const MAX_CHAIN: usize = 256;
-/// Most trees and commits that are kept in memory.
+/// Maximum number of trees and commits that are kept in memory.
 const MAX_KEPT: usize = 20_000;
-/// Most folders that hold objects of other repositories.
+/// Maximum number of alternate object folders, which belong to other repositories.
 const MAX_ALTERNATES: usize = 8;
 const ID_BYTES: usize = 20;
 
 /// The id of an object.
 pub(super) type Id = [u8; ID_BYTES];
 
-/// Returns the id that 40 digits spell.
+/// Returns the id with these 40 digits.
 pub(super) fn id_of(hex: &str) -> Option<Id> {
     let mut id = [0; ID_BYTES];
     if hex.len() != 2 * ID_BYTES || !hex.is_ascii() {
@@ -51,9 +51,9 @@ enum Kind {
 pub(super) struct Commit {
     pub(super) tree: Id,
     pub(super) parents: Vec<Id>,
-    /// When it was committed, in seconds since 1970.
+    /// Commit time, in seconds since 1970.
     pub(super) at: i64,
-    /// Its author with the time, and the first line of its message: they stay when it is moved onto another one.
+    /// The author with the time, and the first line of the message, which remain the same after a rebase.
     pub(super) mark: String,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) id: Id,
     pub(super) is_tree: bool,
-    /// Whether it is a plain file, neither a link nor another repository.
+    /// Whether the entry is a regular file, and not a link or another repository.
     pub(super) is_file: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Opens the objects of the repository with this folder.
+    /// Opens the objects of the repository in this folder.
     pub(super) fn open(common: &Path) -> Self {
         let mut folders = vec![common.join("objects")];
         let mut place = 0;
@@ -185,7 +185,7 @@ impl Objects {
         )
     }
 
-    /// Reads an object of a pack, and those that it is the difference to.
+    /// Reads an object from a pack, and the objects that it is stored as a difference from.
     fn packed(&self, pack: &Pack, at: u64) -> Option<(Kind, Vec<u8>)> {
         let mut deltas = Vec::new();
         let mut at = at;
@@ -215,12 +215,12 @@ impl Objects {
     }
 }
 
-/// Returns the values of the lines of a commit's head that begin with a name.
+/// Returns the values of those header lines of a commit that begin with `name`.
 fn fields<'t>(head: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
     head.lines().filter_map(move |line| line.strip_prefix(name))
 }
 
-/// Reads an object that has a file of its own.
+/// Reads an object that is stored in a separate file.
 fn loose(folder: &Path, id: &Id) -> Option<(Kind, Vec<u8>)> {
     let name = transcripts::hex(id);
     let file = File::open(folder.join(&name[..2]).join(&name[2..])).ok()?;
@@ -235,27 +235,27 @@ fn loose(folder: &Path, id: &Id) -> Option<(Kind, Vec<u8>)> {
     };
     let length = std::str::from_utf8(&data[..end]).ok()?.split(' ').nth(1)?.parse::<usize>().ok()?;
     data.drain(..=end);
-    // One that is cut at the limit is not the object.
+    // An object that is cut off at the limit is incomplete.
     (data.len() == length).then_some((kind, data))
 }
 
-/// What an entry of a pack is the difference to.
+/// The base of an entry in a pack that is stored as a difference.
 enum Base {
     None(Kind),
     Offset(u64),
     Id(Id),
 }
 
-/// A pack with its index, of version 2.
+/// A pack with its index, in version 2.
 #[derive(Debug)]
 struct Pack {
     index: RefCell<File>,
     data: RefCell<File>,
-    /// For each first byte, how many ids begin with it or a smaller one.
+    /// For each first byte, the number of ids that begin with this byte or a smaller one.
     fanout: Vec<u32>,
 }
 
-/// Where the ids begin in an index: behind the signature, the version and the fan-out table.
+/// Position of the ids in an index: after the signature, the version and the fan-out table.
 const IDS_AT: u64 = 8 + 4 * 256;
 
 fn number(bytes: &[u8]) -> u32 {
@@ -291,7 +291,7 @@ impl Pack {
         read_at(&self.index, IDS_AT + u64::from(place) * ID_BYTES as u64, ID_BYTES)?.try_into().ok()
     }
 
-    /// Returns the first place whose id is not below this one.
+    /// Returns the first position whose id is not less than this id.
     fn place_of(&self, id: &Id) -> Option<u32> {
         let first = usize::from(id[0]);
         let (mut low, mut high) = (if first == 0 { 0 } else { self.fanout[first - 1] }, self.fanout[first]);
@@ -313,7 +313,7 @@ impl Pack {
         if offset & 0x8000_0000 == 0 {
             return Some(u64::from(offset));
         }
-        // Offsets of packs over 2 GB stand in a table of their own.
+        // Offsets in packs over 2 GB are in a separate table.
         let large_at = offsets_at + u64::from(self.count()) * 4 + u64::from(offset & 0x7fff_ffff) * 8;
         let bytes = read_at(&self.index, large_at, 8)?;
         Some(u64::from(number(&bytes[..4])) << 32 | u64::from(number(&bytes[4..])))
@@ -326,7 +326,7 @@ impl Pack {
         ids.take_while(|id| transcripts::hex(id).starts_with(digits)).take(4).collect()
     }
 
-    /// Returns the data of the entry at an offset, and what it is the difference to.
+    /// Returns the data of the entry at an offset, and the base that the data is a difference from.
     fn entry(&self, at: u64) -> Option<(Base, Vec<u8>)> {
         let mut file = self.data.borrow_mut();
         file.seek(SeekFrom::Start(at)).ok()?;
@@ -373,7 +373,7 @@ impl Pack {
     }
 }
 
-/// Returns the object that a difference makes of another one.
+/// Returns the object that results from applying a difference to a base.
 fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     let mut rest = delta.iter().copied();
     let mut length = || {
@@ -394,7 +394,7 @@ fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     let mut made = Vec::with_capacity(usize::try_from(to).ok()?);
     while let Some(code) = rest.next() {
         if code & 0x80 == 0 {
-            // As many new bytes follow.
+            // This many new bytes follow.
             let before = made.len();
             made.extend(rest.by_ref().take(usize::from(code)));
             if code == 0 || made.len() - before != usize::from(code) {
@@ -402,7 +402,7 @@ fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
             }
             continue;
         }
-        // A piece of the base: its place and its size, of which only the bytes that are not zero stand there.
+        // A part of the base: its position and size, of which only the non-zero bytes are stored.
         let mut piece = |bits: std::ops::Range<u8>| {
             let mut value = 0_usize;
             for (place, bit) in bits.enumerate() {
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn a_difference_copies_pieces_and_adds_bytes() {
-        // Of "hello world": the last five bytes, then "!!".
+        // The result for "hello world" is its last five bytes, followed by "!!".
         let delta = [11, 7, 0x91, 6, 5, 2, b'!', b'!'];
         assert_eq!(applied(b"hello world", &delta).as_deref(), Some(&b"world!!"[..]));
         for damaged in [

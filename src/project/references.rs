@@ -1,26 +1,26 @@
-//! Finds the paths, symbols and commits that a text names. Pure.
+//! Finds the paths, symbols and commits that a text mentions. Performs no I/O.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Most references of one text, and the longest one in bytes.
+/// Maximum number of references in one text.
 const MAX_REFERENCES: usize = 12;
 const MAX_BYTES: usize = 200;
 
-/// What a memory or a task names in a repository.
+/// The parts of a repository that a memory or a task mentions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct References {
     /// Paths of files and folders.
     pub(crate) paths: Vec<String>,
-    /// Names in code.
+    /// Identifiers in code.
     pub(crate) symbols: Vec<String>,
     /// Commits, by the first digits of their ids.
     pub(crate) commits: Vec<String>,
 }
 
 impl References {
-    /// Whether nothing is named.
+    /// Returns whether there are no references.
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.symbols.is_empty() && self.commits.is_empty()
     }
@@ -31,7 +31,7 @@ fn pattern(text: &str) -> Regex {
 }
 
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    // With a folder, or a name with an ending of letters; `e.g.` and `1.5` are neither.
+    // Matches a name with a folder, or with a suffix of letters; `e.g.` and `1.5` do not match.
     pattern(
         r"^(?:~?/|\./|\.\./)?(?:[\w.@+-]+/)+[\w.@+-]*$|^(?:~?/|\./|\.\./)[\w.@+-]+$|^[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,5}$|^\.[a-z][\w.-]+$",
     )
@@ -39,12 +39,13 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
 static SYMBOL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*(?:\(\))?$"));
 static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9a-f]{7,40}$"));
 
-/// Returns what a text names. Words in backticks may be symbols; others only with the marks of one, such as `()`.
+/// Returns the references in a text. Words in backticks may be symbols; other words only if marked as such, for example
+/// by `()`.
 pub(crate) fn references(text: &str) -> References {
     let mut found = References::default();
     let is_between = |letter: char| letter.is_whitespace() || ",;\"'“”‘’<>[]{}|=".contains(letter);
     for (place, piece) in text.split('`').enumerate() {
-        // What stands between a pair of backticks is code.
+        // The text between a pair of backticks is code.
         piece.split(is_between).for_each(|word| note(word, place % 2 == 1, &mut found));
     }
     found
@@ -56,7 +57,7 @@ fn note(word: &str, is_quoted: bool, found: &mut References) {
     if word.len() < 4 || word.len() > MAX_BYTES || word.contains("://") || word.contains("//") {
         return;
     }
-    // `loader.py:120` names a line of the file.
+    // `loader.py:120` refers to a line of the file.
     let path = word
         .rsplit_once(':')
         .filter(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()))
@@ -77,7 +78,7 @@ fn note(word: &str, is_quoted: bool, found: &mut References) {
     }
 }
 
-/// Whether a word with slashes or a dot is a path: `and/or` and `example.com` are none.
+/// Returns whether a word with slashes or a dot is a path, unlike `and/or` and `example.com`.
 fn is_path(word: &str, is_quoted: bool) -> bool {
     let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or(word);
     let has_ending = name.trim_start_matches('.').contains('.');
@@ -89,11 +90,11 @@ fn is_path(word: &str, is_quoted: bool) -> bool {
     let is_host = matches!(ending, "com" | "org" | "net" | "io" | "dev" | "app" | "ai" | "uk" | "de");
     // `node.js` and `Vue.js` are names of programs, not files.
     let is_program = ending == "js" && !is_quoted;
-    // `self.value` and `np.array` are code, which no file is called.
+    // `self.value` and `np.array` are code rather than file names.
     !is_host && !is_program && (!is_quoted || ending.len() <= 4 || name.starts_with('.'))
 }
 
-/// Whether a word is a name in code: one of several parts, or in backticks.
+/// Returns whether a word is an identifier: a compound word, or a word in backticks.
 fn is_symbol(word: &str, is_quoted: bool) -> bool {
     let plain = word.trim_end_matches("()");
     let inner_upper = plain.chars().skip(1).any(char::is_uppercase) && plain.chars().any(char::is_lowercase);

@@ -22,7 +22,7 @@ const SCHEMES: &[(&str, &str)] =
 pub(crate) struct Remote {
     /// Host and path, such as `github.com/ana/shop`. The key is the same for all spellings of the address.
     pub key: String,
-    /// The last part of the path in its original spelling, for people.
+    /// The last part of the path in its original spelling, for display.
     pub name: String,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// Reads the address of a remote as git's settings contain it; `None` for an address of another kind.
+    /// Reads the address of a remote from git's settings; `None` for other kinds of addresses.
     pub(super) fn parse(address: &str) -> Option<Self> {
         let address = address.trim();
         if let Some((scheme, rest)) = address.split_once("://") {
@@ -63,9 +63,9 @@ impl Remote {
         }
     }
 
-    /// Reads the project named in a log, if it is clearly the address of a repository.
+    /// Reads the project in a log, if it is clearly the address of a repository.
     pub(super) fn named(project: &str) -> Option<Self> {
-        // Only the text after a question mark may distinguish one page from another.
+        // In some addresses, only the text after a question mark distinguishes one page from another.
         let is_whole = !project.contains(['?', '#']) && !project.contains(char::is_whitespace);
         let beyond_doubt = is_whole && (project.contains("://") || project.find('@').is_some_and(|at| at > 0));
         Self::parse(project).filter(|_| beyond_doubt)
@@ -80,7 +80,7 @@ impl Remote {
         let last = parts.pop()?;
         parts.extend(Some(last.strip_suffix(".git").unwrap_or(last)).filter(|name| !name.is_empty()));
         let name = *parts.last()?;
-        // A path with `..` would give one repository several keys.
+        // A path with `..` would result in several keys for one repository.
         if parts.contains(&"..") {
             return None;
         }
@@ -108,7 +108,7 @@ fn url(scheme: &str, rest: &str) -> Option<Remote> {
     Remote::new(host.trim_end_matches(['.', ':']), None, path)
 }
 
-/// Reads `user@host:path`.
+/// Reads an address of the form `user@host:path`.
 fn scp(address: &str) -> Option<Remote> {
     let (before, path) = address.split_once(':')?;
     if before.is_empty() || before.contains(['/', '\\', '[']) || path.starts_with(':') || is_drive(address) {
@@ -116,26 +116,26 @@ fn scp(address: &str) -> Option<Remote> {
     }
     let (user, host) = before.rsplit_once('@').map_or((None, before), |(user, host)| (Some(user), host));
     let host = host.to_lowercase();
-    // A relative path starts in the home of its user, unless that user belongs to the hosting service.
+    // A relative path starts in the home folder of the user, unless that user belongs to the hosting service.
     let is_personal = !path.starts_with('/') && !CASELESS.contains(&host.as_str());
     let user = user.filter(|user| is_personal && !matches!(*user, "git" | "gitea" | "forgejo" | "gogs" | "hg"));
     let user = user.map(|user| user.split(':').next().unwrap_or(user));
     Remote::new(&host, user, path)
 }
 
-/// Whether the text is a path such as `C:\src`.
+/// Returns whether the text is a path such as `C:\src`.
 fn is_drive(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && chars.next() == Some(':')
 }
 
-/// Returns `text` without the name and password that an address of the form `scheme://name:password@host` contains.
+/// Returns `text` without the name and password in addresses of the form `scheme://name:password@host`.
 #[must_use]
 pub(crate) fn without_credentials(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let is_host = |authority: &str| authority.split_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_ok());
-    // A password may contain a slash that was not escaped.
+    // A password may contain an unescaped slash.
     let until = if rest[..end].contains('@') || is_host(&rest[..end]) { end } else { rest.len() };
     let start = rest[..until].rfind('@').map_or(0, |at| at + 1);
     format!("{scheme}://{}", &rest[start..])

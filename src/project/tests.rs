@@ -1,11 +1,11 @@
-//! Tests with the layouts that git creates, and the project of each path in them.
+//! Tests with the layouts that git creates, and the project of each path in these layouts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// A machine with a home of its own.
+/// A machine with a separate home folder.
 struct Desk {
     folder: tempfile::TempDir,
     home: PathBuf,
@@ -28,7 +28,7 @@ impl Desk {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// Makes a repository's own folder, such as `.git`.
+    /// Creates the git folder of a repository, such as `.git`.
     fn repository(&self, name: &str, remote: Option<&str>) {
         self.write(&format!("{name}/HEAD"), "ref: refs/heads/main\n");
         fs::create_dir_all(self.path(name).join("objects")).unwrap();
@@ -36,7 +36,7 @@ impl Desk {
         self.write(&format!("{name}/config"), &format!("[core]\n\tbare = false\n{remote}"));
     }
 
-    /// Makes a worktree of the repository whose own folder is `git`.
+    /// Creates a worktree of the repository with the git folder `git`.
     fn worktree(&self, git: &str, name: &str) {
         let inside = format!("{git}/worktrees/{}", name.replace('/', "-"));
         self.write(&format!("{inside}/HEAD"), "ref: refs/heads/other\n");
@@ -44,7 +44,7 @@ impl Desk {
         self.write(&format!("{name}/.git"), &format!("gitdir: {}\n", self.path(&inside).display()));
     }
 
-    /// Writes a settings file in a folder, and trusts it.
+    /// Writes a settings file in a folder, and trusts the file.
     fn settings(&self, name: &str, text: &str) {
         self.write(&format!("{name}/afterthought.toml"), text);
         crate::config::trust(self.folder.path(), &self.path(name));

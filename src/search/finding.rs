@@ -1,4 +1,4 @@
-//! Tests of search: the results of queries, and that no query is an error.
+//! Tests of search: the results of queries, and that no query causes an error.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::memory::{Memory, Namespace};
 use crate::store::samples::{day, insert, memory};
 use crate::store::{Filter, NamespaceSubtree, Order, Store};
 
-/// Memories in one store, each with queries for which it must be the first result.
+/// Memories in one store, each with the queries that must return it as the first result.
 const TABLE: &[(&str, &[&str])] = &[
     ("The project uses bun-sqlite for storage.", &["bun-sqlite", "bun sqlite", "BUN-SQLITE", "\"bun-sqlite\""]),
     ("The engine is written in C++20 and C++.", &["C++", "c++", "(C++)", "is it C++?", "C++20"]),
@@ -82,8 +82,8 @@ fn what_nobody_said_is_not_found() {
     assert_eq!(search(&store, "kubernetes", &Filter::default(), 3, day(1)).unwrap(), []);
 }
 
-/// Pattern of the pieces from which hostile queries are built: syntax of FTS5, SQL, shells and regular expressions, and
-/// unusual characters.
+/// Pattern for the pieces of hostile queries: syntax of FTS5, SQL, shells and regular expressions, and unusual
+/// characters.
 const HOSTILE: &str = "([ -~]{0,12}|\"|'|`|\\*|\\^|\\(|\\)|:|\\{|\\}|\\[|\\]|%|_|\\\\|\\x00|\\x1b|--|;|/\\*| AND | OR | NOT | NEAR/2 |NEAR\\(|title:|content:|memory_words|1=1|\\u{202e}|\\u{200b}|\\u{feff}|\\u{301}|🎉|👩‍🚒|关注|東京|서울|ﷺ|İ|ß|½|٣|C\\+\\+|a:b|\\PC{0,8}){0,9}";
 
 proptest! {

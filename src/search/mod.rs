@@ -41,13 +41,13 @@ pub struct Found {
     pub memory: Memory,
     /// The score of the hit, with its components.
     pub score: Score,
-    /// How well the memory matches the query, with the components.
+    /// How well the memory matches the query, with its components.
     pub fit: QueryFit,
     /// Words of the query that appear in the memory; none if only its evidence or its neighbours match.
     pub matched: Vec<String>,
     /// The part of the memory's content that shows the match.
     pub highlight: Highlight,
-    /// The quote that the memory is based on, if the words of the query occur in the quote and not in the content.
+    /// The supporting quote, if words of the query occur in the quote but not in the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Highlight>,
     /// Memories that this memory is linked to, if requested.
@@ -56,7 +56,8 @@ pub struct Found {
     /// The time of the latest evidence; `None` if no evidence has a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
-    /// How what it names stands in the repository of the folder, if that was compared.
+    /// The current state of the paths, symbols and commits that the memory mentions, if they were compared with the
+    /// repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub freshness: Vec<Freshness>,
 }
@@ -76,14 +77,14 @@ pub(crate) fn search(
     Search { limit, ..Search::new(query, filter, now) }.run(store)
 }
 
-/// Returns the filter with the condition that memories have not expired at `now`, unless the filter already sets such a
-/// time.
+/// Returns the filter with the condition that memories have not expired at `now`, unless the filter already contains
+/// such a time.
 fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
     // Maintenance marks expired memories later. Until then, their status is still active.
     Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }
 }
 
-/// Whether `query`, in lower case, contains a part of `name` of two letters or more as a word.
+/// Returns whether `query`, in lower case, contains a part of `name` with at least two letters as a whole word.
 fn named(query: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = query.split(|c: char| !c.is_alphanumeric());
@@ -111,7 +112,7 @@ mod tests {
         memories[1].claim.importance = 1.0;
         memories[2].updated_at = day(1);
         for memory in &mut memories {
-            // Titles are indexed, and these three must not differ in relevance.
+            // Titles are indexed, so the three memories must not differ in relevance.
             memory.claim.summary = Some("plain important recent".into());
             insert(&store, memory);
         }

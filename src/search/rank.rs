@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::store::Seq;
 
 /// Weight of the words relative to channels, and of each channel relative to the words.
-// This weight and the next three come from a study on other data, and were not tuned on ours.
+// This weight and the next three come from a study on other data, and were not tuned to our data.
 pub(crate) const WEIGHT_WORDS: f64 = 0.5;
-/// Share of the score of each neighbour in its conversation that is added to a memory.
+/// Fraction of each neighbour's score that is added to the score of a memory in the same conversation.
 pub(crate) const WEIGHT_NEIGHBOURS: f64 = 0.3;
-/// Bonus of a memory if the query names the person who said it.
+/// Bonus for a memory if the query contains the name of the person who said it.
 pub(crate) const WEIGHT_SPEAKER: f64 = 0.1;
-/// Bonus of a memory if its time is named in the query, or if it states a time that the query asks for.
+/// Bonus for a memory if the query contains its time, or if the query asks for a time and the memory states one.
 pub(crate) const WEIGHT_DATE: f64 = 0.2;
 
 /// The results of a search method other than words, such as vectors.
@@ -22,16 +22,16 @@ pub(crate) const WEIGHT_DATE: f64 = 0.2;
 pub struct Channel {
     /// The name of the channel in explanations, e.g. `vectors`.
     pub name: String,
-    /// The memories found, without duplicates, in any order, each with a number that increases with relevance, in any
-    /// unit. They should be found with the filter of the search. The search drops memories that the filter excludes,
-    /// but such memories would displace others.
+    /// The memories found, without duplicates, in any order. Each has a number that increases with relevance, in any
+    /// unit. The channel should apply the filter of the search: the search drops excluded memories, but these would
+    /// displace others.
     pub scores: Vec<(Seq, f64)>,
 }
 
-/// The weight of each component, where 0 disables the component.
+/// The weight of each component; 0 disables a component.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// Weight of the words relative to the channels, see `WEIGHT_WORDS`.
+    /// Weight of the words relative to the channels; see `WEIGHT_WORDS`.
     pub words: f64,
     /// Weight of each channel relative to the words.
     pub channels: f64,
@@ -59,16 +59,16 @@ impl Default for Weights {
 /// 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct QueryFit {
-    /// The weighted sum, see [`Weights`].
+    /// The weighted sum; see [`Weights`].
     pub total: f64,
-    /// Score of the words: BM25 as a share of the best hit's, 0 if no word matches.
+    /// Score of the words: BM25 relative to the best hit, or 0 if no word matches.
     pub words: f64,
-    /// Scores of the channels, each scaled between its worst and its best result, 0 if the channel did not find the
-    /// memory.
+    /// Scores of the channels, each scaled to the range from the channel's worst to its best result, or 0 if the
+    /// channel did not find the memory.
     pub channels: BTreeMap<String, f64>,
     /// Sum of the scores of the memory's two best neighbours in the conversation.
     pub neighbours: f64,
-    /// Whether the query names the person who said it.
+    /// Whether the query contains the name of the person who said it.
     pub speaker: f64,
     /// How well the memory's time matches.
     pub date: f64,
@@ -80,7 +80,8 @@ impl QueryFit {
     pub(crate) fn own(&self, weights: &Weights) -> f64 {
         let channels = self.channels.values().map(|score| (weights.channels, *score));
         let parts: Vec<(f64, f64)> = channels.chain([(weights.words, self.words)]).collect();
-        // The sum is divided by the weights in use, so that the words alone can reach 1 if no channel is configured.
+        // The sum is divided by the sum of the weights in use, so that the words alone can reach 1 if no channel is
+        // configured.
         let whole: f64 = parts.iter().map(|(weight, _)| weight).sum();
         let sum: f64 = parts.iter().map(|(weight, score)| weight * score).sum();
         if whole > 0.0 { sum / whole } else { 0.0 }
@@ -97,14 +98,13 @@ impl QueryFit {
     }
 }
 
-/// Scales `scores` to between 0 and 1: the best is 1, the worst 0, the others are in proportion. If all are equal, all
-/// are 1.
+/// Scales `scores` linearly, so that the best is 1 and the worst 0. If all scores are equal, all results are 1.
 #[must_use]
 pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let range = best - worst;
-    // If all scores are equal, 0 for all of them would drop hits that the channel found.
+    // If all scores are equal, a result of 0 would drop hits that the channel found.
     scores.iter().map(|score| if range > 0.0 { (score - worst) / range } else { 1.0 }).collect()
 }
 
@@ -112,13 +112,13 @@ pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
 pub(crate) const WEIGHT_RELEVANCE: f64 = 0.55;
 /// Weight of the memory's importance.
 pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.15;
-/// Weight of its confidence.
+/// Weight of the memory's confidence.
 pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.10;
-/// Weight of how recently it changed.
+/// Weight of how recently the memory changed.
 pub(crate) const WEIGHT_RECENCY: f64 = 0.15;
-/// Weight of how often it was used.
+/// Weight of how often the memory was used.
 pub(crate) const WEIGHT_USE: f64 = 0.05;
-/// Days after which a memory counts half as recent.
+/// Number of days after which the recency of a memory is halved.
 pub(crate) const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
 /// Number of uses at which a memory gets the full score for use.
 pub const FULL_USE: f64 = 50.0;
@@ -126,32 +126,32 @@ pub const FULL_USE: f64 = 50.0;
 /// The inputs of a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
-    /// 0–1, see `relevances`.
+    /// Relevance, 0–1; see `relevances`.
     pub relevance: f64,
-    /// 0–1, from the memory.
+    /// Importance of the memory, 0–1.
     pub importance: f64,
-    /// 0–1, from the memory, after fading if this is known.
+    /// Confidence of the memory, 0–1; after fading, if known.
     pub confidence: f64,
-    /// When the memory last changed.
+    /// Time at which the memory last changed.
     pub updated_at: Timestamp,
     /// Number of times that the memory was recalled.
     pub access_count: u32,
 }
 
-/// A score and its components, each between 0 and 1 and not yet weighted.
+/// A score and its unweighted components, each between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Score {
     /// The weighted sum.
     pub total: f64,
-    /// How well the memory matches, as a share of the best result of this search.
+    /// How well the memory matches, relative to the best result of this search.
     pub relevance: f64,
-    /// Its importance.
+    /// The importance of the memory.
     pub importance: f64,
-    /// Its confidence after fading.
+    /// The confidence of the memory after fading.
     pub confidence: f64,
     /// How recently the memory changed.
     pub recency: f64,
-    /// How often it was used.
+    /// How often the memory was used.
     pub usage: f64,
 }
 
@@ -164,11 +164,11 @@ pub struct Score {
 /// ```
 #[must_use]
 pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
-    // A time in the future counts as now, because a negative age would give a recency above 1.
+    // A time in the future is treated as now, because a negative age would yield a recency above 1.
     let days = now.duration_since(parts.updated_at).as_secs_f64().max(0.0) / 86_400.0;
     let recency = 0.5_f64.powf(days / RECENCY_HALF_LIFE_DAYS);
-    // The score is logarithmic, since the first uses are more significant than the fiftieth, and it is capped, because
-    // every component is between 0 and 1.
+    // The score is logarithmic, because the first uses matter more than the fiftieth, and capped at 1, like every
+    // component.
     let usage = (f64::from(parts.access_count).ln_1p() / FULL_USE.ln_1p()).min(1.0);
     let total = WEIGHT_RELEVANCE * parts.relevance
         + WEIGHT_IMPORTANCE * parts.importance
@@ -186,10 +186,10 @@ pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
 }
 
 /// Returns the relevance of each hit, given how well it matches (greater is better). The best hit has relevance 1, and
-/// the others are in proportion. If nothing matches at all, every relevance is 0.
+/// the others are scaled proportionally. If nothing matches at all, every relevance is 0.
 #[must_use]
 pub(crate) fn relevances(fits: &[f64]) -> Vec<f64> {
-    // The relevance is relative to the best hit and not to a fixed scale, because the sum with neighbours may exceed 1.
+    // The relevance is relative to the best hit, not to a fixed maximum, because the sum with neighbours may exceed 1.
     let best = fits.iter().copied().fold(0.0, f64::max);
     fits.iter().map(|fit| if best > 0.0 { (fit / best).max(0.0) } else { 0.0 }).collect()
 }

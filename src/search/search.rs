@@ -16,21 +16,21 @@ use crate::memory::{Evidence, Memory, MemoryId, RelationType};
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
 /// Number of candidates that are ranked for each requested memory.
-// More candidates than results are ranked, since importance, recency and neighbours can lift a memory above a better
+// More candidates than results are ranked, because importance, recency and neighbours can lift a memory above a better
 // match.
 const CANDIDATES_PER_RESULT: usize = 4;
 /// Minimum number of candidates that are ranked.
 const MIN_CANDIDATES: usize = 100;
 /// Number of candidates, best first, whose neighbours in their conversations are looked up.
-// Each candidate costs a lookup in its conversations. Candidates further down have little score to contribute.
+// Each candidate requires a lookup in its conversations, and candidates further down contribute little to the scores.
 const WITH_NEIGHBOURS: usize = 40;
-/// Number of neighbours, best first, that count for one memory, usually those before and after it.
+/// Number of neighbours, best first, that count for one memory, usually the memories immediately before and after it.
 const NEIGHBOURS: usize = 2;
 
 /// The query and the options of a search.
 #[derive(Debug, Clone)]
 pub struct Search<'a> {
-    /// Any text.
+    /// The query, which may be any text.
     pub query: &'a str,
     /// The filter that restricts the memories that are searched.
     pub filter: &'a Filter,
@@ -38,19 +38,19 @@ pub struct Search<'a> {
     pub limit: usize,
     /// Number of results to skip.
     pub offset: usize,
-    /// The order of the results, where `None` means by score.
+    /// The order of the results; `None` orders by score.
     pub order: Option<Order>,
     /// The results of other search methods.
     pub channels: &'a [Channel],
     /// The weight of each component.
     pub weights: Weights,
     /// Whether the neighbours of the best memories are added even if no word and no channel found them. In verbatim
-    /// conversations, a neighbour often contains the answer. This is off by default, since most neighbours are
-    /// unrelated to the query if memories are independent facts.
+    /// conversations, a neighbour often contains the answer. The default is off, because neighbours of independent
+    /// facts are mostly unrelated to the query.
     pub with_beside: bool,
-    /// Whether memories linked to those found are included.
+    /// Whether memories that are linked to the results are included.
     pub with_related: bool,
-    /// How fast confidence fades.
+    /// The speed at which confidence fades.
     pub half_lives: HalfLives,
     /// The time of the search.
     pub now: Timestamp,
@@ -85,8 +85,8 @@ impl<'a> Search<'a> {
             return Ok(Vec::new());
         }
         let filter = unexpired(self.filter, self.now);
-        // All reads see the same state of the file, because row numbers found first must still refer to the same
-        // memories at the end.
+        // All reads see the same state of the file, because row numbers must refer to the same memories throughout the
+        // search.
         store.at_once(|store| {
             let mut pool = self.pool(store, &filter)?;
             if self.weights.neighbours > 0.0 {
@@ -101,9 +101,10 @@ impl<'a> Search<'a> {
         let wanted = self.limit.saturating_add(self.offset);
         let most = wanted.saturating_mul(CANDIDATES_PER_RESULT).max(MIN_CANDIDATES);
         let hits = store.word_hits(self.query, filter, most)?;
-        // BM25 has no upper bound and depends on the corpus, but a share of the best hit can be combined with channels.
+        // BM25 has no upper bound and depends on the corpus, but a score relative to the best hit can be combined with
+        // channels.
         let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
-        // A literal hit without words scores 0. If all hits are of this kind, they are equally good.
+        // A literal hit without words scores 0. If all hits are literal, they are equally good.
         let words: HashMap<Seq, f64> =
             hits.into_iter().map(|(seq, score)| (seq, if best > 0.0 { score / best } else { 1.0 })).collect();
         let channels: Vec<HashMap<Seq, f64>> = self.channels.iter().map(spread_channel).collect();
@@ -135,10 +136,10 @@ impl<'a> Search<'a> {
         rows.into_iter().map(|(_, seq)| seq).collect()
     }
 
-    /// Adds to each memory the score of its neighbours, and adds the neighbours themselves if requested.
+    /// Adds the scores of neighbours to each memory's score, and adds the neighbours themselves if requested.
     fn look_beside(&self, store: &Database, filter: &Filter, pool: &mut Pool) -> Result<(), StoreError> {
-        // The scores are computed before neighbours are counted, so that a score is passed on only once and not through
-        // a chain of messages.
+        // The scores are computed before neighbours are counted, so that a score is passed on only once, not through a
+        // chain of messages.
         let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
         let mut best: Vec<usize> = (0..own.len()).filter(|index| own[*index] > 0.0).collect();
         best.sort_by(|a, b| own[*b].total_cmp(&own[*a]).then_with(|| pool.all[*a].0.seq.cmp(&pool.all[*b].0.seq)));
@@ -151,7 +152,7 @@ impl<'a> Search<'a> {
         }
         if self.with_beside {
             let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
-            // Neighbours are filtered, too, because a neighbour in the conversation may belong to another namespace.
+            // Neighbours are also filtered, because a neighbour in the conversation may belong to another namespace.
             for memory in store.ranked_rows(&missing, filter)? {
                 pool.add(memory, QueryFit::default());
             }
@@ -160,8 +161,8 @@ impl<'a> Search<'a> {
             // A neighbour that was not found, or that the filter excludes, is not a result and gets no score.
             let Some(place) = pool.places.get(&seq) else { continue };
             scores.sort_by(|a, b| b.total_cmp(a));
-            // At most two neighbours count, so that a memory within a long discussion is not favoured by the number of
-            // its neighbours.
+            // At most two neighbours count, so that a memory within a long discussion is not favoured by its many
+            // neighbours.
             pool.all[*place].1.neighbours = scores.into_iter().take(NEIGHBOURS).sum();
         }
         Ok(())
@@ -191,7 +192,7 @@ impl<'a> Search<'a> {
                 Some(Order::Id) => a.0.id.cmp(&b.0.id),
             };
             let by_change = || b.0.updated_at.cmp(&a.0.updated_at);
-            // The id comes last, so that equal hits keep their order and pages neither overlap nor leave gaps.
+            // The ID comes last, so that equal hits keep their order, and pages neither overlap nor leave gaps.
             by_order.then_with(by_change).then_with(|| a.0.id.cmp(&b.0.id))
         });
         scored.into_iter().skip(self.offset).take(self.limit).collect()
@@ -205,14 +206,15 @@ impl<'a> Search<'a> {
     ) -> Result<Vec<Found>, StoreError> {
         let rows: Vec<Seq> = chosen.iter().map(|(memory, _, _)| memory.seq).collect();
         let mut found = Vec::new();
-        // `in_rows` leaves out missing rows, but no row can be missing, because all were read in the same transaction.
+        // `in_rows` leaves out missing rows, but no row can be missing, because all rows were read in the same
+        // transaction.
         let memories = store.in_rows(&rows)?;
         let said = store.last_said(memories.iter().map(|memory| &memory.id))?;
         for (memory, (_, fit, score)) in memories.into_iter().zip(chosen) {
             let matched = Database::words_in(self.query, &memory);
             let highlight = highlight(&memory.claim.content, &forms(&matched, &memory.claim.content));
-            // Evidence is read only if the content contains no word of the query, because only such a hit needs another
-            // explanation.
+            // Evidence is read only if the content contains no word of the query, because only such a hit needs a
+            // further explanation.
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
             let said_at = said.get(&memory.id).copied();
@@ -267,7 +269,8 @@ fn times(memory: &Ranked) -> Vec<Timestamp> {
     let said = memory.said.iter().filter_map(|said| said.at);
     let held = [memory.valid_from, memory.valid_to].into_iter().flatten();
     let times: Vec<Timestamp> = said.chain(held).collect();
-    // The time of learning is used only if no better time is known, because an old log may be imported today.
+    // The time of learning is used only if no better time is known, because an old log may have been imported only
+    // recently.
     if times.is_empty() { vec![memory.created_at] } else { times }
 }
 
@@ -298,9 +301,9 @@ fn spread_channel(channel: &Channel) -> HashMap<Seq, f64> {
 pub struct Direct {
     /// The memories, best first.
     pub found: Vec<Found>,
-    /// Memories that are far nearer in meaning to the query than the others.
+    /// Memories that are much closer in meaning to the query than the others.
     pub stand_out: HashSet<MemoryId>,
-    /// Why vectors were not used although they are configured.
+    /// The reason why vectors were not used, if they are configured but were not used.
     pub without_meaning: Option<EmbedError>,
 }
 
@@ -331,7 +334,7 @@ pub fn direct(
     let weights = Weights::default();
     let search = Search { limit, channels: &channels, weights, ..Search::new(query, filter, now) };
     let mut found = search.run(store)?;
-    // There is always a nearest memory in meaning, even if it is not relevant.
+    // One memory is always the nearest in meaning, even if it is not relevant.
     found.retain(|hit| hit.fit.own(&weights) > 0.0);
     Ok(Direct { found, stand_out, without_meaning })
 }
@@ -341,7 +344,7 @@ pub fn direct(
 pub struct Related {
     /// The type of the link.
     pub relation: RelationType,
-    /// Whether the link leads from the memory found to the linked memory, and not the reverse.
+    /// Whether the link leads from the memory found to the linked memory, rather than in the reverse direction.
     pub outward: bool,
     /// The reason for the link, in a few words.
     pub reason: Option<String>,
@@ -349,8 +352,8 @@ pub struct Related {
     pub memory: Memory,
 }
 
-/// Returns the memories that pass `filter` and are linked with `id`. The targets of its own links come first, and both
-/// groups are sorted by time.
+/// Returns the memories that pass `filter` and are linked with `id`. The targets of its outgoing links come first, and
+/// both groups are sorted by time.
 fn related(store: &Database, id: &MemoryId, filter: &Filter) -> Result<Vec<Related>, StoreError> {
     let links = store.relations(id)?;
     let others: Vec<&MemoryId> =
@@ -375,7 +378,7 @@ const MAX_CHARS: usize = 200;
 /// Number of characters shown before the first matching word.
 const LEAD_CHARS: usize = 40;
 
-/// An excerpt, and the positions in it at which words of the query occur.
+/// An excerpt, and the positions of words of the query in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Highlight {
     /// At most 200 characters of the memory's content, with `…` where text is cut.
@@ -384,7 +387,8 @@ pub struct Highlight {
     pub marks: Vec<Range<usize>>,
 }
 
-/// Returns the part of `content` around the first of the `words`, which are in lower case, with all of them marked.
+/// Returns the part of `content` around the first of `words`, with all occurrences of `words` marked. The words are in
+/// lower case.
 #[must_use]
 pub fn highlight(content: &str, words: &[String]) -> Highlight {
     let first = content.char_indices().map(|(at, _)| at).find(|at| longest_at(&content[*at..], words).is_some());
@@ -399,7 +403,7 @@ pub fn highlight(content: &str, words: &[String]) -> Highlight {
     Highlight { text, marks }
 }
 
-/// Returns every form in which `words` appear in `text`.
+/// Returns every form in which any of `words` appears in `text`.
 pub(super) fn forms(words: &[String], text: &str) -> Vec<String> {
     Database::forms_in(words, text).into_iter().flatten().collect()
 }

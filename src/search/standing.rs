@@ -1,7 +1,7 @@
 //! Standing instructions and preferences, which apply to every request.
 //!
-//! A question about a deployment shares no word with "always answer in German", so these memories are not searched by
-//! similarity. They are retrieved separately, and the query only determines their order.
+//! A question about a deployment shares no words with "always answer in German", so a similarity search would not find
+//! these memories. They are retrieved separately, and the query determines only their order.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
 
-/// Categories of memories that apply to every request. Pinned memories apply, too.
+/// Categories of memories that apply to every request. Pinned memories also apply to every request.
 pub const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
 /// Maximum number of memories that are ranked.
 const CANDIDATES: usize = 200;
 
-/// Returns at most `limit` memories that pass `filter` and are pinned or of a category of [`STANDING`], best first by
+/// Returns at most `limit` memories that pass `filter` and are pinned or in a category of [`STANDING`], best first by
 /// the score of a search. Equally good memories are sorted by their last change and then by id. `query` may be empty.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Tasks of the work ledger, ranked for a text by BM25 over their digests and by tasks that changed the same files.
+//! Tasks of the work ledger, ranked for a text by BM25 on their digests and by other tasks that changed the same files.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,38 +10,38 @@ use crate::project::{CitedPart, Freshness, References};
 use crate::store::{Database, Filter, StoreError, stored_words, word_number};
 use crate::text::code::code_words;
 
-/// BM25's k1: how slowly the effect of further occurrences of a word levels off.
-// This value and the weights of fields were chosen on logs of nine repositories. A goal's words that occur again in
-// files and symbols are more informative than in memories, so they saturate late.
+/// The parameter k1 of BM25: how slowly the effect of further occurrences of a word levels off.
+// This value and the weights of fields were chosen on logs of nine repositories. In tasks, words of the goal that recur
+// in files and symbols are more informative than repeated words in memories, so the effect levels off slowly.
 const SATURATION: f64 = 5.0;
 const LENGTH_SHARE: f64 = 0.9;
-/// Share of the best score among the tasks that changed the same file, added to the score of each of these tasks.
+/// Fraction of the best score among the tasks that changed the same file, added to the score of each of these tasks.
 const FILE_SHARE: f64 = 0.5;
 const FILE_TASKS: usize = 5;
-/// Weight of the words in the first line of a longer text, since the first line usually states the subject.
+/// Weight of the words in the first line of a longer text, because the first line usually states the subject.
 const TITLE_WEIGHT: f64 = 2.0;
 /// Number of tasks, best first, whose files are compared.
 const WITH_FILES: usize = 60;
 /// Maximum number of words of a query that are searched. Later words are ignored.
 const MAX_QUERY_WORDS: usize = 400;
-/// Number of matching words that count as a full match.
+/// Number of matching words for a full match.
 // A short question usually asks for a fact, so a memory that answers it should precede a task with the same few words.
 const FULL_MATCH: usize = 6;
-/// Maximum length of the goal and the report of a result, in characters, and maximum number of its files.
+/// Maximum length of a result's goal and report, in characters, and maximum number of its files.
 const SHOWN_GOAL: usize = 200;
 const SHOWN_REPORT: usize = 160;
 const SHOWN_FILES: usize = 6;
-/// Most names in code of a result that are compared with the repository.
+/// Maximum number of identifiers of a result that are compared with the repository.
 const SHOWN_SYMBOLS: usize = 3;
 
-/// A task that is relevant to a query, with the fields that are shown.
+/// A task that is relevant to a query, with the displayed fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FoundTask {
-    /// The task's id.
+    /// The ID of the task.
     pub task: String,
-    /// The key of its log.
+    /// The key of the log that contains the task.
     pub transcript: String,
-    /// The namespace that it belongs to.
+    /// The namespace of the task.
     pub namespace: Namespace,
     /// The request, clipped.
     pub goal: String,
@@ -53,30 +53,31 @@ pub struct FoundTask {
     pub ended_at: Option<Timestamp>,
     /// The first of the files that the task changed.
     pub files: Vec<String>,
-    /// The start of the assistant's last words.
+    /// The start of the assistant's last message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<Citation>,
-    /// Its score.
+    /// The score of the task.
     pub score: TaskScore,
-    /// How what it names stands in the repository of the folder, if that was compared.
+    /// The current state of the paths, symbols and commits that the task mentions, if they were compared with the
+    /// repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub freshness: Vec<Freshness>,
-    /// What it names.
+    /// The paths, symbols and commits that the task mentions.
     #[serde(skip)]
     pub(crate) cited: CitedPart,
-    /// Words of the query that occur in its digest.
+    /// Words of the query that occur in the digest of the task.
     #[serde(skip)]
     pub matched: Vec<String>,
 }
 
-/// The score of a task, from 0 to 1, comparable with that of a memory.
+/// The score of a task, from 0 to 1, on the same scale as the score of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TaskScore {
     /// The total.
     pub total: f64,
-    /// The part for the task's own words.
+    /// The part of the score that is due to the task's words.
     pub words: f64,
-    /// The part for other tasks that changed the same files.
+    /// The part of the score that is due to other tasks that changed the same files.
     pub files: f64,
 }
 
@@ -123,7 +124,7 @@ pub(crate) fn search_tasks(
     Ok(found)
 }
 
-/// The words of a query, by number, with their weights.
+/// The words of a query, indexed by number, with weights.
 struct Query {
     words: Vec<(u32, String, f64)>,
 }
@@ -143,11 +144,11 @@ impl Query {
     }
 }
 
-/// A task with a word of the query.
+/// A task that contains a word of the query.
 struct Hit {
     row: i64,
     length: u32,
-    /// Words of the query by position, with their weights.
+    /// Positions of the matching words in the query, with weights.
     weights: Vec<(usize, u8)>,
     matched: Vec<usize>,
     score: f64,
@@ -162,7 +163,7 @@ fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, St
         words += u64::from(length);
         let mut weights = Vec::new();
         let mut place = 0;
-        // Both lists are in order, so one pass over both finds the common words.
+        // Both lists are sorted, so one pass over both finds the common words.
         for (number, weight) in stored_words(stored) {
             while query.words.get(place).is_some_and(|(sought, ..)| *sought < number) {
                 place += 1;

@@ -10,12 +10,12 @@ use crate::store::{Database, Filter, StoreError, VectorModel};
 const NAME: &str = "vectors";
 /// Number of memories that the channel returns for each requested memory.
 const PER_RESULT: usize = 4;
-/// Minimum number of memories that the channel returns, if there are so many.
+/// Minimum number of memories that the channel returns, if the store has enough.
 const LEAST: usize = 200;
 
-/// Returns the memories nearest to `query` that pass `filter` and have not expired at `now`, with their cosines. There
-/// are enough of them for a search for `limit` memories to choose from. Memories without a vector of `model` can be
-/// found only by other channels.
+/// Returns the memories nearest to `query` that pass `filter` and have not expired at `now`, with their cosines. The
+/// number is sufficient for a search that returns `limit` memories. Memories without a vector of `model` can be found
+/// only by other channels.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -37,10 +37,10 @@ const MIN_TO_COMPARE: usize = 5;
 /// Maximum number of memories that can stand out.
 const MAX_STANDING_OUT: usize = 5;
 /// A memory stands out if its cosine covers at least this share of the distance from the usual cosine to 1. The usual
-/// cosine depends on the model. Two unrelated texts have a cosine of 0.1 with one model and 0.7 with another.
+/// cosine depends on the model: two unrelated texts may have a cosine of 0.1 with one model and 0.7 with another.
 const STANDS_OUT: f64 = 0.3;
 
-/// Returns the channel of the memories that are near to a query in meaning, or `None` if there are no vectors to
+/// Returns the channel of the memories that are close to a query in meaning, or `None` if there are no vectors to
 /// compare with.
 ///
 /// # Errors
@@ -57,11 +57,11 @@ pub fn by_meaning(
     Ok(Some(by_vectors(store, (&query.model, &query.vector), filter, limit, now)?))
 }
 
-/// Returns the entries that are far nearer to the query than is usual among `cosines`, nearest first.
+/// Returns the entries that are much closer to the query than is usual among `cosines`, closest first.
 pub(super) fn standing_out<T: Copy + Ord>(cosines: &[(T, f64)]) -> Vec<T> {
     let mut sorted: Vec<(T, f64)> = cosines.to_vec();
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    // The median is used and not the mean, because a few very near memories must not raise the bar for themselves.
+    // The median is used instead of the mean, so that a few very close memories do not raise their own threshold.
     let Some(usual) = sorted.get(sorted.len() / 2).map(|(_, cosine)| *cosine).filter(|usual| *usual < 1.0) else {
         return Vec::new();
     };

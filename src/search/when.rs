@@ -1,4 +1,4 @@
-//! Times in a query: the times that it names, and whether it asks for a time. The functions perform no I/O.
+//! Times in a query: the times that it mentions, and whether it asks for a time. The functions perform no I/O.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use regex::{Captures, Regex};
 
-/// Number of days after a named time during which people still talk about it.
-// Days before the time do not count, since people do not report on a day in the future.
+/// Number of days after a mentioned time during which people still talk about it.
+// Days before the time do not count, because people do not report on future days.
 const AFTERWARDS_DAYS: i64 = 7;
-/// Score of a statement from these days.
+/// Score of a statement made during these days.
 const AFTERWARDS: f64 = 0.5;
 
 /// The times in a query.
@@ -22,12 +22,12 @@ pub(super) struct Asked {
     named: Vec<Named>,
 }
 
-/// A named time, as precisely as it is given.
+/// A mentioned time, with the precision of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Named {
     /// A range of days, excluding the end.
     Days(Range<Date>),
-    /// A month of any year, or a day of it.
+    /// A month, or a day of a month, in any year.
     Yearly(i8, Option<i8>),
 }
 
@@ -51,7 +51,7 @@ static DATES: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Names of months, the longer before the shorter. `may` and `march` only count next to a number or a preposition.
+/// Names of months, longer names before shorter ones. `may` and `march` count only next to a number or a preposition.
 const MONTHS: &[(&str, i8)] = &[
     ("january", 1),
     ("januar", 1),
@@ -98,23 +98,23 @@ fn pattern(text: &str) -> Regex {
 }
 
 impl Asked {
-    /// Reads `query`, asked at `now`.
+    /// Reads the times in `query`, asked at `now`.
     pub(super) fn of(query: &str, now: Timestamp) -> Self {
         let named = DATES.captures_iter(query).filter_map(|found| written(query, &found));
-        // The user's time zone is not known. In UTC, the day is wrong by at most one.
+        // The user's time zone is not known. If UTC is assumed, the day is wrong by at most one.
         let today = now.to_zoned(TimeZone::UTC).date();
         let named = named.chain(relative(&query.to_lowercase(), today)).collect();
         Self { for_time: FOR_TIME.is_match(query), named }
     }
 
-    /// Whether times matter to the query at all.
+    /// Returns whether times matter to the query.
     pub(super) fn is_open(&self) -> bool {
         self.for_time || !self.named.is_empty()
     }
 
-    /// Returns how well a memory with the text `content` and these times matches. The result is 1 if the query names
-    /// one of the times, and less if one of them is soon after a named time. If the query asks for a time without
-    /// naming one, the result is 1 if the content states any time.
+    /// Returns how well a memory with the text `content` and these times matches. The result is 1 if the query mentions
+    /// one of the times, and lower if one of them is shortly after a mentioned time. If the query asks for a time
+    /// without mentioning one, the result is 1 if the content contains any time.
     pub(super) fn fit(&self, content: &str, times: &[Timestamp]) -> f64 {
         if self.named.is_empty() {
             return if self.for_time && TELLS_TIME.is_match(content) { 1.0 } else { 0.0 };
@@ -164,7 +164,7 @@ fn written(query: &str, found: &Captures<'_>) -> Option<Named> {
 fn named_month(query: &str, found: &Captures<'_>, name: &str) -> Option<i8> {
     let name = name.to_lowercase();
     let month = MONTHS.iter().find(|(spelled, _)| *spelled == name)?.1;
-    // "may I push" and "march onwards" are common in queries but do not name a month.
+    // "may I push" and "march onwards" are common in queries but do not refer to a month.
     let is_word_too = matches!(name.as_str(), "may" | "march" | "mayo");
     let has_number = ["d3", "d4", "y3"].iter().any(|group| found.name(group).is_some());
     let before = query[..found.get(0)?.start()].trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
@@ -176,7 +176,7 @@ fn days(first: Date, next: impl Fn(Date) -> Result<Date, jiff::Error>) -> Option
     Some(Named::Days(first..next(first).ok()?))
 }
 
-/// Returns the times that the query names by their distance from `today`.
+/// Returns the times that the query expresses relative to `today`.
 fn relative(query: &str, today: Date) -> Vec<Named> {
     // Weeks begin on Monday, as in ISO 8601.
     let week = |date: Date| date.checked_sub(i64::from(date.weekday().to_monday_zero_offset()).days());
@@ -208,7 +208,7 @@ fn relative(query: &str, today: Date) -> Vec<Named> {
     named.filter_map(|(_, first, span)| days(first.ok()?, |date: Date| date.checked_add(span))).collect()
 }
 
-/// Returns the time of a day at noon in UTC.
+/// Returns noon of a day in UTC.
 #[cfg(test)]
 fn noon(year: i16, month: i8, day: i8) -> Timestamp {
     jiff::civil::DateTime::new(year, month, day, 12, 0, 0, 0).unwrap().to_zoned(TimeZone::UTC).unwrap().timestamp()

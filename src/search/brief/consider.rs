@@ -1,4 +1,4 @@
-//! The memories that a brief considers: the best of each section, found without reading the others.
+//! Selects the best memories of each section of a brief, without reading the others.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use super::select::{ConsideredRows, Standing, floor, order, standing, texts_of};
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{BriefGroup, BriefRow, Database, StoreError};
 
-/// Number of memories of each section that are considered beyond those whose texts may be needed. They are only
-/// counted, so that the brief says how many it leaves out.
+/// Number of additional memories of each section that are counted but whose texts are not needed, so that the brief can
+/// state the number of omitted memories.
 const COUNTED: usize = 200;
-/// Number of rows of a group that are read at first, and each time that more are needed.
+/// Number of rows of a group that are read initially, and whenever more rows are needed.
 const READ: [usize; 2] = [8, 64];
 
-/// Returns the best memories of each section, without regard to a question, and those with the ids of `found`.
+/// Returns the best memories of each section, without regard to a question, and the memories with the ids in `found`.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -51,7 +51,7 @@ pub(super) fn considered<'i>(
     Ok(considered)
 }
 
-/// Adds the best memories of a section, and returns whether it has more that could be shown.
+/// Adds the best memories of a section, and returns whether the section has further memories that could be shown.
 fn best(
     store: &Database,
     request: &BriefRequest,
@@ -65,7 +65,7 @@ fn best(
     for left in (0..=texts_of(section, request) + COUNTED).rev() {
         let best = cursors.iter_mut().filter_map(|cursor| Some((cursor.rated?, cursor)));
         let Some(((_, is_shown), best)) = best.min_by(|((x, is_shown), a), ((y, as_well), b)| {
-            // Those that cannot be shown come last; there may be many of them.
+            // Memories that cannot be shown come last, because there may be many of them.
             as_well.cmp(is_shown).then_with(|| order((x, &a.ready[0]), (y, &b.ready[0])))
         }) else {
             return Ok(false);
@@ -80,14 +80,14 @@ fn best(
     Ok(false)
 }
 
-/// The memories of a group from which none was taken yet, best first.
+/// The memories of a group that has not been used yet, best first.
 struct Cursor<'n> {
     namespace: &'n Namespace,
     group: BriefGroup,
     ready: VecDeque<BriefRow>,
     read: usize,
     is_read: bool,
-    /// The rating of the first one, and whether it can be shown.
+    /// The rating of the first memory, and whether the memory can be shown.
     rated: Option<(Standing, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! Briefs of random stores are those computed from every memory.
+//! Tests that briefs of random stores are the same as those computed from all memories.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ fn row_of(memory: &Outline) -> BriefRow {
     BriefRow { id: memory.id.clone(), group: BriefGroup::from_code(code), last_sure: last_sure(memory) }
 }
 
-/// Composes the brief from all memories: every one is rated and sorted, and only then are the best taken.
+/// Composes the brief from all memories: all memories are rated and sorted before the best ones are chosen.
 fn from_all(store: &Store, request: &BriefRequest, now: Timestamp) -> Brief {
     let filter =
         Filter { types: request.types.clone(), unexpired_at: Some(now), ..Filter::exactly(&request.namespaces) };
@@ -65,10 +65,10 @@ fn from_all(store: &Store, request: &BriefRequest, now: Timestamp) -> Brief {
     select(weighed, texts, request, &|_| Vec::new())
 }
 
-/// Memories of every kind; `seed` decides the values that are not given.
+/// Generates memories of every kind; `seed` determines the values that are not given.
 fn any_memory() -> impl Strategy<Value = Memory> {
     let kinds = (0_usize..3, 0_usize..5, any::<bool>(), 0_u8..20, 0_u8..12);
-    // Both values that many memories share and values that hardly any do.
+    // Generates both values that many memories share and values that are almost unique.
     let share = prop_oneof![(0_u8..=10).prop_map(|tenths| f64::from(tenths) / 10.0), 0.0..=1.0];
     (kinds, share.clone(), share, -40_i64..1, any::<bool>(), 0_u32..1_000_000).prop_map(
         |((of_type, category, short, rare, status), importance, confidence, days, here, number)| {
@@ -88,7 +88,7 @@ fn any_memory() -> impl Strategy<Value = Memory> {
                 },
                 status: if status == 0 { Status::Superseded } else { Status::Active },
                 pinned: rare == 1,
-                // Many memories of one import have the same time.
+                // Many memories from one import have the same time.
                 updated_at: if rare < 6 { day(-3) } else { day(days) },
                 ..memory
             }
@@ -118,7 +118,7 @@ proptest! {
                     prop_assert_eq!(brief, from_all(&store, &request, day(turn)));
                 }
             }
-            // Everything that changes the rating of a memory, by any way to the file.
+            // Makes all changes that affect the rating of a memory, in every possible way.
             write(&store, |w| {
                 every(7).try_for_each(|id| w.set_status(id, Status::Forgotten, Action::Forget, None).map(drop))?;
                 every(11).try_for_each(|id| w.set_tier(id, Tier::L1, Action::Promote, None).map(drop))?;

@@ -1,11 +1,11 @@
-//! The brief: context from earlier conversations for a new one, within a budget and fenced as data.
+//! The brief: context from earlier conversations for a new conversation, within a budget and fenced as data.
 //!
 //! ```text
 //! consider (the best of each section) ─▶ weigh (floor, score) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
 //! ```
 //!
-//! The same memories always result in the same bytes. A brief contains no counters or current times, and the clock only
-//! decides whether a memory has expired. Showing a memory is logged but not counted as a use.
+//! The same memories always result in the same bytes. A brief contains no counters or current times, and the clock
+//! determines only whether a memory has expired. Showing a memory is logged but not counted as a use.
 
 mod consider;
 mod query;
@@ -34,15 +34,15 @@ pub(crate) use select::{
 pub struct Brief {
     /// The text for the prompt. It is empty if there is nothing to show.
     pub text: String,
-    /// The size of the text in `o200k_base` tokens, counted in the requested way.
+    /// The size of the text in `o200k_base` tokens, counted by the requested method.
     pub tokens: usize,
     /// The length of the text in UTF-16 units, which agents count as characters.
     pub characters: usize,
-    /// The memories that it contains, in order.
+    /// The memories in the brief, in order.
     pub shown: Vec<Shown>,
-    /// Recalled memories that were considered and that it does not contain, best first.
+    /// Recalled memories that were considered but left out, best first.
     pub left_out: Vec<LeftOut>,
-    /// Whether there are further memories that could be shown; only the best some hundreds are considered.
+    /// Whether there are further memories that could be shown; only the best few hundred are considered.
     pub has_more: bool,
 }
 
@@ -54,22 +54,22 @@ pub struct Shown {
     pub memory: Memory,
     /// The section that contains it.
     pub section: Section,
-    /// The rating of the memory, with the components.
+    /// The rating of the memory, with its components.
     pub standing: Standing,
-    /// Number of tokens of its line.
+    /// Number of tokens of the memory's line.
     pub tokens: usize,
 }
 
 /// A memory that a brief does not contain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeftOut {
-    /// The memory.
+    /// The ID of the memory.
     pub id: MemoryId,
-    /// The section to which the memory would have belonged.
+    /// The section that the memory would have belonged to.
     pub section: Section,
-    /// The rating of the memory, with the components.
+    /// The rating of the memory, with its components.
     pub standing: Standing,
-    /// Why it was left out.
+    /// The reason why the memory was left out.
     #[serde(flatten)]
     pub because: ExclusionReason,
 }
@@ -93,7 +93,7 @@ pub(crate) type Changes<'c> = &'c dyn Fn(&[&Memory]) -> Vec<Option<String>>;
 ///
 /// The brief contains active memories of the requested namespaces that have not expired at `now`. The sections are
 /// standing, long-term and short-term, in this order. The memories in each section are sorted best first. Memories that
-/// did not fit are counted in the text and named in [`Brief::left_out`].
+/// did not fit are counted in the text and listed in [`Brief::left_out`].
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -101,9 +101,8 @@ pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Resu
     Ok(compose_with(store, request, None, &|_| Vec::new(), now)?.0)
 }
 
-/// Returns the brief for a conversation, as [`compose`] does. If `vectors` are given, the query is also searched by
-/// meaning. `changes` returns, for each of the chosen memories, what it names that has changed, in words. The second
-/// value is the reason why vectors were not used, if they were not.
+/// Returns the brief for a conversation, as [`compose`] does. If `vectors` is given, the search also compares meanings.
+/// The second value is the reason why vectors were not used, if they were not.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -135,8 +134,9 @@ pub(crate) fn compose_with(
     Ok((select::select(weighed, texts, request, changes), without_meaning))
 }
 
-/// Records that the memories of `brief` were shown to a model, and returns whether this succeeded, because a file that
-/// is locked or read-only must not prevent showing the brief. No use is counted, since nobody requested these memories.
+/// Records that the memories of `brief` were shown to a model, and returns whether this succeeded. Failure is not an
+/// error, because a locked or read-only file must not prevent showing the brief. This does not count as a use, because
+/// nobody requested these memories.
 #[must_use = "to ignore the result, use `let _`"]
 pub(crate) fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
     let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();

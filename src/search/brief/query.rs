@@ -10,15 +10,15 @@ use crate::search::{Direct, Found, direct};
 use crate::store::{Database, Filter, StoreError};
 
 /// Number of hits that are considered.
-// Rarity is measured among the hits, so there must be enough of them to distinguish common words from rare ones.
+// Rarity is measured among the hits, so there must be enough hits to distinguish common words from rare words.
 const HITS: usize = 100;
 /// Minimum share of a question's information that a memory must contain to be relevant.
 // The share is low enough for a long question, but high enough that one shared place name is not sufficient.
 const MIN_SHARE: f64 = 0.35;
-/// Weight of a pair of characters that occurs in no memory, relative to a word that occurs in none, since most pairs
-/// are not words.
+/// Weight of a pair of characters that occurs in no memory, relative to a word that occurs in no memory, since most
+/// pairs are not words.
 const UNSEEN_PAIR: f64 = 0.3;
-/// Number of letters of a word that are compared, so that its endings are ignored.
+/// Number of leading letters of a word that are compared, so that endings are ignored.
 const STEM_CHARS: usize = 5;
 /// Words that do not show the subject of a question.
 const EMPTY_WORDS: &[&str] = &[
@@ -30,9 +30,9 @@ const EMPTY_WORDS: &[&str] = &[
 ];
 
 /// Returns the memories that are relevant to `query`, with a rating of 0–1. Half of the rating is the share of the
-/// query's information that the memory contains, and half is its relevance among the hits. Memories that contain too
-/// little of the information are left out, unless their similarity in meaning stands out, so the list may be empty. The
-/// second value is the reason why vectors were not used, if they were not.
+/// query's information that the memory contains, and half is the memory's relevance among the hits. Memories that
+/// contain too little of the information are left out, unless their similarity in meaning stands out, so the list may
+/// be empty. The second value is the reason why vectors were not used, if they were not.
 pub(super) fn to_the_point(
     store: &Database,
     query: &str,
@@ -54,13 +54,13 @@ pub(super) fn to_the_point(
     Ok((fits.collect(), without_meaning))
 }
 
-/// Returns the share of the question's words that each memory contains. A word counts more if fewer memories contain
-/// it. A word that no memory contains counts as much as the rarest of the others.
+/// Returns the share of the question's words that each memory contains. The fewer memories contain a word, the more it
+/// counts. A word that no memory contains counts as much as the rarest other word.
 fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {
         let holding = held.iter().filter(|words| words.contains(*word)).count();
         let without = number(held.len() - holding);
-        // The weight is the inverse document frequency of BM25, over the hits instead of the whole store.
+        // The weight is the inverse document frequency of BM25, computed for the hits instead of the whole store.
         (holding > 0).then(|| ((without + 0.5) / (number(holding) + 0.5)).ln_1p())
     };
     let most = asked.iter().filter_map(|word| rarity(&word)).fold(0.0, f64::max);
@@ -89,23 +89,23 @@ fn words_of(claim: &Claim, evidence: &[Evidence]) -> BTreeSet<String> {
     words(&all.join(" "))
 }
 
-/// Returns the beginnings of the distinctive words of a text, and the pairs of characters of writing without spaces.
+/// Returns the prefixes of the distinctive words of a text, and pairs of characters for scripts without spaces.
 fn words(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().copied().any(is_unspaced) {
-            // Without spaces, there are no word boundaries, but pairs find a word wherever it occurs.
+            // Without spaces, there are no word boundaries, but pairs of characters match a word wherever it occurs.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else if letters.len() > 2 && !EMPTY_WORDS.contains(&word) {
-            // Prefixes do not require detecting the language, which is unreliable for a short question.
+            // Prefixes do not require language detection, which is unreliable for a short question.
             words.insert(letters.iter().take(STEM_CHARS).collect());
         }
     }
     words
 }
 
-/// Whether a character belongs to Chinese, Japanese or Korean writing.
+/// Returns whether a character belongs to Chinese, Japanese or Korean writing.
 const fn is_unspaced(letter: char) -> bool {
     matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{3ffff}')
 }

@@ -1,4 +1,4 @@
-//! Text of a brief: its frame, and each memory as one harmless line.
+//! The text of a brief: its frame, and each memory as one harmless line.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -83,8 +83,8 @@ pub(super) fn ending(section: Section, format: Format) -> String {
     }
 }
 
-/// Returns the text after the last memory. `left_out` is the number of memories that were left out, and `has_more` says
-/// whether there are further ones that were not counted.
+/// Returns the text after the last memory. `left_out` is the number of memories that were left out, and `has_more`
+/// indicates whether there are further memories that were not counted.
 pub(super) fn closing(left_out: usize, has_more: bool, format: Format) -> String {
     let over = if has_more { "Over " } else { "" };
     let more = match (left_out, format) {
@@ -102,10 +102,10 @@ pub(super) fn closing(left_out: usize, has_more: bool, format: Format) -> String
     format!("{more}</{INJECTION_TAG}>\n")
 }
 
-/// Maximum length of a memory's text in the compact format, in characters. Of a longer text, the summary or the
+/// Maximum length of a memory's text in the compact format, in characters. For a longer text, the summary or the
 /// beginning is shown.
 const COMPACT_CHARS: usize = 300;
-/// Maximum length of a memory's text in the formats that show everything known about a memory.
+/// Maximum length of a memory's text in the formats that show all details of a memory.
 const DETAILED_CHARS: usize = 1_200;
 
 /// Returns the lines of a memory, each with its line break. `now` says how what it names stands now.
@@ -202,12 +202,12 @@ fn json_line(memory: &Memory, now: Option<String>) -> String {
     if let Some(object) = value.as_object_mut() {
         object.extend(optional.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?))));
     }
-    // The JSON may be placed between tags in a prompt.
-    // `<` occurs in JSON only within strings, where the escape is read as the same character.
+    // The JSON may be placed between tags in a prompt. In JSON, `<` occurs only within strings, where the escape
+    // denotes the same character.
     value.to_string().replace('<', "\\u003c")
 }
 
-/// Returns the type-specific parts of a memory that add information to its content.
+/// Returns the type-specific parts of a memory that are not contained in its content.
 fn parts(memory: &Memory) -> Vec<(&'static str, String)> {
     match &memory.claim.structured {
         Some(Structured::Episode(episode)) => {
@@ -240,12 +240,13 @@ fn said(memory: &Memory, limit: usize) -> String {
 /// Cuts a text between words, and adds a note with the id of the full memory.
 fn cut(memory: &Memory, text: &str, limit: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
-    // Only a space in the second half is used, because writing without spaces may have its only space near the start.
+    // Only a space in the second half is used, because text in a script without spaces may contain its only space near
+    // the start.
     let end = text[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
     format!("{} [… cut from {} characters, id {}]", &text[..end], text.chars().count(), memory.id.short())
 }
 
-/// Returns the text. If it looks like an instruction, it is returned as a quotation with the reason.
+/// Returns the text. A text that looks like an instruction is returned as a quotation, with the reason.
 fn quoted(memory: &Memory, text: &str) -> String {
     suspicion(memory).map_or_else(|| text.to_owned(), |why| format!("A note that {why}, quoted as data: \"{text}\""))
 }
@@ -276,8 +277,7 @@ fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
-            // `&` is escaped, too, since otherwise an escape in the text itself would be read as the character that it
-            // represents.
+            // `&` is escaped as well; otherwise, an escape in the text itself would be interpreted.
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),

@@ -12,14 +12,14 @@ pub(crate) const MAX_CHARACTERS: usize = 10_000;
 /// The content and the limits of a brief.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BriefRequest {
-    /// The namespaces of the memories, e.g. a project and the global namespace, without the namespaces below them. An
-    /// empty list selects no memories.
+    /// The namespaces of the memories, e.g. a project and the global namespace, without nested namespaces. An empty
+    /// list selects no memories.
     pub namespaces: Vec<Namespace>,
-    /// The subject of the conversation, or `None` for memories that are useful for any subject.
+    /// The topic of the conversation, or `None` for memories that are useful for any topic.
     pub query: Option<String>,
     /// Maximum number of `o200k_base` tokens.
     pub max_tokens: usize,
-    /// How tokens are counted.
+    /// The method of counting tokens.
     pub counting: Counting,
     /// Maximum number of UTF-16 units, never more than `MAX_CHARACTERS`.
     pub max_characters: usize,
@@ -33,16 +33,16 @@ pub struct BriefRequest {
     pub min_importance: f64,
     /// Types of memories that are shown. An empty list means every type.
     pub types: Vec<MemoryType>,
-    /// How fast confidence fades.
+    /// The speed at which confidence fades.
     pub half_lives: HalfLives,
 }
 
-/// Maximum number of memories that are shown for a question, unless the settings say otherwise.
+/// Maximum number of memories shown for a question, unless the settings specify another number.
 const MAX_ASKED_FOR: usize = 10;
 
 impl BriefRequest {
-    /// Returns the request according to the settings. If memory is switched off, the request has no namespace, so the
-    /// brief is empty.
+    /// Returns the request that corresponds to the settings. If memory is switched off, the request has no namespace,
+    /// so the brief is empty.
     #[must_use]
     pub fn of(settings: &MemorySettings, namespaces: Vec<Namespace>, query: Option<String>) -> Self {
         let retrieval = &settings.retrieval;
@@ -84,13 +84,13 @@ impl Default for BriefRequest {
     }
 }
 
-/// How tokens are counted.
+/// The method of counting tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Counting {
-    /// Tokens are counted with the encoding, which takes about 0.1 s to load.
+    /// Counts tokens with the encoding, which takes about 0.1 s to load.
     #[default]
     Exact,
-    /// Tokens are estimated from the letters, which takes no time. The result is rarely too low.
+    /// Estimates tokens from the letters, which takes almost no time. The result is rarely too low.
     Estimated,
 }
 

@@ -26,28 +26,28 @@ pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.25;
 pub(crate) const WEIGHT_RECENCY: f64 = 0.20;
 /// Weight of the memory's level in the hierarchy.
 pub(crate) const WEIGHT_TIER: f64 = 0.10;
-/// Weight of the relevance to the question. The rest is the weight of the other components.
+/// Weight of the relevance to the question. The remainder is the weight of the other components.
 pub(crate) const WEIGHT_TO_THE_POINT: f64 = 0.70;
 /// Minimum faded confidence of an unpinned memory that is shown.
-// The limit is above the 0.05 at which maintenance lets a memory fade. A brief is shown without a request, so its
-// memories should be more certain.
+// The limit is above the 0.05 at which maintenance lets a memory fade. Nobody requests a brief, so its memories should
+// be more certain.
 const MIN_CONFIDENCE: f64 = 0.15;
-/// Number of memories whose texts are read for each memory that a section may contain, since some are duplicates or too
+/// Number of memories whose texts are read for each place in a section, because some memories are duplicates or too
 /// long.
 const TEXTS_PER_PLACE: usize = 3;
 /// Number of additional texts that are read in each section.
 const MORE_TEXTS: usize = 20;
 
-/// The rating of a memory for a brief, and its components, each between 0 and 1 and not yet weighted.
+/// The rating of a memory for a brief, and the unweighted components of the rating, each between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Standing {
     /// The weighted sum.
     pub total: f64,
     /// The relevance to the question; `None` if there is no question or the memory is a standing memory.
     pub to_the_point: Option<f64>,
-    /// Its importance.
+    /// The importance of the memory.
     pub importance: f64,
-    /// Its confidence after fading.
+    /// The confidence after fading.
     pub confidence: f64,
     /// How recently the memory was changed, confirmed or used.
     pub recency: f64,
@@ -55,13 +55,13 @@ pub struct Standing {
     pub tier: f64,
 }
 
-/// The reason why a memory that is recalled does not appear in a brief.
+/// The reason why a recalled memory does not appear in a brief.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum ExclusionReason {
     /// The importance of the memory is below the minimum.
     Unimportant,
-    /// Nobody has confirmed or used the memory for so long that its confidence is too low.
+    /// The memory was not confirmed or used for so long that its confidence is too low.
     Faded,
     /// The memory is not relevant to the question.
     BesideThePoint,
@@ -90,7 +90,7 @@ impl ExclusionReason {
         }
     }
 
-    /// Whether the memory would be shown if there were room.
+    /// Returns whether the memory would be shown if there were room.
     #[must_use]
     pub(crate) const fn is_for_want_of_room(&self) -> bool {
         matches!(self, Self::OverQuota | Self::OverBudget)
@@ -101,9 +101,9 @@ impl ExclusionReason {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ConsideredRows {
     pub(super) rows: Vec<BriefRow>,
-    /// The latest event among all memories, from which time is measured.
+    /// The latest event among all memories, which serves as the reference time.
     pub(super) as_of: Timestamp,
-    /// The sections of which further memories could be shown.
+    /// For each section, whether further memories could be shown.
     pub(super) has_more: [bool; 3],
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Candidate {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct BriefSelection {
     sections: [Vec<Candidate>; 3],
-    /// The sections of which further memories could be shown.
+    /// For each section, whether further memories could be shown.
     has_more: [bool; 3],
     pub(super) left_out: Vec<LeftOut>,
 }
@@ -128,7 +128,7 @@ impl BriefSelection {
         &self.sections[section as usize]
     }
 
-    /// Returns the candidates whose texts have to be read for the final selection.
+    /// Returns the candidates whose texts must be read for the final selection.
     pub(super) fn pool(&self, request: &BriefRequest) -> impl Iterator<Item = &MemoryId> {
         let of = |section| self.section(section).iter().take(texts_of(section, request));
         Section::ALL.into_iter().flat_map(of).map(|candidate| &candidate.id)
@@ -147,11 +147,12 @@ pub(super) const fn texts_of(section: Section, request: &BriefRequest) -> usize 
     if places == 0 { 0 } else { places * TEXTS_PER_PLACE + MORE_TEXTS }
 }
 
-/// Sorts memories into sections, best first; equally good ones by when they were last sure and then by id.
+/// Sorts memories into sections, best first; equally rated memories by the time at which they were last certain, and
+/// then by id.
 ///
 /// Fading and recency are measured from the latest event among all memories rather than from a clock, so that a brief
-/// does not change while nothing else does. `to_the_point` contains the relevance of each memory to the question;
-/// memories that are not in it are left out, except standing ones.
+/// changes only if the store changes. `to_the_point` contains the relevance of each memory to the question; all other
+/// memories are left out, except standing memories.
 pub(super) fn weigh(
     considered: &ConsideredRows,
     to_the_point: Option<&HashMap<MemoryId, f64>>,
@@ -159,7 +160,8 @@ pub(super) fn weigh(
 ) -> BriefSelection {
     let mut weighed = BriefSelection { has_more: considered.has_more, ..BriefSelection::default() };
     if to_the_point.is_some() {
-        // Further memories were not searched for, except standing ones, so it is not known whether they are relevant.
+        // No further memories were searched for, except standing memories, so it is not known whether they are
+        // relevant.
         (weighed.has_more[1], weighed.has_more[2]) = (false, false);
     }
     let mut found: Vec<(&BriefRow, Section, Standing, Option<ExclusionReason>)> = considered
@@ -167,11 +169,11 @@ pub(super) fn weigh(
         .iter()
         .map(|row| {
             let section = Section::ALL[row.group.section];
-            // A standing preference is not rated by the question, since it shares no word with most questions.
+            // A standing preference is not rated by the question, because it shares no words with most questions.
             let fit = to_the_point.filter(|_| section != Section::Standing);
             let fit = fit.map(|fits| fits.get(&row.id).copied());
             let fitting = fit.map(|fit| fit.unwrap_or(0.0));
-            // The clock is not used: a brief that changed every day would defeat the prompt cache of its reader.
+            // The clock is not used: a brief that changed every day would defeat its reader's prompt cache.
             let standing = standing(row, fitting, &request.half_lives, considered.as_of);
             (row, section, standing, floor(row, &standing, fit == Some(None), request))
         })
@@ -188,7 +190,7 @@ pub(super) fn weigh(
 }
 
 /// Orders two memories, the better one first.
-// The id comes last, so that the same memories always give the same brief.
+// The id comes last, so that the same memories always yield the same brief.
 pub(super) fn order((x, a): (&Standing, &BriefRow), (y, b): (&Standing, &BriefRow)) -> Ordering {
     y.total.total_cmp(&x.total).then_with(|| b.last_sure.cmp(&a.last_sure)).then_with(|| a.id.cmp(&b.id))
 }
@@ -222,7 +224,8 @@ const fn share_of(tier: Tier) -> f64 {
     }
 }
 
-/// Returns the reason why a memory may not be shown, regardless of the room. Pinned memories are always allowed.
+/// Returns the reason why a memory may not be shown, regardless of the available room. Pinned memories are always
+/// allowed.
 pub(super) fn floor(
     row: &BriefRow,
     standing: &Standing,
@@ -239,10 +242,10 @@ pub(super) fn floor(
 }
 
 /// Shares of the budget that are reserved for each section, in the order of [`Section::ALL`]. Other sections may use
-/// the rest of a share.
+/// the unused part of a share.
 const SHARES: [f64; 3] = [0.35, 0.45, 0.20];
-/// A number greater than the number of memories in any store, to reserve room for the count of omitted memories.
-// The closing line is written last, when its number is known, so room for the widest number is reserved.
+/// A number greater than the number of memories in any store, used to reserve room for the number of omitted memories.
+// The closing line is written last, when this number is known, so room for the longest number is reserved.
 const MANY: usize = 999_999_999;
 
 /// A memory that is shown if there is room.
@@ -293,7 +296,7 @@ impl Cost {
     }
 }
 
-/// Returns the brief made from the weighed candidates. `texts` are the memories of the pool.
+/// Returns the brief composed from the weighed candidates. `texts` contains the memories of the pool.
 pub(super) fn select(
     mut weighed: BriefSelection,
     mut texts: HashMap<MemoryId, Memory>,
@@ -324,7 +327,7 @@ pub(super) fn select(
     finish(brief, request)
 }
 
-/// Appends a memory's line, preceded by the end of the previous section and the beginning of its own where necessary.
+/// Appends a memory's line, preceded where necessary by the end of the previous section and the heading of the next.
 fn push(brief: &mut Brief, section: Section, line: &str, continues: bool, request: &BriefRequest) {
     if continues {
         brief.text.push_str(between(request.format));
@@ -361,13 +364,13 @@ fn elect(
         if section == Section::LongTerm && request.query.is_none() {
             // Standing memories beyond the quota are as important as the others.
             candidates.append(&mut overflow);
-            // The sort is stable, so equally good memories keep the order that `weigh` gave them.
+            // The sort is stable, so equally good memories remain in the order of `weigh`.
             candidates.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total));
         }
         let mut places = request.quotas.of(section);
         for candidate in candidates {
-            // The section is full, or the candidate is not in the pool, which contains only the texts that may be
-            // needed.
+            // Either the section is full, or the candidate is not in the pool, which contains only the texts that may
+            // be needed.
             let Some(memory) = texts.get(&candidate.id).filter(|_| places > 0) else {
                 overflow.push(candidate);
                 continue;
@@ -423,8 +426,9 @@ fn spelled(
     spelled.collect()
 }
 
-/// Limits the total number of memories. Half of the places are for standing memories and half for the others, and each
-/// half may use the unused places of the other. In each half, pinned memories are kept first, then the best.
+/// Limits the total number of memories. Half of the places are for standing memories and half for other memories, and
+/// each half may use unused places of the other half. In each half, pinned memories take precedence, followed by the
+/// best memories.
 fn best_of_all(
     mut chosen: Vec<(Section, Candidate)>,
     texts: &HashMap<MemoryId, Memory>,
@@ -435,15 +439,15 @@ fn best_of_all(
     while chosen.len() > most {
         let stands = |(section, _): &(Section, Candidate)| *section == Section::Standing;
         let standing = chosen.iter().filter(|one| stands(one)).count();
-        // While there are too many memories in total, at least one half is over its limit, so a memory can be removed
-        // from it.
+        // While there are too many memories in total, at least one half exceeds its limit, so a memory can be removed
+        // from that half.
         let (too_many_stand, too_many_others) = (standing > most / 2, chosen.len() - standing > most - most / 2);
         let worth = |(_, candidate): &(Section, Candidate)| {
             (texts.get(&candidate.id).is_some_and(|memory| memory.pinned), candidate.standing.total)
         };
         let order = |a: &(bool, f64), b: &(bool, f64)| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1));
         let open = |at: &usize| if stands(&chosen[*at]) { too_many_stand } else { too_many_others };
-        // Of equally good memories, the last is removed.
+        // Among equally good memories, the last is removed.
         let worst = (0..chosen.len()).rev().filter(open).min_by(|a, b| order(&worth(&chosen[*a]), &worth(&chosen[*b])));
         let Some(worst) = worst else { break };
         let (section, Candidate { id, standing }) = chosen.remove(worst);
@@ -456,7 +460,7 @@ fn best_of_all(
 enum Likeness {
     /// The memory adds nothing to the chosen memory at this index.
     Same(usize),
-    /// The memory contains everything in the chosen memory at this index, and more.
+    /// The memory contains everything that the chosen memory at this index contains, and more.
     SaysMore(usize),
     None,
 }
@@ -465,7 +469,7 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
     for (at, (_, candidate, known)) in chosen.iter().enumerate() {
         match pair(view, known, false).pairing {
             ClaimRelation::Same => return Likeness::Same(at),
-            // A pinned memory keeps its place even if another has more detail.
+            // A pinned memory keeps its place even if another memory has more detail.
             ClaimRelation::More if !texts.get(&candidate.id).is_some_and(|memory| memory.pinned) => {
                 return Likeness::SaysMore(at);
             }
@@ -480,7 +484,7 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
     Likeness::None
 }
 
-/// A pass in which memories are given room.
+/// A pass that allocates room to memories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Pinned,
@@ -488,12 +492,13 @@ enum Turn {
     Rest,
 }
 
-/// Marks the memories for which there is room: first pinned memories, then the memories of each section within its
-/// share, then any that still fit, in order.
+/// Marks the memories that there is room for: first pinned memories, then the memories of each section within its
+/// share, then any memories that still fit, in order.
 fn within_budget(mut elected: Vec<Elected>, has_more: bool, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);
-    // The fence is counted before any memory, since data after a fence that is cut off would look like instructions.
+    // The fence is counted before any memory: if the end of the fence were cut off, the data could look like
+    // instructions.
     let frame = of(&opening(request.format)).plus(of(&closing(MANY, has_more, request.format)));
     let mut used = frame;
     let (mut begun, mut in_section) = ([false; 3], [Cost::default(); 3]);
