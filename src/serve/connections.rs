@@ -1,4 +1,4 @@
-//! Connections of the HTTP server: how many are open, and for how long a client may be silent.
+//! Connections of the HTTP server: limits on their number and on the time for which a client may be silent.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,16 +18,17 @@ use tower::ServiceExt as _;
 
 /// Maximum number of open connections. Few systems allow a process fewer than 256 files.
 const MAX_OPEN: usize = 64;
-/// Time in which a client has to send the headers of a request, and then the same time for the body.
+/// Time that a client has to send the headers of a request, and again to send the body.
 pub(super) const READ_TIME: Duration = Duration::from_secs(10);
 /// Time that requests in progress are given when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
-/// Time after which accepting is tried again if the system has no file for a connection.
+/// Pause before accepting connections again after the system had no file descriptor for a connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// An open connection.
 struct Client {
-    /// Time at which it began to wait for a request, in milliseconds since the server started; `BUSY` during a request.
+    /// Time at which the connection began to wait for a request, in milliseconds since the server started; `BUSY`
+    /// during a request.
     waits_since: Arc<AtomicU64>,
     task: AbortHandle,
 }
@@ -51,10 +52,10 @@ pub(super) async fn serve(listener: TcpListener, router: Router, stop: Cancellat
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // Whoever only keeps connections open must not keep others out, so the one that has been silent for longest
-        // makes room.
+        // A client that merely keeps connections open must not lock out others, so the connection that has been silent
+        // the longest is closed.
         if clients.len() >= MAX_OPEN && !close_idle(&mut clients) {
-            // All connections are being answered, which does not take long.
+            // Requests are being answered on all connections, which does not take long.
             tasks.join_next().await;
             clients.retain(|client| !client.task.is_finished());
         }
@@ -67,7 +68,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, stop: Cancellat
     tokio::time::timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await.ok();
 }
 
-/// Closes the connection that has waited longest for a request; `false` if none waits.
+/// Closes the connection that has waited longest for a request; returns `false` if none is waiting.
 fn close_idle(clients: &mut Vec<Client>) -> bool {
     let waiting = clients.iter().enumerate().map(|(at, client)| (client.waits_since.load(Ordering::Relaxed), at));
     match waiting.min().filter(|(since, _)| *since != BUSY) {

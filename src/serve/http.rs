@@ -1,8 +1,8 @@
-//! The HTTP server: `/mcp` and `/health`, for clients that have the server's token.
+//! The HTTP server: `/mcp` and `/health`, for clients with the server's token.
 //!
-//! Other users of the machine can reach every server on it, so a local server needs a token, too. A web page that a
-//! person visits can send requests to that person's machine and, by rebinding its own name to a loopback address, even
-//! read the answers. The name of the page appears in `Host` and `Origin`, so both must be ours.
+//! Other users of the machine can reach every server on it, so even a local server needs a token. A web page can send
+//! requests to the machine of a visitor and, after rebinding its own host name to a loopback address, even read the
+//! answers. The host name of the page appears in `Host` and `Origin`, so both headers must contain one of our names.
 
 use std::future::Future;
 use std::io::{self, Read as _, Write as _};
@@ -27,10 +27,10 @@ use super::connections::{READ_TIME, serve};
 use super::mcp::MemoryServer;
 use crate::private;
 
-/// Maximum size of a request's body, in bytes: many times what any tool needs.
+/// Maximum size of a request's body, in bytes; far more than any tool needs.
 pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// Why the server cannot run.
+/// The reason why the server cannot run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     /// Other machines could access the memories without any restriction.
@@ -57,31 +57,31 @@ pub(crate) enum HttpError {
     },
 }
 
-/// Where memories are served, and to which clients.
+/// Address, names and token of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpOptions {
     /// The address; port 0 means any free port.
     pub address: SocketAddr,
-    /// Further names under which the server can be reached.
+    /// Additional names of the server.
     pub names: Vec<String>,
     /// The token that clients must send, if the user chose one.
     pub token: Option<String>,
-    /// File with the token if the user chose none; it is written if it is missing.
+    /// The file with the token, if the user chose none; created if missing.
     pub token_file: PathBuf,
 }
 
-/// A server that listens.
+/// A server that is listening.
 pub(crate) struct HttpServer<F> {
-    /// Where.
+    /// The address that the server listens on.
     pub address: SocketAddr,
-    /// The file with its token, if that was written just now.
+    /// The file with the server's token, if the file has just been created.
     pub new_token_file: Option<PathBuf>,
-    /// Serves until it is asked to stop.
+    /// A future that serves until the server is stopped.
     pub serving: F,
 }
 
-/// Binds the address and returns the future that serves `server` there until `stop` is cancelled: after that no new
-/// connection is accepted, and requests in progress get five seconds.
+/// Binds the address, and returns the future that serves `server` until `stop` is cancelled. After that, no new
+/// connections are accepted, and requests in progress get five seconds.
 ///
 /// # Errors [`HttpError`] if the address is in use, if other machines can reach it and the user chose no token, or if
 /// there is no place for a token.
@@ -91,7 +91,7 @@ pub(crate) async fn listen(
     stop: CancellationToken,
 ) -> Result<HttpServer<impl Future<Output = ()>>, HttpError> {
     let address = listening.address;
-    // A variable that is set but empty must not become a token that everybody can guess.
+    // An empty environment variable must not become a token that anyone could guess.
     let chosen = listening.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
     if chosen.is_none() && !address.ip().is_loopback() {
         return Err(HttpError::NeedsToken { address });
@@ -109,7 +109,7 @@ pub(crate) async fn listen(
     Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })
 }
 
-/// Returns the token in the file, and whether it was written now because there was none.
+/// Returns the token in the file, and whether the file was created because it did not exist.
 fn own_token(path: &Path) -> io::Result<(String, bool)> {
     if let Some(folder) = path.parent() {
         private::create_folder(folder)?;
@@ -152,7 +152,7 @@ fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) 
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY_BYTES)
         .with_cancellation_token(stop.child_token())
-        // The access policy checks hosts and origins, for every path.
+        // The access policy checks hosts and origins for every path.
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let mcp = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config);
@@ -187,7 +187,7 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
     }
 }
 
-/// Answers a request that was let in, once its body has arrived.
+/// Answers an admitted request, once its body has arrived.
 async fn answer(request: Request, next: Next) -> Response {
     let is_json =
         value(request.headers(), header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
@@ -208,7 +208,8 @@ async fn answer(request: Request, next: Next) -> Response {
     (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
 }
 
-/// Returns the single value of a header. A header that is not text, or that occurs twice, counts as an unknown value.
+/// Returns the single value of a header. A header that is not text or that occurs twice counts as having an unknown
+/// value.
 fn value(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
@@ -223,14 +224,14 @@ const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 pub(crate) struct AccessPolicy {
     /// Allowed names in `Host` and `Origin`, in lower case; ports are ignored.
     hosts: Vec<String>,
-    /// Hash of the token, so that a comparison takes the same time for every guess.
+    /// Hash of the token, so that the time of a comparison is the same for every guess.
     token: [u8; 32],
 }
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// The request was sent to a name that is not ours.
+    /// The request was sent to a host name that is not ours.
     #[error("this Host is not allowed; use the address that the server printed, or start it with --allow-host NAME")]
     Host,
     /// The request comes from a page on another site.
@@ -260,7 +261,7 @@ impl AccessPolicy {
     #[must_use]
     pub(crate) fn new(address: SocketAddr, names: &[String], token: &str) -> Self {
         let mut hosts: Vec<String> = LOOPBACK.iter().map(|&name| name.to_owned()).collect();
-        // The unspecified address is only for listening, and names no host.
+        // The unspecified address is used only for listening and is not a host name.
         if !address.ip().is_unspecified() {
             hosts.push(spelled(address.ip()));
         }
@@ -268,7 +269,7 @@ impl AccessPolicy {
         Self { hosts, token: hash(token) }
     }
 
-    /// Decides on a request by the values of its headers `Host`, `Origin` and `Authorization`.
+    /// Decides whether to admit a request, using its headers `Host`, `Origin` and `Authorization`.
     ///
     /// # Errors
     /// [`Refusal`], in the order of its variants.
@@ -310,7 +311,7 @@ fn name_of(authority: &str) -> &str {
     port.map_or(authority, |at| &authority[..at])
 }
 
-/// Returns an address as it is spelled in an authority.
+/// Returns an address in the form used in an authority.
 fn spelled(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),

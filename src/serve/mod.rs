@@ -1,5 +1,5 @@
-//! Serves memories to agents, by the Model Context Protocol on standard input and output and over HTTP and by hooks,
-//! and to a person in a browser.
+//! Serves memories to agents, through hooks and the Model Context Protocol (on standard input and output, and over
+//! HTTP), and to a person in a browser.
 //!
 //! ```text
 //! stdin/stdout ────────────────────┐
@@ -7,7 +7,7 @@
 //! browser ─▶ Access ─▶ a view ─▶ MemoryPool ─▶ Memories
 //! ```
 //!
-//! Agents are served one project together with `global`, or one given namespace, and cannot access any other.
+//! Agents have access to one project together with `global`, or to one specified namespace, and to no other.
 
 mod connections;
 pub mod hook;

@@ -1,4 +1,4 @@
-//! Connections that requests share, all limited to what is served.
+//! Connections that requests share, all limited to the served namespaces.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,9 @@ use crate::api::{AGENT_WAIT, ApiError, Memories, NamespaceSet, QueryVectors, que
 use crate::config::{Config, EmbeddingProvider};
 use crate::memory::Namespace;
 
-/// Maximum number of connections that are kept for later requests; others are closed after use.
+/// Maximum number of connections that are kept for later requests; other connections are closed after use.
 const MAX_IDLE: usize = 4;
-/// Maximum number of memories that are embedded after a write; the rest waits for `embed`.
+/// Maximum number of memories that are embedded after a write; the rest wait for `embed`.
 const MAX_EMBEDDED: usize = 256;
 
 /// The namespaces that a server serves.
@@ -22,11 +22,11 @@ pub enum Served {
     Namespace(Namespace),
     /// The project in this folder, together with `global`.
     ProjectAt(PathBuf),
-    /// Every namespace, for the person whose memories they are.
+    /// Every namespace, for the owner of the memories.
     Everything,
 }
 
-/// Opens the database when a request needs it, so that a file that is temporarily locked or damaged makes that request
+/// Opens the database when a request needs it, so that a temporarily locked or damaged file causes that request to
 /// fail, but not the server.
 #[derive(Debug)]
 pub struct MemoryPool {
@@ -39,7 +39,7 @@ pub struct MemoryPool {
     is_read_only: bool,
 }
 
-/// Whether vectors have to be made, and whether a thread is making them.
+/// Whether vectors are missing, and whether a thread is computing them.
 #[derive(Debug, Default)]
 struct Upkeep {
     is_wanted: AtomicBool,
@@ -56,7 +56,7 @@ struct Connection {
 }
 
 impl MemoryPool {
-    /// Returns a pool for the database that `config` names, without opening it yet.
+    /// Returns a pool for the database in `config`, without opening the database yet.
     #[must_use]
     pub fn new(config: Config, served: Served) -> Self {
         let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
@@ -69,17 +69,17 @@ impl MemoryPool {
         Self { is_read_only: true, ..self }
     }
 
-    /// Returns the settings in force.
+    /// Returns the current settings.
     #[must_use]
     pub(crate) const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Runs `work` with a connection that is limited to the served namespaces. It blocks while the file is read or
+    /// Runs `work` with a connection that is limited to the served namespaces. Blocks while the file is read or
     /// written.
     ///
     /// # Errors
-    /// The error of `work`, or of opening the database.
+    /// The error from `work`, or from opening the database.
     pub(crate) fn with<T, E: From<ApiError>>(&self, work: impl FnOnce(&Memories) -> Result<T, E>) -> Result<T, E> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Anything written to a file that was moved or replaced would be lost.
@@ -87,7 +87,7 @@ impl MemoryPool {
         let connection = idle.map_or_else(|| self.open(), Ok)?;
         let done = work(&connection.memories);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // A file that can only be read may become writable at any moment.
+        // A read-only file may become writable at any moment.
         if idle.len() < MAX_IDLE && (self.is_read_only || connection.memories.can_write()) {
             idle.push(connection);
         }
@@ -106,20 +106,21 @@ impl MemoryPool {
             None => self.namespaces_of(&memories)?,
         };
         let Some(namespaces) = namespaces else { return Ok(Connection { memories, file: self.file() }) };
-        // Two requests may open at the same time; the first one determines the namespaces for all connections.
+        // Two requests may open connections at the same time; the first request determines the namespaces for all
+        // connections.
         let memories = memories.within(self.namespaces.get_or_init(|| namespaces).clone());
         Ok(Connection { memories, file: self.file() })
     }
 
-    /// Makes the vectors of memories that were just written, unless another thread is doing so, which then continues
-    /// with them. A failure is only logged; the memories are stored, and wait for their vectors.
+    /// Computes the vectors of newly written memories. If another thread is already computing vectors, it also handles
+    /// these memories. A failure is only logged; the memories are stored, and wait for vectors.
     pub(super) async fn embed(&self) {
         if self.config.embedding.provider() == EmbeddingProvider::None {
             return;
         }
         self.upkeep.is_wanted.store(true, Ordering::SeqCst);
         while self.upkeep.is_wanted.load(Ordering::SeqCst) && !self.upkeep.is_under_way.swap(true, Ordering::SeqCst) {
-            // The flag is cleared before the work, so that the loop notices memories that are written during the work.
+            // The flag is cleared before the work, so that the loop handles memories that are written meanwhile.
             self.upkeep.is_wanted.store(false, Ordering::SeqCst);
             let made = self.embed_waiting().await;
             self.upkeep.is_under_way.store(false, Ordering::SeqCst);

@@ -1,17 +1,17 @@
-//! Phrases that say that something has ended or was changed, with the words for that thing.
+//! Phrases that express that something has ended or changed, with the words for that thing.
 //!
-//! A phrase counts only if it is explicit and its subject is the speaker, the thing itself, or missing, as in "we moved
-//! off Heroku", "Heroku is gone" and "forget what I said about Heroku". Actions of other people, questions and
-//! suppositions do not count.
+//! A phrase counts only if it is explicit and its subject is the speaker or the thing itself, or is missing, as in "we
+//! moved off Heroku", "Heroku is gone" and "forget what I said about Heroku". Statements about actions of other people,
+//! questions and suppositions do not count.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Match, Regex, RegexSet};
 
-/// The kind of change that a phrase states.
+/// The kind of change that a phrase expresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeEffect {
-    /// The thing is over.
+    /// The thing has ended.
     Ended,
     /// Something else replaces the thing, as in "instead of tabs".
     Replaced,
@@ -19,12 +19,12 @@ pub(crate) enum ChangeEffect {
     Moved,
 }
 
-/// A phrase of change.
+/// A phrase that expresses a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChangePassage {
     /// The kind of change.
     pub kind: ChangeEffect,
-    /// The words that name the thing, without articles.
+    /// The words for the thing, without articles.
     pub named: String,
     /// Whether the thing is the subject of its clause, as in "Heroku is gone".
     pub is_subject: bool,
@@ -135,7 +135,7 @@ const FORMS: &[Forms] = &[
             r"@S(?P<old>[^,;:!?()]{2,40}?) (?:es|está|cuesta|empieza|pasa) [^,;:!?()]{0,30}?\b(?:ahora|a partir de ahora)\b",
         ],
     },
-    // Chinese.
+    // Words before a name that are not part of it.
     Forms {
         ended: &[
             r"从(?P<old>[^，。；：！？从]{1,16}?)(?:搬走|搬到|搬去|搬出|迁走|迁移|迁到|换到|换成|切到|切换|转到|转学|转成|辞职|离职|改到|改成|改为|改用|撤出|撤走|退出|下来)",
@@ -164,7 +164,7 @@ const BEFORE: &str = "the a an our my your this that these those old all any mor
     le la les l un une des du de d notre nos mon ma mes sur à au aux chez que \
     el los las lo del nuestro nuestra nuestros mi mis en con";
 
-/// Words at which a name ends.
+/// Words that end a name.
 const AFTER: &str = "and or but so because since for to in on at with when after as over last this yesterday today now completely entirely altogether from into onto \
     by anymore any longer which who until everywhere we i our again ago thing \
     und oder aber weil auf zu nach für seit jetzt nun wir ich mehr \
@@ -210,7 +210,8 @@ static TABLE: LazyLock<(RegexSet, Vec<(Regex, ChangeEffect)>)> = LazyLock::new(|
     (set.expect("a test compiles them"), patterns.iter().map(compile).collect())
 });
 
-/// Whether `text` says that somebody changed to something else, even if it does not name the previous thing.
+/// Returns whether `text` states that somebody changed to something else, even if it does not mention the previous
+/// thing.
 pub(crate) fn turns_to_another(text: &str) -> bool {
     static TURNS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
@@ -223,7 +224,7 @@ pub(crate) fn turns_to_another(text: &str) -> bool {
     TURNS.is_match(text) && !PASSING.is_match(text)
 }
 
-/// Whether `text` says that its speaker moved to another home.
+/// Returns whether `text` states that the speaker moved to another home.
 pub(crate) fn moves_home(text: &str) -> bool {
     static HOME: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)\b(?:i|we)(?:'ve| have)? (?:just |recently )?moved (?:house|flat|home|apartment|cities)\b|\b(?:bin|sind|habe|haben) (?:\w+ ){0,4}?umgezogen\b|\b(?:j'ai|on a|nous avons) déménagé\b|\b(?:me he|nos hemos) mudado\b|我(?:们)?(?:已经|刚)?搬家了|，搬家了")
@@ -232,10 +233,11 @@ pub(crate) fn moves_home(text: &str) -> bool {
     HOME.is_match(text) && !PASSING.is_match(text) && !OTHERS.is_match(text)
 }
 
-/// Longest text that is searched, in bytes. Statements of changes are short.
+/// Maximum length of a text that is searched, in bytes; statements of changes are short.
 const MAX_BYTES: usize = 600;
 
-/// Returns the phrases of change in `text`. Sentences with questions, suppositions or temporary changes are ignored.
+/// Returns the phrases in `text` that express changes. Sentences with questions, suppositions or temporary changes are
+/// ignored.
 pub(crate) fn phrases(text: &str) -> Vec<ChangePassage> {
     if text.len() > MAX_BYTES {
         return Vec::new();
@@ -255,7 +257,7 @@ pub(crate) fn phrases(text: &str) -> Vec<ChangePassage> {
     found
 }
 
-/// Cuts `text` after marks that end a sentence. A full stop within `Fly.io` or `3.10` is not such a mark.
+/// Splits `text` after marks that end a sentence. A full stop within `Fly.io` or `3.10` is not such a mark.
 fn sentences(text: &str) -> Vec<&str> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let mut chars = text.char_indices().peekable();
@@ -307,7 +309,7 @@ fn is_listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Whether `word`, in lower case, is an article, a preposition or a similar word of one of the languages.
+/// Returns whether `word`, in lower case, is an article, a preposition or a similar word in one of the languages.
 pub(crate) fn is_function_word(word: &str) -> bool {
     is_listed(BEFORE, word) || is_listed(AFTER, word)
 }

@@ -1,15 +1,15 @@
-//! Words of text about programs: whole names and their parts, and the folders of paths. The functions are pure.
+//! Words of texts about programs: whole names and their parts, and the folders of paths. The functions perform no I/O.
 
 use super::script::Script;
 use super::tokens::{is_stop, pairs_or_single};
 
-/// Longest word that is considered, in bytes. A longer word is data.
+/// Maximum length of a word that is considered, in bytes; longer words are data.
 const MAX_WORD_BYTES: usize = 80;
 
 /// Calls `take` with each word of `text` in lower case. A name is followed by its parts: `loadRows` and `load_rows`
-/// also result in `load` and `rows`.
+/// also yield `load` and `rows`.
 ///
-/// Function words and single characters are left out. Writing without spaces is cut into pairs.
+/// Function words and single characters are left out. Text in scripts without spaces is split into pairs of characters.
 pub(crate) fn code_words(text: &str, mut take: impl FnMut(&str)) {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     for run in text.split(|character| !is_part(character)).filter(|run| !run.is_empty() && run.len() <= MAX_WORD_BYTES)

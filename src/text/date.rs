@@ -47,7 +47,7 @@ pub(crate) fn weekday(name: &str) -> Option<Weekday> {
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 
-/// Returns a pattern of the weekday names in the language at `place` of [`WEEKDAYS`].
+/// Returns a pattern of the weekday names in the language with the index `place` in [`WEEKDAYS`].
 pub(crate) fn weekday_pattern(place: WeekdayNames) -> String {
     let name = |names: &&'static str| match place {
         WeekdayNames::English => names.split(' ').next(),
@@ -68,16 +68,16 @@ pub(crate) enum WeekdayNames {
 /// A date in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Written {
-    /// Its byte range.
+    /// The byte range of the date.
     pub(crate) at: Range<usize>,
-    /// The possible meanings of the date, since 03/05/2025 may be either of two days.
+    /// The possible meanings of the date, because 03/05/2025 may be either of two days.
     pub(crate) meanings: Vec<Days>,
 }
 
 /// A day or a range of days, in a specific year or in any year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Days {
-    /// The year, if it was written.
+    /// The year, if the text contains one.
     pub(crate) year: Option<i16>,
     pub(crate) first: (i8, i8),
     pub(crate) last: (i8, i8),
@@ -85,7 +85,7 @@ pub(crate) struct Days {
 
 impl Days {
     pub(crate) fn day(year: Option<i16>, month: i8, day: i8) -> Option<Self> {
-        // A leap year, which contains every possible day.
+        // 2024 is a leap year, which contains every possible day.
         Date::new(2024, month, day).ok()?;
         Some(Self { year, first: (month, day), last: (month, day) })
     }
@@ -105,12 +105,12 @@ impl Days {
         Some((first, Date::new(year, self.last.0, self.last.1.min(month.days_in_month())).ok()?))
     }
 
-    /// Whether it is a month without a year, which neither confirms nor contradicts anything.
+    /// Returns whether this is a month without a year, which neither confirms nor contradicts anything.
     pub(crate) fn is_bare_month(self) -> bool {
         self.year.is_none() && self.first != self.last
     }
 
-    /// Whether it is a whole year.
+    /// Returns whether this is a whole year.
     pub(crate) fn is_year(self) -> bool {
         self.first == (1, 1) && self.last == (12, 31)
     }
@@ -135,7 +135,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-/// A bare year, after a word that identifies it as one.
+/// A bare year after a word that identifies it as a year.
 static YEAR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:\b(?:in|since|until|till|by|from|of|early|late|mid|during|before|after|year|spring|summer|autumn|fall|winter|im|seit|bis|ab|jahr|frühling|frühjahr|sommer|herbst|nach|vor|en|desde|hasta|de|del|año|antes\ de|después\ de|primavera|verano|otoño|invierno)[\s-]+(?:the\ )?)(?P<y>(?:19|20)\d\d)\b").expect("the pattern is constant and a test compiles it")
 });
@@ -209,7 +209,7 @@ fn read_year(text: &str) -> Option<i16> {
     digits?.parse().ok()
 }
 
-/// Text that may separate days of the same month.
+/// Text that may separate days in the same month.
 const JOINT: &str = r"\s*(?:,|–|-|—|/|~|&|\+|\bto\b|\bthrough\b|\buntil\b|\band\b|\bor\b|\bbis\b|\bund\b|\boder\b|\bal\b|\by\b|\bo\b|\ba\b|\bhasta\b|至|到|和|、)\s*(?:the\s|el\s|den\s|zum\s|dem\s)?";
 
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
@@ -221,14 +221,14 @@ static AFTER: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Maximum number of days before or after a date.
+/// Maximum number of additional days before or after a date.
 const MAX_DAYS: usize = 8;
 
 /// Adds the days that share a month with one of `found`, the dates in `text`, such as the 20th in "20.–22. März".
 fn ranges(text: &str, found: &mut Vec<Written>) {
-    // The length is read only once, so dates that are added below do not start ranges of their own.
+    // The length is read only once, so dates that are added below do not start further ranges.
     for place in 0..found.len() {
-        // An ambiguous date has no definite month that the other days could share.
+        // An ambiguous date has no definite month for the other days.
         let [days] = found[place].meanings[..] else { continue };
         if days.first != days.last {
             continue;
@@ -260,7 +260,7 @@ fn same_month(days: Days, day: &str) -> Option<Days> {
     Days::day(days.year, days.first.0, day.parse().ok()?)
 }
 
-/// Returns the months named in `text` outside `dates`. "May" and "march" count only if they are capitalised.
+/// Returns the months in `text` outside `dates`. "May" and "march" count only if capitalised.
 pub(crate) fn bare_months(text: &str, dates: &[Written]) -> Vec<Days> {
     let words = text.split(|c: char| !c.is_alphabetic());
     let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
@@ -281,19 +281,19 @@ pub(crate) fn bare_months(text: &str, dates: &[Written]) -> Vec<Days> {
 /// A span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeSpan {
-    /// Its length.
+    /// The length of the span, in days.
     pub(crate) days: i32,
-    /// The number of days in its unit.
+    /// The number of days in the unit of the span.
     pub(crate) unit: i32,
-    /// Whether it may refer to the past.
+    /// Whether the span may refer to the past.
     pub(crate) may_be_past: bool,
-    /// Whether it may refer to the future.
+    /// Whether the span may refer to the future.
     pub(crate) may_be_ahead: bool,
 }
 
 impl TimeSpan {
-    /// Returns the tolerance, in days, of a date computed with this span, since months differ in length, and the first
-    /// or last day may be included or not.
+    /// Returns the tolerance, in days, of a date computed with this span, because months differ in length, and because
+    /// the first or last day may be included or not.
     pub(crate) fn slack(self) -> i32 {
         match self.unit {
             ..=14 => 1,
@@ -302,7 +302,7 @@ impl TimeSpan {
     }
 }
 
-/// Words for halves, each with its number of days and the number of days in its unit.
+/// Words for halves, such as "half a year", each with its number of days and the number of days in its unit.
 const HALVES: &[(&str, i32, i32)] = &[
     (r"half a year|half-year|halbe[sn]? jahr|medio año|半年", 182, 30),
     (r"half a month|half-month|halbe[nr]? monat|medio mes|半个月", 15, 7),
@@ -364,7 +364,7 @@ static LATER: LazyLock<Regex> = LazyLock::new(|| {
 fn directions(before: &str, after: &str) -> (bool, bool) {
     let (past, ahead) =
         (PAST.is_match(before) || SINCE.is_match(after), AHEAD.is_match(before) || LATER.is_match(after));
-    // Contradictory words are treated like missing words.
+    // Contradictory words are ignored.
     if past == ahead { (true, true) } else { (past, ahead) }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The texts are single sentences or a few words, which is too short for a trigram model. On the unseen consolidation
 //! suite, `whatlang`, limited to the same six languages, is right for 237 of 260 claims and 62 of 125 bare values, and
-//! wrong for all others. Frequent words are right for 239 claims and 37 values, and wrong for only 19 claims and 13
-//! values, since they may leave a text undecided.
+//! wrong for all others. The method with frequent words is right for 239 claims and 37 values, and wrong for only 19
+//! claims and 13 values, because it may leave a text undecided.
 
 use super::script::{is_cyrillic, is_han, is_hangul, is_kana, is_latin};
 
@@ -24,7 +24,7 @@ pub(crate) enum Language {
     Korean,
 }
 
-/// Words that are frequent in a language and rare in most of the others.
+/// Words that are frequent in a language and rare in most others.
 const FREQUENT: &[(Language, &str)] = &[
     (
         Language::English,
@@ -69,12 +69,14 @@ pub(crate) const COMPARED: &[Language] =
     &[Language::English, Language::German, Language::Spanish, Language::Chinese, Language::Japanese, Language::Korean];
 
 /// Maximum number of characters of a text that are examined.
-// A few sentences are sufficient to detect a language, and the language of every memory is detected.
+// A few sentences are sufficient to detect a language, and detection must be fast because it runs for every memory.
 const MAX_CHARS: usize = 400;
 
-/// Returns the language of `text` out of `among`, or `None` if neither its script nor its frequent words identify one.
+/// Returns which of the languages `among` the text is written in, or `None` if neither script nor frequent words
+/// identify a language.
 pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
-    // The script is tried first, because a few characters are sufficient, whereas frequent words need a sentence.
+    // The script is tried first, because a few characters are sufficient, whereas the method with frequent words needs
+    // a sentence.
     let found = match by_script(text) {
         Ok(language) => Some(language),
         Err(()) => by_words(text.chars().take(MAX_CHARS).collect::<String>().to_lowercase().as_str(), among),
@@ -82,8 +84,8 @@ pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
     found.filter(|language| among.contains(language))
 }
 
-/// Returns the language of `text` out of [`READ`]. If the language is uncertain, the result is `usual`, or English if
-/// `usual` is `None`. If the text is in another script, the result is `None`.
+/// Returns which of the languages in [`READ`] the text is written in. If the language is uncertain, the result is
+/// `usual`, or English if `usual` is `None`. If the text is in another script, the result is `None`.
 pub(crate) fn detect_read(text: &str, usual: Option<Language>) -> Option<Language> {
     let is_latin = || !text.chars().any(|c| c.is_alphabetic() && !is_latin(c) && !is_han(c));
     detect(text, READ).or_else(|| is_latin().then_some(usual.unwrap_or(Language::English)))
@@ -102,13 +104,13 @@ fn by_script(text: &str) -> Result<Language, ()> {
         } else if is_hangul(c) {
             hangul += 1;
         } else if c.is_alphabetic() {
-            // A word in an alphabet counts once, regardless of its length.
+            // In alphabetic scripts, a word counts once, regardless of its length.
             in_word = true;
             words += usize::from(!was_in_word);
         }
     }
-    // Names and code are in Latin letters, so one wide character has the same weight as a Latin word.
-    // Japanese is tried before Chinese, because Japanese mixes kana with Han, whereas Chinese contains no kana.
+    // Names and code are in Latin letters, so one wide character counts as much as a Latin word. Japanese is tried
+    // before Chinese, because Japanese mixes kana with Han, whereas Chinese contains no kana.
     if kana > 0 && kana + han >= words {
         Ok(Language::Japanese)
     } else if hangul > 0 && hangul >= words {
@@ -136,7 +138,7 @@ fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
         candidates.map(|(language, frequent)| (count(frequent), *language)).collect();
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     match counts[..] {
-        // On a tie, as in a text with two languages, a wrong guess would be worse than no guess.
+        // If there is a tie, as in a text with two languages, no guess is better than a wrong guess.
         [(most, language), (second, _), ..] if most > second => Some(language),
         [(most, language)] if most > 0 => Some(language),
         _ => None,

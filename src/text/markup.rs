@@ -1,5 +1,5 @@
 //! Marks that a model or an agent interprets as structure: tags, control tokens of chat templates, labels of turns. If
-//! they appear in a text that somebody wrote, their opening character is replaced with a harmless one.
+//! such a mark appears in a text that somebody wrote, its opening character is replaced with a harmless character.
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
@@ -7,12 +7,12 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::visible::{is_hidden, visible};
 
-/// Replaces the opening character of a tag. Quotes are found in spite of this, see [`super::normalise::Folded`].
+/// Replaces the opening character of a tag. Quotes are still found; see [`super::normalise::Folded`].
 const ANGLE: char = '‹';
 /// Replaces an opening square bracket.
 const SQUARE: char = '⟦';
 
-/// Returns `text` for an agent, on one line, without hidden characters and structural marks.
+/// Returns `text` in a form suitable for an agent: on one line, without hidden characters and structural marks.
 pub(crate) fn harmless_line(text: &str) -> String {
     // Labels are searched for while the lines are still separate, because a label at the start of a line could imitate
     // another memory.
@@ -23,7 +23,7 @@ pub(crate) fn harmless_line(text: &str) -> String {
     if line.len() - start.len() >= 3 { start.to_owned() } else { line }
 }
 
-/// Returns `text` for an agent, with its line breaks, without hidden characters and structural marks.
+/// Returns `text` in a form suitable for an agent: with line breaks, without hidden characters and structural marks.
 pub(crate) fn harmless(text: &str) -> String {
     let text = visible(text, true);
     let angle = |rest: &str| opens_tag(rest) || opens_control(rest);
@@ -41,8 +41,8 @@ pub(crate) fn harmless_json(value: &mut Value) {
     }
 }
 
-/// Returns `text` for a request on one line of at most `limit` characters, so that it can neither imitate another line
-/// nor close a tag of the prompt.
+/// Returns `text` in a form suitable for a request: on one line of at most `limit` characters, so that it can neither
+/// imitate another line nor close a tag of the prompt.
 pub(crate) fn request_line(text: &str, limit: usize) -> String {
     let line = visible(text, false).split_whitespace().collect::<Vec<_>>().join(" ").replace("</", "< /");
     match line.char_indices().nth(limit) {
@@ -51,13 +51,14 @@ pub(crate) fn request_line(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns `text` for a request, with the control tokens of chat templates altered so that no server interprets them.
+/// Returns `text` in a form suitable for a request: control tokens of chat templates are altered so that no server
+/// interprets them.
 pub(crate) fn without_control_tokens(text: &str) -> String {
     without(text, opens_control, opens_bracket)
 }
 
-/// Replaces the brackets after which `angle` or `square` finds a mark. Both functions receive the plain form of the
-/// following text.
+/// Replaces brackets that begin a mark, as determined by `angle` or `square`. Both functions receive the plain form of
+/// the following text.
 fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut at = 0;
@@ -80,7 +81,7 @@ fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bo
     out
 }
 
-/// Names of characters in HTML, as readers decode them.
+/// Names of characters in HTML that readers decode.
 const NAMED: &[(&str, char)] =
     &[("lt;", '<'), ("gt;", '>'), ("sol;", '/'), ("lsqb;", '['), ("rsqb;", ']'), ("verbar;", '|')];
 
@@ -136,8 +137,8 @@ fn entity(text: &str) -> Option<(char, usize)> {
 /// Number of characters examined after an opening character.
 const LOOKED_AT: usize = 96;
 
-/// Returns the beginning of `text` as it is read: without escapes, line breaks, accents and hidden characters, in lower
-/// case, with look-alike letters replaced by those of the tags.
+/// Returns the beginning of `text` in the form that a reader would perceive: without escapes, line breaks, accents and
+/// hidden characters, in lower case, with look-alike letters replaced by the letters used in tags.
 fn plain(text: &str) -> String {
     let mut at = 0;
     let decoded = std::iter::from_fn(|| {
@@ -150,7 +151,7 @@ fn plain(text: &str) -> String {
     letters.map(|c| if c.is_whitespace() { ' ' } else { look_alike(c) }).collect()
 }
 
-/// Returns the character for which `c` could be mistaken.
+/// Returns the character that `c` could be mistaken for.
 #[rustfmt::skip]
 pub(crate) const fn look_alike(c: char) -> char {
     match c {
@@ -169,8 +170,8 @@ pub(crate) const fn look_alike(c: char) -> char {
     }
 }
 
-/// Beginnings or ends of the names of tags that have a meaning for agents or for us. Text that only looks like code,
-/// such as `Vec<String>`, is not changed.
+/// Prefixes or suffixes of the names of tags that have a meaning for agents or for this program. Text that merely looks
+/// like code, such as `Vec<String>`, is not changed.
 #[rustfmt::skip]
 const TAGS: &[&str] = &[
     "admin", "afterthought", "antml", "assistant", "context", "developer", "doc", "function", "hook", "human", "important",
@@ -178,13 +179,13 @@ const TAGS: &[&str] = &[
     "task", "thinking", "tool", "user",
 ];
 
-/// Whether the text after a `<` makes it the beginning of a tag used in prompts, or of any end tag.
+/// Returns whether the text after a `<` makes the `<` the start of a tag used in prompts, or of any end tag.
 fn opens_tag(rest: &str) -> bool {
     let rest = rest.trim_start();
     rest.starts_with(['/', '!', '?', '|']) || is_tag(rest)
 }
 
-/// Whether a text begins with the name of a tag used in prompts.
+/// Returns whether a text begins with the name of a tag used in prompts.
 fn is_tag(rest: &str) -> bool {
     let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')).collect();
     // Agents invent tags such as `system-reminder`. A hyphen distinguishes them from generics such as `Vec<String>`.
@@ -199,10 +200,10 @@ const CONTROLS: &[&str] = &[
     "end_of_image", "tool_call", "tool_response", "think",
 ];
 
-/// Beginnings of control tokens that continue with a number.
+/// Prefixes of control tokens that continue with a number.
 const NUMBERED: &[&str] = &["extra_id_", "unused", "special_", "reserved_"];
 
-/// Whether the text after a `<` makes it a control token of a chat template.
+/// Returns whether the text after a `<` makes the `<` the start of a control token of a chat template.
 fn opens_control(rest: &str) -> bool {
     let rest = rest.replace(' ', "");
     // In `<<SYS>>`, both brackets belong to the token.
@@ -225,7 +226,7 @@ const BRACKETED: &[&str] = &[
     "begin_of_image", "end_of_image",
 ];
 
-/// Whether the text after a `[` makes it a control token of a chat template.
+/// Returns whether the text after a `[` makes the `[` the start of a control token of a chat template.
 fn opens_bracket(rest: &str) -> bool {
     let rest = rest.replace(' ', "");
     let rest = rest.trim_start_matches('[');
@@ -237,10 +238,10 @@ fn opens_bracket(rest: &str) -> bool {
 const SPEAKERS: &[&str] = &["human", "assistant", "user", "system", "developer", "ai", "model", "tool"];
 /// Names that may follow a `#` at the beginning of a line.
 const HEADED: &[&str] = &["instruction", "instructions", "input", "response"];
-/// Longest label that is searched for, in characters.
+/// Maximum length of a label that is recognised, in characters.
 const LABEL_CHARS: usize = 24;
 
-/// Encloses labels of turns such as `Human:` at the start of a line in harmless brackets.
+/// Encloses turn labels, such as `Human:`, at the start of a line in harmless brackets.
 fn without_labels(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut lines = text.split_inclusive('\n').peekable();

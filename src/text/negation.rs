@@ -21,7 +21,7 @@ static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Words that explicitly deny something.
+/// Words that express an explicit negation.
 static DENIAL: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n't|dont|doesnt|cant|wont|isnt)\b",
@@ -41,7 +41,7 @@ static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Pattern of a "no" that is an answer although no comma follows, because a complete sentence comes after it.
+/// Pattern of a "no" that is an answer even without a comma, because a complete sentence follows.
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)^\s*(?:no|nope|nah|nein|nee)\s+(?:(?:it|it's|i|i'm|i've|we|we're|they|she|that|that's|this|the|my|our|you|ich|wir|das|der|die|es|sie)\b",
@@ -49,7 +49,7 @@ static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Whether `text`, the beginning of a message, starts with a "no" that denies what another person said.
+/// Returns whether `text`, the beginning of a message, starts with a "no" that denies a statement of another person.
 pub(crate) fn is_answer(text: &str) -> bool {
     ANSWER.is_match(text)
 }
@@ -57,7 +57,7 @@ pub(crate) fn is_answer(text: &str) -> bool {
 /// Removes phrases that only look like negations.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let straight: Cow<'_, str> = if text.contains('’') { text.replace('’', "'").into() } else { text.into() };
-    // The phrase is replaced with a space, so that the words on both sides are not joined.
+    // The phrase is replaced with a space, so that the words before and after it are not joined.
     match IDIOM.replace_all(&straight, " ") {
         Cow::Borrowed(_) => straight,
         Cow::Owned(changed) => changed.into(),
@@ -72,7 +72,7 @@ pub(crate) fn first_denial(text: &str) -> Option<(std::ops::Range<usize>, bool)>
     Some((first.range(), found.next().is_some()))
 }
 
-/// Whether `text` contains a direct or indirect negation.
+/// Returns whether `text` contains a direct or indirect negation.
 pub(crate) fn is_negative(text: &str) -> bool {
     DENIAL.is_match(text) || NEGATIVE.is_match(text)
 }

@@ -1,6 +1,6 @@
 //! Normalised forms of text: for identity hashes, comparison, search, and finding quotes.
 //!
-//! The forms differ on purpose. [`normalised`] is used for hashes that are stored, so its result must never change.
+//! The forms differ on purpose. [`normalised`] is used for stored hashes, so its result must never change.
 //! [`comparable`] keeps the punctuation within a sentence, which comparison needs.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::script::is_wide;
 use super::visible::{is_filler, is_hidden};
 
 /// Returns the text in its plainest form: NFKC, lower case, one space between words, without quotation marks, brackets,
-/// dashes and punctuation at the edges of words.
+/// dashes or punctuation at the edges of words.
 ///
 /// Marks inside a word are kept, and so are characters that are part of a name or number: `1.5`, `c++`, `-3`, `.env`,
 /// `c#`.
@@ -36,7 +36,7 @@ pub(crate) fn normalised(text: &str) -> String {
 /// Returns the hash of the `normalised` text as 32 hex digits.
 #[must_use]
 pub fn normalised_hash(text: &str) -> String {
-    // 128 bits are sufficient against accidental collisions and take half the space of the full hash.
+    // 128 bits are enough to avoid accidental collisions, and use half the space of the full hash.
     hex(&Sha256::digest(normalised(text).as_bytes())[..16])
 }
 
@@ -52,7 +52,7 @@ const fn plain_sign(character: char) -> char {
 pub(crate) fn trimmed(word: &str) -> &str {
     let word = word.trim_end_matches(|c: char| is_edge(c) || matches!(c, '.' | '-'));
     let word = word.trim_start_matches(is_edge);
-    // A dash or dots before a word are a matter of style. Before a number or a name, they are part of it.
+    // A dash or dots before a word are a matter of style. Before a number or a name, they are significant.
     match word.strip_prefix(['-', '.']) {
         Some(rest) if rest.starts_with(char::is_alphanumeric) => word,
         Some(_) => word.trim_start_matches(['-', '.']),
@@ -71,7 +71,7 @@ const fn is_edge(character: char) -> bool {
 }
 
 /// Returns `text` in the form used for comparing identity: compatibility-composed, lower case, straight quotes, single
-/// spaces, without punctuation at its ends.
+/// spaces, without punctuation at the beginning and end.
 pub(crate) fn comparable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.nfkc().flat_map(char::to_lowercase).map(plain_quote) {
@@ -107,7 +107,7 @@ fn is_end_mark(c: char) -> bool {
 /// Returns the text in the form used for searching: NFKC, lower case, without control characters.
 pub(crate) fn folded(text: &str) -> String {
     if text.is_ascii() {
-        // The general method has the same result but is slower.
+        // The general method yields the same result but is slower.
         let plain = |byte: u8| if byte.is_ascii_control() { ' ' } else { char::from(byte.to_ascii_lowercase()) };
         return text.bytes().map(plain).collect();
     }
@@ -115,11 +115,10 @@ pub(crate) fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).map(visible).collect()
 }
 
-/// A text in a form that ignores typical copying changes, with the origin of each byte.
+/// A text in a form that ignores typical changes made when copying, with the origin of each byte.
 pub(crate) struct Folded {
     pub(crate) text: String,
-    /// For each byte, the start of the original character that it comes from. The last entry is the length of the
-    /// original.
+    /// For each byte, the start of the corresponding original character. The last entry is the length of the original.
     origins: Vec<usize>,
 }
 
@@ -130,7 +129,7 @@ impl Folded {
         let mut space = None;
         let mut chars = text.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
-            // Models drop the Markdown marks for bold text when they quote. A single `*` is kept, since it may be a
+            // Models drop the Markdown marks for bold text when they quote. A single `*` is kept, because it may be a
             // multiplication sign.
             if c == '*' && chars.peek().is_some_and(|&(_, next)| next == '*') {
                 chars.next();
@@ -206,7 +205,7 @@ fn same_mark(c: char) -> char {
         '›' => '>',
         // This character replaces a bracket that would open a control token, see `text::markup`.
         '⟦' => '[',
-        // Lower-casing a Greek word character by character results in `σ` even at its end.
+        // Converting a Greek word to lower case character by character yields `σ` even at the end.
         'ς' => 'σ',
         c => c,
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::script::is_wide;
 
-/// The quantity that a unit measures, if its amounts can be converted.
+/// The quantity that a unit measures, if amounts in this unit can be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Time,
@@ -14,26 +14,27 @@ enum Measure {
     Length,
     Mass,
     Share,
-    /// The unit only counts things or is a label, and cannot be converted.
+    /// The unit is only a counter or label, and cannot be converted.
     None,
 }
 
 /// A unit with its canonical spelling and its size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {
-    /// The spelling by which units are compared, such as `min`.
+    /// The spelling that is used to compare units, such as `min`.
     pub(crate) name: &'static str,
     measure: Measure,
     size: f64,
 }
 
 impl Unit {
-    /// Whether it can be converted to other units.
+    /// Returns whether the unit can be converted to other units.
     pub(crate) fn is_measure(self) -> bool {
         self.measure != Measure::None
     }
 
-    /// Whether `value` in this unit equals `other_value` in `other`, with a tolerance for calendars and powers of two.
+    /// Returns whether `value` in this unit equals `other_value` in `other`, with a tolerance for calendars and powers
+    /// of two.
     pub(crate) fn converts(self, value: f64, other: Self, other_value: f64) -> bool {
         // Months and years do not have a fixed length. For data, 1,024³ and 1,000³ bytes differ by 7.4 %.
         let tolerance = match self.measure {
@@ -44,7 +45,7 @@ impl Unit {
         };
         let (one, two) = (value * self.size, other_value * other.size);
         self.measure == other.measure
-            // Two different values in the same unit are a contradiction and not a conversion.
+            // Two different values in the same unit are a contradiction rather than a conversion.
             && (self.size - other.size).abs() > f64::EPSILON
             && (one - two).abs() <= tolerance * two.abs()
     }
@@ -116,7 +117,7 @@ pub(crate) const LABELS: &[&str] = &["no", "ver"];
 /// Returns the unit with this spelling, which must be in lower case.
 pub(crate) fn unit(spelling: &str) -> Option<Unit> {
     static BY_SPELLING: LazyLock<HashMap<&'static str, Unit>> = LazyLock::new(|| {
-        // The order is reversed, because the last insertion into a map wins, and the first row with a spelling must
+        // The order is reversed, because the last insertion into a map wins, whereas the first row with a spelling must
         // take precedence.
         let all = UNITS.iter().rev().flat_map(|&(name, measure, size, spellings)| {
             spellings.split(' ').map(move |word| (word, Unit { name, measure, size }))
@@ -126,7 +127,7 @@ pub(crate) fn unit(spelling: &str) -> Option<Unit> {
     BY_SPELLING.get(spelling).copied()
 }
 
-/// Longest spelling of a unit in scripts without spaces, in characters.
+/// Maximum length, in characters, of a unit's spelling in scripts without spaces.
 const MAX_WIDE_UNIT: usize = 4;
 
 /// Returns the unit at the start of `text` and the length of its spelling. In scripts without spaces, text may follow
@@ -142,7 +143,8 @@ fn measure_after(after: &str) -> Option<Unit> {
     let after = after.trim_start_matches([' ', '-', '\u{a0}', '个', '個']);
     let found = match after.chars().next()? {
         sign @ ('%' | '％') => unit(sign.encode_utf8(&mut [0; 4])),
-        // "Por ciento" consists of two words, since "por" alone is a preposition, as in "el día 25 por transferencia".
+        // "Por ciento" consists of two words, because "por" alone is a preposition, as in "el día 25 por
+        // transferencia".
         'p' if after.starts_with("por cien") => unit("%"),
         c if is_wide(c) => leading_wide_unit(after).map(|(unit, _)| unit),
         _ => unit(&after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase()),
@@ -163,7 +165,7 @@ pub(crate) struct Number {
     pub(crate) unit: Option<Unit>,
     /// The word after the number, without its ending.
     pub(crate) noun: String,
-    /// Whether the number was scaled by a word or character, as in "12k". If so, only its first reading counts.
+    /// Whether the number was scaled by a word or character, as in "12k". In that case, only its first reading counts.
     pub(crate) is_scaled: bool,
 }
 
@@ -211,7 +213,7 @@ impl Run {
                 break;
             };
             let next = rest.as_str().chars().take_while(|&c| digit(c).is_some()).count();
-            // A space or an apostrophe only joins groups of three digits. Other adjacent numbers are separate.
+            // A space or an apostrophe joins only groups of three digits. Other adjacent numbers are separate.
             let is_thousands = next == 3 && run.groups.iter().all(|group| group.len() <= 3) && run.groups[0] != "0";
             if next == 0 || (!matches!(joint, '.' | ',' | ':' | '：') && !is_thousands) {
                 break;
@@ -232,7 +234,7 @@ impl Run {
             // set.
             readings.splice(0..0, scaled);
         }
-        // The 2 in `v2` or the 264 in `H264` does not count the following word.
+        // The 2 in `v2` or the 264 in `H264` is not a count of the following word.
         let is_part_of_word = before.is_some_and(|c| c.is_alphabetic() && !is_wide(c));
         let after = if is_part_of_word { "" } else { &after[scale.map_or(0, |(_, length)| length)..] };
         Number {
@@ -280,7 +282,7 @@ impl Run {
     }
 }
 
-/// Returns the factor by which a number followed by `after` is multiplied, and the length in bytes of the word for it.
+/// Returns the multiplier that the start of `after` represents, and its length in bytes.
 fn scale(after: &str) -> Option<(f64, usize)> {
     let trimmed = after.strip_prefix([' ', '-']).unwrap_or(after);
     let skipped = after.len() - trimmed.len();
@@ -306,7 +308,7 @@ fn scale(after: &str) -> Option<(f64, usize)> {
     }
     let word: String = trimmed.chars().take_while(|c| c.is_alphabetic() && !is_wide(*c)).collect();
     let factor = match word.as_str() {
-        // These letters must follow without a space, since a separate `M` or `B` is an initial or a label.
+        // These letters must follow the number without a space, because a separate `M` or `B` is an initial or a label.
         "k" | "K" if skipped == 0 => 1e3,
         "M" | "mn" if skipped == 0 => 1e6,
         "B" | "bn" if skipped == 0 => 1e9,
@@ -331,7 +333,7 @@ fn noun(after: &str) -> String {
         return after.trim_start_matches(['个', '個']).chars().take_while(|c| is_wide(*c)).take(2).collect();
     }
     let word: String = after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase();
-    // This makes `retry` and `retries` count the same thing.
+    // As a result, `retry` and `retries` count as the same noun.
     word.strip_suffix("ies").or(word.strip_suffix('s')).unwrap_or(&word).trim_end_matches('y').to_owned()
 }
 
@@ -345,7 +347,7 @@ const SMALL: [&str; 3] = [
      dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete \
      veintiocho veintinueve",
 ];
-/// Tens from 20, in Spanish from 30.
+/// Multiples of ten from 20, in Spanish from 30.
 const TENS: [&str; 3] = [
     "twenty thirty forty fifty sixty seventy eighty ninety",
     "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
@@ -356,7 +358,7 @@ const SPANISH_HUNDREDS: &str = "doscient trescient cuatrocient quinient seiscien
 /// Pattern of the words that [`count`] reads, including articles. Each match must be a whole word.
 pub(crate) const COUNT_PATTERN: &str = r"\d{1,3}|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|eine[rmn]?|ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn|neunzehn|zwanzig|dreißig|una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve|veinte|treinta)|[一两俩二三四五六七八九十]{1,3}";
 
-/// Returns the small integer that `word` expresses in digits or in words. An article counts as one.
+/// Returns the small integer that `word` represents, in digits or in words. An article counts as one.
 pub(crate) fn count(word: &str) -> Option<i32> {
     let word = word.to_lowercase();
     let article = matches!(word.as_str(), "a" | "an" | "eine" | "einem" | "einen" | "einer" | "un" | "una");
@@ -367,7 +369,7 @@ pub(crate) fn count(word: &str) -> Option<i32> {
     if article { Some(1) } else { word.parse().ok().or_else(spelled) }
 }
 
-/// Returns the number up to 99 that a single English, German or Spanish word expresses.
+/// Returns the number up to 99 that a single English, German or Spanish word represents.
 fn small(word: &str) -> Option<u32> {
     let below = SMALL.iter().find_map(|names| position(names, word));
     below.or_else(|| tens(word, 0)).or_else(|| tens(word, 1)).or_else(|| tens(word, 2).map(|value| value + 10))
@@ -395,12 +397,11 @@ pub(crate) fn chinese_count(text: &str) -> Option<u32> {
 /// The function of a word in a spelled-out number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
-    /// The word adds this value. 0–9, 10–19 and complete German or Spanish words come at the end of a group of
-    /// hundreds.
+    /// The word adds this value. 0–9, 10–19 and complete German or Spanish words end a group of hundreds.
     Value(u32),
     /// The word multiplies the number before it.
     Scale(u32),
-    /// The word represents any of these values on its own.
+    /// The word alone represents any of these values.
     Loose(&'static [f64]),
     /// The word joins two parts.
     And,
@@ -522,7 +523,7 @@ fn spanish(word: &str) -> Option<u32> {
         .or_else(|| position(SPANISH_HUNDREDS, stem?).map(|at| 200 + 100 * at))
 }
 
-/// Converts the words of one number into its readings.
+/// Converts the words of one number to its possible values.
 fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
     // "Five and" is a five followed by something else.
     while open.last().is_some_and(|(_, part)| *part == Part::And) {

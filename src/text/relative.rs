@@ -1,4 +1,4 @@
-//! Relative dates, resolved with the time at which they were said, in the speaker's local time.
+//! Resolves relative dates, using the time at which they were said, in the speaker's local time.
 //!
 //! Ambiguous dates are not changed: "on Monday", "a few days ago", "on 10 April" without a year.
 
@@ -17,11 +17,12 @@ use super::number::count;
 pub(crate) struct Dated {
     /// The text.
     pub(crate) text: String,
-    /// The first resolved day that the text mentions as a beginning or an event. A day that is an end does not count.
+    /// The first resolved day that the text mentions as the start of a period or the date of an event. The last day of
+    /// a period does not count.
     pub(crate) first: Option<Date>,
 }
 
-/// Returns `text` with an ISO date in brackets after each of its relative dates. `now` is the speaker's local time.
+/// Returns `text` with an ISO date in brackets after each relative date. `now` is the speaker's local time.
 pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -> Dated {
     match language {
         Language::English => annotated_english(text, now),
@@ -54,7 +55,7 @@ impl Resolved {
     }
 }
 
-/// Replaces each match of `pattern` that `resolve` understands with the words that `spell` returns.
+/// Replaces each match of `pattern` that `resolve` understands with the text that `spell` returns.
 fn replace(
     text: &str,
     now: Option<DateTime>,
@@ -88,7 +89,7 @@ fn note(
     replace(text, now, pattern, resolve, |found, resolved| format!("{} ({})", &found[0], resolved.words), is_end)
 }
 
-/// Returns the week that begins on `monday`, with `words` before its date.
+/// Returns the week that begins on `monday`, with `words` before the date.
 fn spoken_week(monday: Date, words: &str) -> Resolved {
     Resolved { date: monday, words: format!("{words} {monday}"), preposition: "" }
 }
@@ -132,7 +133,7 @@ impl Unit {
 
 /// Returns the time that is `count` units from `now`, with the precision of the unit.
 fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
-    // Hours are counted from the time of day, since "ten hours ago" may be on the previous day.
+    // Hours are counted from the time of day, because "ten hours ago" may be on the previous day.
     let date = now.checked_add(unit.times(count)).ok()?.date();
     Some(match unit {
         Unit::Minute | Unit::Hour | Unit::Day => Resolved::day(date, "on"),
@@ -142,7 +143,7 @@ fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
     })
 }
 
-/// Returns the Monday of the week that is `ahead` weeks after `today`'s.
+/// Returns the Monday of the week that is `ahead` weeks after the week of `today`.
 fn week(today: Date, ahead: i32) -> Option<Date> {
     let since_monday = i32::from(today.weekday().to_monday_zero_offset());
     today.checked_sub(since_monday.days()).ok()?.checked_add(ahead.weeks()).ok()
@@ -153,8 +154,8 @@ fn weekday_in(monday: Date, weekday: Weekday) -> Option<Date> {
     monday.checked_add(i32::from(weekday.to_monday_zero_offset()).days()).ok()
 }
 
-/// Returns the latest `month`-`day` that is not after `today` or, with `is_ahead`, the next such day that is not before
-/// `today`.
+/// Returns the latest date in `month` and `day` that is not after `today` or, with `is_ahead`, the next such date that
+/// is not before `today`.
 fn nearest(today: Date, month: i8, day: i8, is_ahead: bool) -> Option<Date> {
     let step: i16 = if is_ahead { 1 } else { -1 };
     // 29 February recurs within eight years.
@@ -304,8 +305,8 @@ fn english_weekday(name: &str, ahead: i32, today: Date) -> Option<Date> {
     if ahead < 0 { today.nth_weekday(-1, weekday).ok() } else { weekday_in(week(today, ahead)?, weekday) }
 }
 
-/// Resolves a month: "last March" is the latest March that has ended, "next March" is the first that has not begun, and
-/// "this March" is in this year.
+/// Resolves a month: "last March" is the latest March that has ended, "next March" is the first March that has not
+/// begun, and "this March" is in this year.
 fn month_of(name: &str, ahead: i32, today: Date) -> Option<Resolved> {
     let month = month(name)?;
     let year = match ahead {
@@ -338,7 +339,7 @@ fn calendar(found: &Captures<'_>, today: Date) -> Option<Resolved> {
     Some(Resolved::day(date, "on"))
 }
 
-/// Whether a match states the end of a period rather than its beginning.
+/// Returns whether a match denotes the end of a period rather than its beginning.
 fn ends_a_time(found: &Captures<'_>) -> bool {
     matches!(before(found).as_str(), "until" | "till" | "by" | "before")
 }
@@ -362,7 +363,7 @@ fn annotated_english(text: &str, now: Option<DateTime>) -> Dated {
     Dated { first: noted.first.or(with_weekdays.first).or(with_days.first), ..with_days }
 }
 
-/// A weekday alone, for which the tense determines the week.
+/// A weekday alone; the tense determines the week.
 static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         r"(?i)\b(?:(?P<before>on|by|until|till|before|since|due|due on|is|starts|starting|from) )?(?P<weekday>{weekdays})\b(?:,? (?:the )?(?P<nth>\d{{1,2}}|{ordinals})(?:st|nd|rd|th)?\b(?:(?: of)? (?P<of>{months})\b)?)?",
@@ -429,7 +430,7 @@ fn named_weekday(found: &Captures<'_>) -> Option<Weekday> {
     weekday(&found.name("weekday")?.as_str().to_lowercase())
 }
 
-/// Returns the day expressed in words, in the year in which it is nearest to today.
+/// Returns the day that is expressed in words, in the year in which it is nearest to today.
 fn day_of_month(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let day = day(found)?;
     let month = month(found.name("of")?.as_str())?;
@@ -566,7 +567,7 @@ fn spanish(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
 }
 
 static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
-    // Longer words come before their own prefixes, since a pattern takes the first alternative that matches.
+    // Longer words come before their own prefixes, because a pattern uses the first alternative that matches.
     Regex::new(
         r"(?x)(?P<day>大前天|大后天|前天|昨天|今天|明天|后天|昨日|今日|明日)
         |(?P<night>昨晚|昨夜|今晚|今早|今晨|明早|明晚)
@@ -692,7 +693,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the text with its dates resolved, as if it were in a message with this time.
+    /// Returns the text with its dates resolved, as if it had been said in a message at this time.
     fn said_at(stamp: &str, text: &str) -> String {
         let (at, offset) = parse_rfc3339(stamp).unwrap();
         let time = MessageTime { at, offset_seconds: Some(offset), source: TimeSource::Log };

@@ -2,14 +2,14 @@
 
 use unicode_normalization::char::is_combining_mark;
 
-/// The writing system of a run of characters, which determines how the run is cut into words.
+/// The writing system of a run of characters, which determines how the run is split into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
     /// Latin, Cyrillic, Arabic and other scripts with spaces between words. Emoji also count as words.
     Spaced,
     /// Han and Hiragana, without spaces between words.
     Han,
-    /// Katakana, which contains mostly names and loan words, which are not cut.
+    /// Katakana, used mostly for names and loan words, which are not split.
     Katakana,
     /// Korean, with spaces between words and with particles attached to them.
     Hangul,
@@ -30,7 +30,7 @@ impl Script {
     }
 }
 
-/// Whether `c` is a Chinese character, including the iteration mark and the round zero.
+/// Returns whether `c` is a Chinese character, including the iteration mark and the round zero.
 pub(crate) const fn is_han(c: char) -> bool {
     matches!(c,
         '々' | '〇'
@@ -61,12 +61,12 @@ pub(crate) const fn is_hangul(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}')
 }
 
-/// Whether `c` belongs to East Asian writing, including its punctuation and full-width characters.
+/// Returns whether `c` belongs to East Asian writing, including its punctuation and full-width characters.
 pub(crate) const fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}') || is_hangul(c)
 }
 
-/// Whether `c` belongs to a script that has no spaces between words or attaches particles to them.
+/// Returns whether `c` belongs to a script that has no spaces between words or attaches particles to them.
 ///
 /// The word index of existing databases was built with exactly these ranges.
 pub(crate) const fn is_unspaced(c: char) -> bool {
@@ -77,7 +77,7 @@ pub(crate) const fn is_unspaced(c: char) -> bool {
         || is_hangul(c)
 }
 
-/// Whether `c` is a Latin letter, with or without accents.
+/// Returns whether `c` is a Latin letter, with or without accents.
 pub(crate) const fn is_latin(c: char) -> bool {
     c.is_ascii_alphabetic() || matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}')
 }
@@ -86,7 +86,7 @@ pub(crate) const fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{52f}')
 }
 
-/// Emoji have a meaning, since `👍` and `👎` are different answers.
+/// Emoji have a meaning, because `👍` and `👎` are different answers.
 const fn is_emoji(c: char) -> bool {
     matches!(c, '\u{1f300}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}')
 }

@@ -1,4 +1,4 @@
-//! Stems, which make the inflected forms of a word count as one.
+//! Stems, with which the inflected forms of a word are treated as the same word.
 
 use std::borrow::Cow;
 
@@ -51,20 +51,20 @@ fn english_stem(plain: &str) -> String {
     if !plain.is_ascii() {
         return plain.to_owned();
     }
-    // The final `e` is also removed, since it is missing before `ing` and `ed`. The last `s` in `class` is not a plural
-    // ending.
+    // The final `e` is also removed, because it is missing before `ing` and `ed`. The last `s` in `class` is not a
+    // plural ending.
     let cut = ["ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e"]
         .iter()
         .find_map(|ending| plain.strip_suffix(ending).filter(|rest| rest.len() >= 3 && !plain.ends_with("ss")))
         .unwrap_or(plain);
     let mut root = cut.to_owned();
     let bytes = root.as_bytes();
-    // Removing one letter makes `running` equal to `run`, and `stopped` to `stop`. `call` and `calls` lose a letter,
-    // too.
+    // Removing one letter makes `running` equal to `run`, and `stopped` to `stop`. `call` and `calls` also lose a
+    // letter.
     if bytes.len() >= 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
         root.pop();
     }
-    // `studies` and `studied` lose the `i` with their ending, so `study` has to lose its `y`.
+    // `studies` and `studied` lose the `i` with the ending, so `study` must lose its `y`.
     if root.ends_with('y') || root.ends_with('i') {
         root.pop();
     }
@@ -83,7 +83,7 @@ fn folded(plain: &str, endings: &[&str]) -> String {
 /// Endings that are removed from English words, the longest first.
 const ENDINGS: &[&str] =
     &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
-/// Minimum number of letters left when the ending of a word is removed.
+/// Minimum number of letters that must remain when an ending is removed.
 // With fewer letters, unrelated words would become equal.
 const MIN_ROOT: usize = 3;
 
@@ -94,9 +94,9 @@ pub(crate) fn plain(word: &str) -> Cow<'_, str> {
     }
     let base = |c: char| {
         let mut base = None;
-        // Canonical decomposition returns the base letter first, then its marks.
+        // Canonical decomposition returns the base letter first, followed by its marks.
         decompose_canonical(c, |part| base = base.or(Some(part)));
-        // Only Latin letters are changed, because a Hangul syllable would be reduced to its first sound.
+        // Only Latin letters are changed, because a Hangul syllable would otherwise be reduced to its first sound.
         base.filter(char::is_ascii_alphabetic).unwrap_or(c)
     };
     Cow::Owned(word.chars().map(base).collect())
@@ -133,13 +133,13 @@ pub(crate) fn without_korean_ending(word: &str) -> String {
 
 /// Removes the tense from the last syllable of a verb, as in `마신` from `마신다`.
 fn open_syllable(root: &str) -> String {
-    // Unicode orders Hangul syllables by their beginning. For each beginning, there is one syllable without a final
-    // consonant and 27 with a final consonant.
+    // Unicode orders Hangul syllables by their initial sounds. For each beginning, there is one syllable without a
+    // final consonant and 27 with a final consonant.
     const FIRST: u32 = 0xAC00;
     const FINALS: u32 = 28;
     let Some(last) = root.chars().next_back() else { return String::new() };
     let final_sound = u32::from(last).checked_sub(FIRST).map_or(0, |at| at % FINALS);
-    // Syllables are encoded by their sounds. These final consonants are ㄴ, ㅂ and ㅆ, which express tense or politeness.
+    // Syllables are encoded by their sounds. These three final consonants, ㄴ, ㅂ and ㅆ, express tense or politeness.
     let open = matches!(final_sound, 4 | 17 | 20).then(|| char::from_u32(u32::from(last) - final_sound)).flatten();
     let mut out = root.to_owned();
     if let Some(open) = open {

@@ -1,9 +1,10 @@
 //! The words of a text, for comparison and for the word index.
 //!
-//! For the index, runs of letters and digits are words. Two kinds of text are treated differently. Text without spaces
-//! (Chinese, Japanese, Thai, and also Korean) is cut into single characters and overlapping pairs. Names that contain
-//! symbols (`C++`, `.env`, `bun-sqlite`) are indexed by their parts and also as one artificial word of letters and
-//! digits, `zqcz2bzz2bz` for `c++`. An emoji becomes such a word by itself. Both indexing and queries use this module.
+//! For the index, runs of letters and digits count as words. Two kinds of text are treated differently. Text without
+//! spaces (Chinese, Japanese, Thai, and also Korean) is split into single characters and overlapping pairs. Names that
+//! contain symbols (`C++`, `.env`, `bun-sqlite`) are indexed both by their parts and as one artificial word of letters
+//! and digits, such as `zqcz2bzz2bz` for `c++`. An emoji becomes a separate artificial word. Both indexing and queries
+//! use this module.
 
 use std::collections::HashSet;
 
@@ -13,21 +14,21 @@ use unicode_normalization::char::is_combining_mark;
 use super::normalise::{Folded, folded, is_invisible, plain_quote, trimmed};
 use super::script::{Script, is_unspaced, is_wide};
 
-/// Longest text that is examined word by word, in characters. Further text rarely changes the topic of a memory.
+/// Maximum number of characters that are examined word by word. Further text rarely changes the topic of a memory.
 const MAX_CHARS: usize = 2_000;
 
 /// A run of characters of one script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The characters as they appear in the text.
+    /// The characters, as they appear in the text.
     pub(crate) text: String,
-    /// The script in which it is written.
+    /// The script of the characters.
     pub(crate) script: Script,
-    /// Whether the run begins a sentence. If so, a capital letter has no meaning.
+    /// Whether the run begins a sentence, so that a capital letter has no significance.
     pub(crate) first: bool,
 }
 
-/// Cuts `text` into runs of one script. `.`, `-`, `/` and similar characters are kept inside words such as `Fly.io`.
+/// Splits `text` into runs of one script. `.`, `-`, `/` and similar characters are kept inside words such as `Fly.io`.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     // The text is converted to NFKC first, so that full-width letters and ligatures count as the letters that people
     // search for.
@@ -61,7 +62,7 @@ fn flush(words: &mut Vec<Word>, run: Option<(String, Script)>, first: &mut bool)
     }
 }
 
-/// Whether `c` is a comma within a number, as in `1,450`.
+/// Returns whether `c` is a comma within a number, as in `1,450`.
 fn joins_digits(run: &str, c: char, next: Option<char>) -> bool {
     c == ',' && run.ends_with(|c: char| c.is_ascii_digit()) && next.is_some_and(|c| c.is_ascii_digit())
 }
@@ -76,7 +77,7 @@ fn stays_inside(c: char, next: Option<char>) -> bool {
     }
 }
 
-/// Whether `c` is a symbol that begins a word: `.env`, `/etc`, `--flag`, `@scope`, `$10`.
+/// Returns whether `c` is a symbol that begins a word: `.env`, `/etc`, `--flag`, `@scope`, `$10`.
 fn starts_word(c: char, next: char) -> bool {
     matches!(c, '/' | '@' | '$' | '€' | '£' | '¥' | '_' | '~') && (next.is_alphanumeric() || (c == '~' && next == '/'))
 }
@@ -103,14 +104,15 @@ pub(crate) fn units(text: &str) -> Vec<String> {
     units
 }
 
-/// Longest name with symbols that is indexed as a whole, in characters. Longer names are found by their parts.
+/// Maximum length, in characters, of a name with symbols that is indexed as a whole. Longer names are found by their
+/// parts.
 const MAX_SIGNED_CHARS: usize = 64;
-/// Maximum number of terms of a query that are looked up, starting with the first.
-// A pasted page would otherwise result in thousands of lookups.
+/// Maximum number of terms of a query that are looked up; the first terms are used.
+// Otherwise, a pasted page would cause thousands of lookups.
 const MAX_TERMS: usize = 48;
-/// Longest part of a query that is examined, in characters.
+/// Maximum number of characters of a query that are examined.
 const MAX_QUERY_CHARS: usize = 4_000;
-/// Function words, in order. They are ignored in a query that also contains other words.
+/// Function words, sorted. They are ignored in a query that also contains other words.
 pub const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
@@ -121,19 +123,19 @@ pub const STOP_WORDS: &[&str] = &[
 /// Length of the longest function word, in bytes.
 const LONGEST_STOP: usize = 6;
 
-/// Whether a word, in lower case, is one of [`STOP_WORDS`].
+/// Returns whether a word, in lower case, is one of [`STOP_WORDS`].
 pub(crate) fn is_stop(word: &str) -> bool {
     word.len() <= LONGEST_STOP && STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// A part that a text is cut into.
+/// A part that results from splitting a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece<'t> {
     /// A word, whose inflected forms also match.
     Word(&'t str),
-    /// A function word, which only counts towards the length.
+    /// A function word, which counts only towards the length.
     Stop(&'t str),
-    /// Characters of text without spaces, or an artificial word: only exact matches count.
+    /// Characters of a script without spaces, or an artificial word, either of which requires an exact match.
     Exact(String),
 }
 
@@ -144,7 +146,7 @@ pub(crate) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
             Run::Word(word) if is_stop(word) => take(Piece::Stop(word)),
             Run::Word(word) => take(Piece::Word(word)),
             Run::Unspaced(characters) => {
-                // Pairs identify words. Single characters are also indexed, for queries of one character.
+                // Pairs identify words; single characters are also indexed, for one-character queries.
                 pairs(characters).chain(singles(characters)).for_each(|part| take(Piece::Exact(part.to_owned())));
             }
         });
@@ -164,14 +166,14 @@ pub(crate) enum Sought {
 /// The terms that a query searches for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Query {
-    /// The terms, without duplicates. Each of them matches on its own.
+    /// The terms, without duplicates. Each term is matched separately.
     pub(crate) sought: Vec<Sought>,
-    /// The query's own words in lower case, for reporting which of them a memory contains.
+    /// The words of the query in lower case, for reporting which of them a memory contains.
     pub(crate) words: Vec<String>,
 }
 
 impl Query {
-    /// Reads any text as a query. There is no query syntax.
+    /// Interprets any text as a query; there is no query syntax.
     pub(crate) fn of(text: &str) -> Self {
         let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
         let text = folded(&text);
@@ -185,7 +187,7 @@ impl Query {
             }
             query.sought.extend(sought.into_iter().filter(|sought| seen.insert(sought.clone())));
         }
-        // Each term costs a lookup, and a pasted text may have hundreds.
+        // Each term requires a lookup, and a pasted text may contain hundreds.
         query.sought.truncate(MAX_TERMS);
         query.words.truncate(MAX_TERMS);
         query
@@ -245,7 +247,7 @@ pub(crate) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
         } else if character.is_alphanumeric() {
             Some(false)
         } else if open.is_some() && is_combining_mark(character) {
-            // A combining character after unspaced text begins a word of its own.
+            // A combining character after unspaced text begins a separate word.
             Some(false)
         } else {
             None
@@ -274,7 +276,8 @@ pub(crate) fn pairs_or_single(characters: &str) -> impl Iterator<Item = &str> {
     single.into_iter().chain(pairs(characters))
 }
 
-/// Returns the artificial words for a chunk with symbols: the whole, its parts that contain symbols, and its emoji.
+/// Returns the artificial words for a chunk with symbols: the whole chunk, its parts that contain symbols, and its
+/// emoji.
 pub(crate) fn signed_words(chunk: &str) -> Vec<String> {
     let mut words = Vec::new();
     if chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -319,7 +322,7 @@ const fn is_part_border(c: char) -> bool {
 
 fn spelled_out(part: &str) -> String {
     use std::fmt::Write as _;
-    // Almost no natural word has this prefix, so a spelled-out symbol does not match ordinary text.
+    // Almost no natural word has this prefix, so an artificial word does not match ordinary text.
     let mut word = String::from("zq");
     for c in part.chars() {
         if c.is_alphanumeric() || is_combining_mark(c) {

@@ -1,5 +1,4 @@
-//! Characters that people cannot see, or that change how other text is shown: removed for readers, escaped for
-//! terminals.
+//! Handles characters that are invisible or change the display of other text, by removing or escaping them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,16 +6,16 @@ use std::fmt::Write as _;
 /// The syntax in which a hidden character is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EscapeMode {
-    /// For people, as in `\x1b` and `\u{202e}`.
+    /// For people, such as `\x1b` and `\u{202e}`.
     Text,
-    /// Within JSON, where the escape is read as the same character.
+    /// For JSON, where a reader decodes the escape to the same character.
     Json,
 }
 
 /// Returns `text` with each hidden character escaped. Line feeds and tabs are kept, and so are hidden characters that
 /// adjacent text needs: the joiners in emoji and in Persian or Indic words.
 pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
-    // Nearly all text is plain, and need not be copied.
+    // Nearly all text is plain and need not be copied.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);
     }
@@ -41,8 +40,8 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns `text` without hidden characters. Line ends and tabs are kept if `keeps_lines` is set, and otherwise become
-/// spaces. Fillers, which are as wide as a letter, become spaces.
+/// Returns `text` without hidden characters. Line breaks and tabs are kept if `keeps_lines` is set, and otherwise
+/// become spaces. Fillers, which are as wide as a letter, become spaces.
 pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for (c, is_hidden, next) in marked(text) {
@@ -58,7 +57,8 @@ pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     out
 }
 
-/// Returns the characters in `text`, each with whether it is hidden in its position, and the next character.
+/// Returns the characters in `text`, each with a flag for whether it is hidden in its position, and with the next
+/// character.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool, Option<char>)> + '_ {
     let (mut chars, mut last) = (text.chars().peekable(), None);
     std::iter::from_fn(move || {
@@ -70,7 +70,7 @@ fn marked(text: &str) -> impl Iterator<Item = (char, bool, Option<char>)> + '_ {
     })
 }
 
-/// Whether a character is invisible, hides others, or changes their order.
+/// Returns whether a character is invisible, hides others, or changes their order.
 pub(crate) const fn is_hidden(c: char) -> bool {
     matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -79,12 +79,12 @@ pub(crate) const fn is_hidden(c: char) -> bool {
         || is_filler(c)
 }
 
-/// Whether a character is as wide as a letter and invisible, although Unicode does not classify it as a space.
+/// Returns whether a character is as wide as a letter and invisible, although Unicode does not classify it as a space.
 pub(crate) const fn is_filler(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
 }
 
-/// Whether a hidden character is needed in this position.
+/// Returns whether a hidden character is needed in this position.
 fn is_needed(last: Option<char>, c: char, next: Option<char>) -> bool {
     let Some(last) = last else { return false };
     match c {
@@ -105,8 +105,8 @@ const fn is_pictograph(c: char) -> bool {
         | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Whether a letter belongs to a script whose letters join: Arabic and related scripts, or scripts of India and
-/// South-East Asia.
+/// Returns whether a letter belongs to a script with joined letters: Arabic and related scripts, or scripts of India
+/// and South-East Asia.
 const fn is_joined(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}'
         | '\u{17b6}'..='\u{17ff}' | '\u{1820}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')

@@ -1,7 +1,7 @@
-//! Facts of the ledger that an agent is shown before it changes a file, before it runs a command, and after a command
-//! failed.
+//! Facts from the ledger that are shown to an agent before it changes a file, before it runs a command, and after a
+//! command has failed.
 //!
-//! A fact is shown only if it is about exactly this file, command or error. In most cases there is none.
+//! A fact is shown only if it concerns exactly this file, command or error. In most cases, there is no such fact.
 
 use std::sync::LazyLock;
 
@@ -20,41 +20,41 @@ use crate::store::{FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::negation;
 use crate::tokens;
 
-/// Maximum number of tasks of a file or a command that are examined, newest first.
+/// Maximum number of tasks that are examined for a file or a command, newest first.
 const MAX_TASKS: usize = 12;
-/// Maximum number of facts that are shown together, and maximum number of their tokens.
+/// Maximum number of facts that are shown together, and maximum number of tokens in them.
 const MAX_FACTS: usize = 3;
 const MAX_TOKENS: usize = 60;
 /// Maximum number of memories that are examined for one file or command.
 const MAX_MEMORIES: usize = 12;
-/// Maximum distance in bytes between a denial and the name of the command that it forbids.
+/// Maximum distance, in bytes, between a negation and the name of the command that it forbids.
 const NEAR: usize = 40;
-/// Categories of memories that say what to do or what to avoid.
+/// Categories of memories that recommend or forbid something.
 const STANDING: &[&str] = &["convention", "preference", "decision", "mistake", "workflow"];
 
-/// A fact to show, and the key under which it is recorded as shown.
+/// A fact to show, and the key for recording that it was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fact {
-    /// The id of the memory, or the hash of a fact of the ledger.
+    /// The id of the memory, or the hash of a fact from the ledger.
     pub(crate) key: String,
-    /// One line.
+    /// The fact, on one line.
     pub(crate) text: String,
 }
 
 impl Fact {
     fn of_ledger(text: String) -> Self {
-        // Counts and dates change, the fact does not.
+        // The signature ignores counts and dates, which may change although the fact remains the same.
         let plain = error_signature(&text);
         Self { key: format!("fact:{}", &hex(&Sha256::digest(plain.as_bytes()))[..16]), text }
     }
 
-    /// Returns the id under which it is recorded.
+    /// Returns the ID for recording that the fact was shown.
     pub(crate) fn id(&self) -> MemoryId {
         MemoryId::from_stored(self.key.clone())
     }
 
     fn of_memory(memory: &Memory) -> Self {
-        // The brief may have shown the memory long before, when it was less useful than now.
+        // The separate key allows the memory to be shown here even if the brief has shown it long before.
         Self { key: format!("act:{}", memory.id), text: memory.claim.content.clone() }
     }
 }
@@ -64,7 +64,7 @@ pub(crate) fn few(facts: Vec<Fact>) -> Vec<Fact> {
     let mut room = MAX_TOKENS;
     let mut kept = Vec::new();
     for fact in facts.into_iter().take(MAX_FACTS) {
-        // A token has about three letters.
+        // The limit assumes about three letters per token.
         let text = clipped(&fact.text.split_whitespace().collect::<Vec<_>>().join(" "), (MAX_TOKENS - 1) * 3);
         let cost = tokens::estimate(&text);
         if cost > room {
@@ -77,7 +77,7 @@ pub(crate) fn few(facts: Vec<Fact>) -> Vec<Fact> {
 }
 
 impl Session<'_> {
-    /// Returns the project if the session has one, because tasks without a project are not related to any file.
+    /// Returns the project, if the session has one. Without a project, paths in tasks cannot be matched to files.
     fn project(&self) -> Vec<NamespaceSubtree> {
         let own = self.namespaces.first().filter(|namespace| **namespace != crate::memory::Namespace::global());
         own.cloned().map(NamespaceSubtree::Exactly).into_iter().collect()
@@ -106,12 +106,12 @@ impl Session<'_> {
         Ok(facts)
     }
 
-    /// Returns reasons for not running a command: it always failed in this form, or a convention forbids it.
+    /// Returns facts against running a command: it has always failed in this form, or a convention forbids it.
     pub(crate) fn before_command(&self, command: &str) -> Result<Vec<Fact>, StoreError> {
         let (within, mut facts) = (self.project(), Vec::new());
         if let (Some(name), Some(shown), false) = (signature(command), tidied(command), within.is_empty()) {
             let failed = self.store.tasks_with(FactKind::Failed, &shown, &within, MAX_TASKS)?;
-            // Usually the command never failed. The tasks in which it may have succeeded then need not be read.
+            // Usually, the command has never failed, and the tasks in which it may have succeeded need not be read.
             if !failed.is_empty() {
                 let tasks = self.store.tasks_with(FactKind::Command, &name, &within, MAX_TASKS)?;
                 facts.extend(failing_form(&failed, &tasks, &shown));
@@ -126,7 +126,7 @@ impl Session<'_> {
         Ok(facts)
     }
 
-    /// Returns the remedy that cleared this error of a command before.
+    /// Returns the remedy that previously cleared this error of a command.
     pub(crate) fn after_failure(&self, command: &str, printed: &str) -> Result<Option<Fact>, StoreError> {
         let within = self.project();
         if within.is_empty() {
@@ -149,7 +149,7 @@ impl Session<'_> {
         Ok(Some(Fact::of_ledger(format!("Cleared before in {times} of {of} cases by {did}: {error}"))))
     }
 
-    /// Returns the memories that say what to do and share words with a text.
+    /// Returns the memories that recommend or forbid something and share words with a text.
     fn standing(&self, text: &str) -> Result<Vec<Memory>, StoreError> {
         if text.trim().is_empty() {
             return Ok(Vec::new());
@@ -161,7 +161,7 @@ impl Session<'_> {
     }
 }
 
-/// Returns the changes of a file that failed or were reverted, newest first, up to the last task that succeeded.
+/// Returns the changes of a file that failed or were reverted, newest first, back to the last task that succeeded.
 fn attempts(tasks: &[Task], path: &str) -> Vec<Fact> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut facts = Vec::new();
@@ -194,7 +194,7 @@ fn taken_back<'t>(record: &'t TaskRecord, name: &str) -> Option<&'t str> {
     record.commands.iter().map(|one| one.command.as_str()).find(|command| command.len() < 160 && undoes(command))
 }
 
-/// Returns the fact that a command failed whenever it was called in this form, with the form that worked.
+/// Returns the fact that a command failed whenever it was called in this form, together with the form that worked.
 fn failing_form(failed: &[Task], tasks: &[Task], command: &str) -> Option<Fact> {
     let uses = failed.iter().chain(tasks).flat_map(|task| &task.record.commands);
     if uses.filter(|one| one.command == command).any(|one| one.failed < one.runs) {
@@ -229,17 +229,18 @@ static RISKS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     table.into_iter().map(compile).collect()
 });
 
-/// Returns the words that a convention against a command would contain: those of a dangerous action, or the command's
+/// Returns the words that a convention against a command would contain: words for a dangerous action, or the command's
 /// name.
 fn risks(command: &str) -> Vec<String> {
     let mut found: Vec<String> =
         RISKS.iter().filter(|(risk, _)| risk.is_match(command)).map(|(_, words)| (*words).to_owned()).collect();
-    // A name of one word, such as `make`, appears in too many sentences.
+    // A name that consists of one word, such as `make`, appears in too many sentences.
     found.extend(signature(command).filter(|name| name.contains(' ')));
     found
 }
 
-/// Whether a sentence of `content` forbids the action that these words name: all of them closely follow a denial.
+/// Returns whether a sentence in `content` forbids the action that these words describe, that is, whether all of the
+/// words closely follow a negation.
 fn speaks_against(content: &str, words: &str) -> bool {
     content.split_inclusive(['.', ';', '\n', '。']).any(|sentence| {
         let folded = sentence.to_lowercase();
@@ -254,7 +255,8 @@ fn speaks_against(content: &str, words: &str) -> bool {
     })
 }
 
-/// Whether a text names a file by its path or name, a folder that it is in, or a pattern of names such as `*.snap`.
+/// Returns whether a text refers to a file by its path or name, by a folder that contains it, or by a pattern of names
+/// such as `*.snap`.
 fn names_file(content: &str, path: &str, name: &str) -> bool {
     let trimmed = |word: &'_ str| -> String {
         word.trim_matches(|letter: char| !letter.is_alphanumeric() && !"./*_-~".contains(letter))

@@ -10,15 +10,15 @@ use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
 use crate::project::{CitedPart, Freshness, References};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
-/// Maximum number of tasks of one file that are examined, newest first.
+/// Maximum number of tasks that are examined for one file, newest first.
 const MAX_TASKS: usize = 200;
-/// Maximum length of a goal or a report that is shown, in characters.
+/// Maximum length of a displayed goal or report, in characters.
 const SHOWN: usize = 240;
 
 /// A task that used or changed a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileUsage {
-    /// The task's id.
+    /// The ID of the task.
     pub task: String,
     /// The log that contains the task.
     pub transcript: String,
@@ -26,28 +26,28 @@ pub struct FileUsage {
     pub ended_at: Option<Timestamp>,
     /// The path of the file in the task.
     pub path: String,
-    /// What was done with the file.
+    /// The actions on the file.
     pub did: String,
-    /// Whether the task changed the file and did not only read it.
+    /// Whether the task changed the file, rather than only reading it.
     pub changed: bool,
     /// The request, clipped.
     pub goal: String,
-    /// How it ended.
+    /// The outcome of the task.
     pub outcome: TaskOutcome,
     /// The evidence for the outcome.
     pub reason: String,
-    /// The assistant's last words, clipped.
+    /// The assistant's last message, clipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<Citation>,
     /// Commits of the task.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,
-    /// Messages that show what was done with the file.
+    /// Messages that show the actions on the file.
     pub messages: Vec<String>,
-    /// How the file stands in the repository of the folder, if that was compared.
+    /// The current state of the file, if it was compared with the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freshness: Option<Freshness>,
-    /// The file and the commits, to be compared.
+    /// The file and the commits for the comparison with the repository.
     #[serde(skip)]
     pub(crate) cited: CitedPart,
     /// The project of the task.
@@ -58,9 +58,9 @@ pub struct FileUsage {
 /// Returns the tasks that used `path`. The tasks that changed the file come first, and each group is sorted from new to
 /// old.
 ///
-/// The path may be relative to the project, or only the end of a path. Files with this end are used only if no task has
-/// the whole path. `commit` is the commit of the line in question. If any tasks made this commit, only these are
-/// returned.
+/// The path may be relative to the project, or only the end of a path. Files whose paths end in this way are used only
+/// if no task contains the whole path. `commit` is the commit of the line in question. If any tasks made this commit,
+/// only these tasks are returned.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -89,17 +89,18 @@ pub(crate) fn blame(
     let mut touches = Vec::new();
     for task in tasks {
         let Some(file) = file_of(&task, path).cloned() else { continue };
-        // The work of a sub-agent is a part of the task that started it, and only that task says why.
+        // The work of a sub-agent is part of the task that started the sub-agent, and only that task contains the
+        // reason for the work.
         touches.push(touch(store.in_session(task)?, file));
     }
-    // The sort is stable, so that the newest tasks stay first.
+    // The sort is stable, so that the newest tasks remain first.
     touches.sort_by_key(|touch: &FileUsage| !touch.changed);
     let mut seen = HashSet::new();
     touches.retain(|touch| seen.insert(touch.task.clone()));
     Ok(touches)
 }
 
-/// Returns the file of a task that a path means.
+/// Returns the file in a task that a path refers to.
 fn file_of<'t>(task: &'t Task, path: &str) -> Option<&'t TaskFile> {
     let is_it = |one: &str| one == path || ends_with_path(one, path) || ends_with_path(path, one);
     task.record.files.iter().find(|file| is_it(&file.path) || file.renamed_to.as_deref().is_some_and(is_it))
@@ -131,7 +132,7 @@ fn touch(task: Task, file: TaskFile) -> FileUsage {
     }
 }
 
-/// Whether a path ends with the other path, compared by whole components.
+/// Returns whether a path ends with the other path, compared by whole components.
 fn ends_with_path(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'))
 }

@@ -1,8 +1,8 @@
-//! The cause that cleared an error, judged over all occurrences of the error: the spelling of the command, a command
-//! run before it, a change of a file, or only time. The functions are pure.
+//! Determines what cleared an error, from all occurrences of the error: another spelling of the command, a preceding
+//! command, a changed file, or merely a repetition. The functions perform no I/O.
 //!
-//! The actions between a failure and a success need not be the reason for the success. A cause counts if nothing else
-//! was done, and if it also occurs in another session or the error names it.
+//! The actions between a failure and a success need not be the reason for the success. A cause counts if there was no
+//! other action, and also if the cause occurs in another session or the error mentions it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,13 +13,13 @@ use super::command::{is_misuse, likeness, only_looks, parts, signature};
 use super::output::{runs_checks, runs_tests};
 use crate::memory::{Remedy, Task, TaskError};
 
-/// Minimum likeness of two commands for which a spelling that helped one of them once is proposed for the other.
+/// Minimum similarity of two commands at which a spelling that once helped one of them is proposed for the other.
 const MIN_LIKENESS: f64 = 0.34;
-/// Maximum number of occurrences of an error for which an addition to a command counts although it helped only once.
+/// Maximum number of occurrences of an error for which an addition to a command counts even if it helped only once.
 const MAX_UNPROVEN: usize = 4;
-/// Minimum share of the occurrences in which a remedy that changes no word of the command must have helped.
+/// Minimum share of occurrences in which a remedy that does not change the command must have helped.
 const MIN_SHARE: f64 = 0.15;
-/// Programs after a pipe that may hide an error, so that a success of the pipe proves nothing.
+/// Programs after a pipe that may hide an error, so that the success of the pipe proves nothing.
 const FILTERS: &[&str] = &["awk", "egrep", "grep", "rg", "sed", "wc"];
 /// Programs after a pipe that only shorten the output.
 const SHORTENERS: &[&str] =
@@ -38,15 +38,15 @@ pub struct KnownRemedy {
     pub times: u32,
     /// Number of occurrences of the error in commands that the remedy could have helped.
     pub of: u32,
-    /// The error as it was printed.
+    /// The error message.
     pub error: String,
     /// The command that failed.
     pub failed: String,
     /// The actions of the remedy: the successful command, and the changes and commands before it.
     pub cleared: Remedy,
-    /// When.
+    /// Time of the success.
     pub at: Option<Timestamp>,
-    /// The task.
+    /// The ID of the task.
     pub task: String,
     /// The log that contains the task.
     pub transcript: String,
@@ -116,7 +116,7 @@ fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
     }
     let own = plain(failed);
     let ran = cleared.commands.iter().filter(|command| {
-        // Commands that check or only read change nothing, and only the first line of a script is known.
+        // Commands that check or only read something change nothing, and only the first line of a script is known.
         !command.contains("<<") && !only_looks(command) && !runs_tests(command) && !runs_checks(command)
     });
     found.extend(ran.map(|command| plain(command)).filter(|command| *command != own).map(Cause::Ran));
@@ -128,7 +128,7 @@ fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
     found
 }
 
-/// Returns the remedies that are sure, the surest first. If the command that failed is given, only remedies that fit it
+/// Returns the reliable remedies, the most reliable first. If the failed command is given, only remedies that fit it
 /// are returned.
 pub(super) fn remedies(cases: &[Case<'_>], line: &str, command: Option<&str>) -> Vec<KnownRemedy> {
     let mut by_cause: BTreeMap<&Cause, Vec<&Case<'_>>> = BTreeMap::new();
@@ -145,7 +145,7 @@ pub(super) fn remedies(cases: &[Case<'_>], line: &str, command: Option<&str>) ->
     found.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(y.at.cmp(&x.at)).then_with(|| x.task.cmp(&y.task)));
     let mut seen = HashSet::new();
     let mut remedies: Vec<KnownRemedy> = found.into_iter().map(|(_, remedy)| remedy).collect();
-    // Two causes of one success would be shown with the same example.
+    // Two causes with the same success would be shown with the same example.
     remedies.retain(|remedy| seen.insert((remedy.task.clone(), remedy.cleared.message.clone())));
     remedies
 }
@@ -157,7 +157,7 @@ struct Asked<'t> {
     program: String,
 }
 
-/// Returns the remedy of a cause, with its weight, if the cause is sure and fits the command.
+/// Returns the remedy of a cause, with its weight, if the cause is reliable and fits the command.
 fn judged(
     cause: &Cause,
     helped: &[&Case<'_>],
@@ -168,8 +168,8 @@ fn judged(
     let sessions = helped.iter().map(|case| case.session()).collect::<HashSet<_>>().len();
     let alone = helped.iter().filter(|case| case.causes.len() == 1).count();
     let close = |case: &&&Case<'_>| asked.map_or(0.0, |asked| likeness(asked.text, &case.error.command));
-    // An example in which nothing else was done is preferred, then the example that is most similar to the command.
-    // Tasks come newest first, and of equal examples the first is taken.
+    // An example without other actions is preferred, and otherwise the example that is most similar to the command.
+    // Tasks are sorted newest first, and among equal examples the first is used.
     let example = helped.iter().rev().max_by(|a, b| {
         let by_likeness = close(a).total_cmp(&close(b));
         (b.causes.len() > 1).cmp(&(a.causes.len() > 1)).then(by_likeness)
@@ -177,7 +177,7 @@ fn judged(
     let likeness = asked.map_or(1.0, |_| close(&example));
     let program = asked.map_or(example.program.as_str(), |asked| asked.program.as_str());
     let is_same_program = example.program == program;
-    // An error about `yaml` names `pip install pyyaml`.
+    // For example, an error about `yaml` refers to `pip install pyyaml`.
     let is_meant = |one: &str, word: &str| {
         one == word || one.len().min(word.len()) > 3 && (one.contains(word) || word.contains(one))
     };
@@ -200,7 +200,8 @@ fn judged(
                 |case: &&Case<'_>| !in_.is_empty() && in_.is_subset(&case.words) && !out.is_subset(&case.words);
             let against = cases.iter().filter(failed_so).count();
             let of = cases.iter().filter(|case| out.is_subset(&case.words)).count();
-            // An option belongs to one program, whereas a folder or the name of a program may appear in any command.
+            // An option is specific to one program, whereas a folder or the name of a program may appear in any
+            // command.
             let fits = fits && (is_same_program || out.iter().any(|word| !word.starts_with('-')));
             // The folder of the shell is unknown, unless the error is about the folder.
             let is_named = out.iter().any(|word| names(word));
@@ -220,7 +221,7 @@ fn judged(
             let is_new = asked.is_none_or(|asked| !is_asked(asked));
             let fresh = said_words(command).filter(|word| !said_words(&example.error.command).any(|one| one == *word));
             let is_named = fresh.into_iter().any(is_named);
-            // Of everything that was done in several sessions, it is the only thing that was done in all of them.
+            // The cause must be the only action that occurred in all of the sessions.
             let is_in_all = |other: &Cause| helped.iter().all(|case| case.causes.contains(other));
             let others = helped.iter().flat_map(|case| &case.causes).filter(|other| *other != cause);
             let cleared = cases.iter().filter(|case| case.program == program && !case.causes.is_empty()).count();
@@ -228,8 +229,8 @@ fn judged(
             let is_proven = if sessions > 1 { alone > 0 || is_named || is_common } else { alone > 0 && is_named };
             (is_same_program && is_new && is_proven && is_frequent(helped.len(), of), of)
         }
-        // An edit that cleared an error is in the code, so it is relevant only if exactly the same line is printed
-        // again.
+        // An edit that cleared an error is in the code, so it is relevant only if the error message is exactly the
+        // same.
         Cause::Changed(path) => {
             let of = of_program();
             let digits = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
@@ -243,7 +244,7 @@ fn judged(
         }
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    // A person who names no command judges for themselves whether the only known remedy fits.
+    // A person who specifies no command can judge whether the only known remedy fits.
     let is_cleared_so = |case: &Case<'_>| case.causes.is_empty() || case.causes.contains(cause);
     let is_only = asked.is_none() && alone == helped.len() && cases.iter().all(is_cleared_so);
     let is_sure = is_sure || is_only;
@@ -266,8 +267,8 @@ fn is_frequent(helped: usize, of: usize) -> bool {
     share >= MIN_SHARE
 }
 
-/// Returns the words of a command, with options separated from their values, without parts that only shorten or
-/// redirect output.
+/// Returns the words of a command, with options separated from values, and without parts that only shorten or redirect
+/// output.
 fn words(command: &str) -> BTreeSet<String> {
     let mut cut = Vec::new();
     for (place, part) in command.split(" | ").enumerate() {
@@ -301,7 +302,7 @@ fn program(command: &str) -> String {
     first.map_or("", |word| word.rsplit('/').next().unwrap_or(word)).to_owned()
 }
 
-/// Returns a command without changes of the folder, pipes, and options that only suppress output.
+/// Returns a command without changes of the working folder, pipes, and options that only suppress output.
 fn plain(command: &str) -> String {
     let is_loud = |word: &&str| !matches!(*word, "-q" | "--quiet" | "-y" | "--yes" | "2>&1");
     let parts =
@@ -314,7 +315,7 @@ pub(super) fn said_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
 }
 
-/// Whether this word is common in the output of any failure.
+/// Returns whether this word is common in the output of any failure.
 pub(super) fn is_general(word: &str) -> bool {
     GENERAL.split_whitespace().any(|one| word.eq_ignore_ascii_case(one))
 }
@@ -325,8 +326,8 @@ mod tests {
     use crate::memory::{Namespace, TaskRecord};
     use crate::store::samples::task;
 
-    /// Returns tasks of one session each, with an error of these commands: the failed one, the one that worked, and
-    /// those that ran in between.
+    /// Returns tasks in one session each, with an error of these commands: the failed command, the successful command,
+    /// and the commands in between.
     fn tasks(line: &str, cases: &[(&str, Option<&str>, &[&str])]) -> Vec<Task> {
         let record = |(failed, worked, ran): &(&str, Option<&str>, &[&str])| {
             let cleared = worked.map(|worked| Remedy {

@@ -1,5 +1,5 @@
-//! The signatures of shell commands, and the line of a command's output that explains its failure. The functions are
-//! pure.
+//! The signatures of shell commands, and the line of a command's output that explains its failure. The functions
+//! perform no I/O.
 
 use std::sync::LazyLock;
 
@@ -14,20 +14,20 @@ const WITH_SUBCOMMANDS: &str = "\
 const RUNNERS: &[&str] = &["run", "exec", "compose", "x", "tool", "dlx"];
 /// Programs that run another program, whose name follows.
 const PREFIXES: &[&str] = &["sudo", "env", "time", "nohup", "command", "exec", "nice"];
-/// Programs that only read, and whose failures are not worth remembering.
+/// Programs that only read, so that their failures are not worth recording.
 const LOOKUPS: &str = "\
     [ [[ awk basename cat cd cmp column comm cut date df diff dirname du echo export false fd file find grep head \
     hexdump id jq kill less ls lsof md5sum nl od pgrep pkill printf ps pwd readlink realpath rg sed set sha256sum sleep \
     sort source ss stat strings tac tail test tree true type uname uniq wait wc which whoami xargs xxd .";
-/// Longest command that is kept, in bytes. Longer commands are scripts.
+/// Maximum length of a command that is stored, in bytes; longer commands are scripts.
 const MAX_BYTES: usize = 300;
 
-/// Whether a word is one of a list.
+/// Returns whether a word is in a list.
 fn is_one_of(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Returns the command on one line, or `None` if it is too long to be shown again or contains a here-document.
+/// Returns the command on one line, or `None` if it is too long to be displayed or contains a here-document.
 pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
     // A here-document is a script, which does not fit on one line.
@@ -64,17 +64,17 @@ pub(crate) fn signature(command: &str) -> Option<String> {
             }
         }
     } else if matches!(program, "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "tsx") {
-        // For an interpreter, only the script determines what is done.
+        // For an interpreter, only the script determines the action.
         name.extend(words.find(|word| !word.starts_with('-')).and_then(|word| word.rsplit('/').next()));
     }
     Some(name.join(" ").chars().take(80).collect())
 }
 
-/// Returns the commands that run one after the other, each without the pipeline for its output. Commands that only
-/// change the folder or a variable are omitted. Quoted text is not cut.
+/// Returns the commands that run in sequence, each without the pipeline that processes its output. Commands that only
+/// change the folder or a variable are omitted. Quoted text is not split.
 pub(crate) fn parts(command: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut quote, mut piped) = (Vec::new(), 0, None, None);
-    // Bytes are sufficient, because every separator is ASCII, so no cut is inside a character.
+    // The scan can work on bytes: all separators are ASCII, so no split is inside a character.
     let bytes = command.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -108,7 +108,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| leads(part)).collect()
 }
 
-/// Whether the command only reads, so that running it cannot have resolved anything.
+/// Returns whether the command only reads, so that running it cannot have fixed anything.
 pub(crate) fn only_looks(command: &str) -> bool {
     let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
     let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
@@ -121,7 +121,7 @@ fn is_assignment(word: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
 }
 
-/// Longest line that is kept, in characters.
+/// Maximum length of a line that is stored, in characters.
 const MAX_CHARACTERS: usize = 200;
 
 static TELLING: LazyLock<Regex> = LazyLock::new(|| {
@@ -129,7 +129,7 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).expect("the tests compile it")
 });
 
-/// Error messages about incorrect usage of a program. Their remedy is a different call.
+/// Error messages about incorrect usage of a program; the remedy is a different call.
 static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"(?i)(command not found|not recognized|unrecognized|unknown (option|argument|command|flag|subcommand|script)|unexpected argument|invalid (option|argument|flag|subcommand|choice)|no such (option|command|subcommand|file)|is required|required argument|missing (script|argument|operand|required)|missing script|did you mean|usage:|no module named|permission denied|not a git repository)";
     Regex::new(words).expect("the tests compile it")
@@ -137,8 +137,8 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
 
 static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]").expect("the tests compile it"));
 
-/// Returns the line that states the reason: the first line that looks like an error, or else the last line, or `None`
-/// without output.
+/// Returns the line that states the reason: the first line that looks like an error, or otherwise the last line, or
+/// `None` without output.
 pub(crate) fn error_line(printed: &str) -> Option<String> {
     // Colour codes inside a line would prevent the patterns from matching.
     let plain = COLOUR.replace_all(printed, "");
@@ -154,25 +154,25 @@ static LAST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(line).expect("the tests compile it")
 });
 
-/// Whether the last line of a command's output is an error. This is used if no exit status is known.
+/// Returns whether the last line of a command's output is an error, for use when the exit status is unknown.
 pub(crate) fn looks_failed(printed: &str) -> bool {
     let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
     last.is_some_and(|line| LAST.is_match(line))
 }
 
-/// Whether the line was added to the tool's output by an agent.
+/// Returns whether an agent added the line to the tool's output.
 fn is_frame(line: &str) -> bool {
     let frames =
         ["Exit code", "Process exited with", "Chunk ID", "Wall time", "Final output", "Output:", "Error: Exit code"];
     frames.iter().any(|frame| line.starts_with(frame))
 }
 
-/// Whether the error is about incorrect usage, so that a different call is the remedy.
+/// Returns whether the error is about incorrect usage, so that the remedy is a different call.
 pub(crate) fn is_misuse(error: &str) -> bool {
     MISUSE.is_match(error)
 }
 
-/// Returns the share of words that two errors have in common, from 0 to 1.
+/// Returns the share of words that occur in both errors, from 0 to 1.
 pub(crate) fn likeness(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> std::collections::BTreeSet<String> {
         let cut = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');

@@ -1,4 +1,5 @@
-//! Known remedies of an error, with how often each of them helped and how often none of them did.
+//! Known remedies for an error, with the number of times that each remedy helped and the number of times that none
+//! helped.
 
 use serde::Serialize;
 
@@ -6,7 +7,7 @@ use super::cause::{Case, KnownRemedy, is_general, remedies, said_words};
 use super::output::{error_signature, failure_line, unframed};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
-/// Maximum number of tasks with one error that are examined, newest first.
+/// Maximum number of tasks that are examined for one error, newest first.
 const MAX_TASKS: usize = 100;
 /// Minimum number of words that distinguish an error from any other failure.
 const MIN_WORDS: usize = 2;
@@ -22,14 +23,14 @@ pub struct KnownError {
     pub occurred: u32,
     /// Number of occurrences that were not cleared.
     pub open: u32,
-    /// The remedies that cleared the error, the surest first. The list is empty if no remedy is sure.
+    /// The remedies that cleared the error, the most reliable first. The list is empty if no remedy is reliable.
     pub remedies: Vec<KnownRemedy>,
 }
 
 /// Returns the occurrences and remedies of an error. `printed` is a line of the error or the whole output of a command.
 ///
 /// Only remedies of errors with the same signature count, and a line that any failure could print has none. If the
-/// `command` that failed is given, only remedies that fit it are returned.
+/// failed `command` is given, only remedies that fit it are returned.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -44,7 +45,7 @@ pub(crate) fn fix(
     known(store, &line, &error_signature(&line), command, within)
 }
 
-/// Returns the same as [`fix`] for a text that a person types: a part of the line in any case, or the line with other
+/// Like [`fix`], but for text that a person types: a part of the line in upper or lower case, or the line with other
 /// text around it.
 ///
 /// # Errors
@@ -63,11 +64,11 @@ pub(crate) fn fix_typed(
     let mut like = store.task_keys(FactKind::Error, within)?;
     like.retain(|(signature, _)| {
         let one = bare(signature);
-        // A small part of a line, such as "does not exist", also appears in other errors.
+        // A short part of a line, such as "does not exist", also appears in other errors.
         let is_most = 2 * one.len().min(asked.len()) >= one.len().max(asked.len());
         is_most && is_specific(&one) && (one.contains(&asked) || asked.contains(&one))
     });
-    // The most frequent signature is used, and of equally frequent signatures the shortest.
+    // The most frequent signature is used, and among equally frequent signatures the shortest.
     let best = like.into_iter().max_by_key(|(signature, tasks)| (*tasks, std::cmp::Reverse(signature.len())));
     best.map_or(Ok(exact), |(signature, _)| known(store, typed, &signature, command, within))
 }
@@ -103,7 +104,7 @@ fn known(
     Ok(known)
 }
 
-/// Whether a signature is more specific than "something failed".
+/// Returns whether a signature is more specific than "something failed".
 pub(super) fn is_specific(signature: &str) -> bool {
     // If the guard replaced the text with a marker such as `[denied file]`, the error is unknown.
     let is_hidden = signature.starts_with('[') && signature.find(']') == Some(signature.len() - 1);

@@ -20,12 +20,12 @@ use crate::store::{Database, FailedCommand, Filter, Order, Step, Store, StoreErr
 const CATEGORY: &str = "solution";
 /// Tag of remedies, used to find them again.
 const TAG: &str = "error-fix";
-/// Longest time between a failure and a success that resolves it.
+/// Maximum time between a failure and a success that resolves it.
 const SAME_MATTER: SignedDuration = SignedDuration::from_hours(2);
-/// Maximum number of commands between a failure and the success. With more commands, it is unclear which of them
+/// Maximum number of commands between a failure and the success. With more commands, it is unclear which command
 /// resolved the failure.
 const MAX_COMMANDS: usize = 3;
-/// Minimum likeness of two errors of one command for which a remedy of one error is shown for the other.
+/// Minimum similarity of two errors of one command at which a remedy for one error is shown for the other.
 const MIN_LIKENESS: f64 = 0.34;
 /// Maximum number of remedies that are stored for one failure.
 const MAX_STORED: usize = 5;
@@ -39,15 +39,15 @@ pub(crate) const COOLDOWN: SignedDuration = SignedDuration::from_mins(30);
 enum Remedy {
     /// A different form of the command.
     Instead(String),
-    /// Commands that are run before the same command.
+    /// Commands that are run before the same command is run again.
     First(Vec<String>),
 }
 
 /// Returns the remedy that resolved `failed` before the success of `succeeded`, or `None` if this is unclear.
 ///
-/// A different form of the command counts if the error was about the call itself and nothing was done in between.
-/// Commands in between count if the same command then succeeded, they are few, and no file was changed, because an edit
-/// that resolved an error is already in the code.
+/// A different form of the command counts if the error was about the call itself and there were no actions in between.
+/// Commands in between count if the same command then succeeded, if there are few of them, and if no file was changed,
+/// because an edit that resolved an error is already in the code.
 fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Remedy> {
     // A fix by editing is already in the code, and no command repeats it.
     if now.duration_since(failed.at) > SAME_MATTER || failed.steps.iter().any(|step| matches!(step, Step::Edited(_))) {
@@ -81,19 +81,19 @@ pub(crate) fn store_remedy(
     succeeded: &str,
 ) -> Result<(), ApplyError> {
     let Session { store, guard, now, .. } = *session;
-    // A person may have removed the category from the settings.
+    // The user may have removed the category from the settings.
     let allowed = categories.iter().any(|name| name == CATEGORY);
     let Some(remedy) = remedy(failed, succeeded, now).filter(|_| allowed) else { return Ok(()) };
     let (candidate, findings) = guard.redact(candidate(session, failed, &remedy));
     let Some(namespace) = session.namespaces.first().filter(|_| findings.is_empty()) else {
-        // A command that contains a secret is useless without it.
+        // A command that contained a secret is useless without the secret.
         return Ok(());
     };
     let candidate = candidate.into_inner();
     let source = format!("hook:{}", session.agent);
     let others = others(store, namespace, failed, &candidate.claim, now)?;
     if others > 0 {
-        // The insertion below skips consolidation, so a rejected remedy must be stopped here.
+        // The insertion below skips consolidation, so a rejected remedy must be excluded here.
         if others >= MAX_STORED || store.rejected(namespace, &candidate.claim.content, None)?.is_some() {
             return Ok(());
         }
@@ -106,8 +106,8 @@ pub(crate) fn store_remedy(
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 
-/// Returns the number of other remedies that are known for a failure, or 0 if this remedy is among them, in which case its
-/// use is counted.
+/// Returns the number of other remedies that are known for a failure, or 0 if this remedy is already known, in which
+/// case its use is counted.
 fn others(
     store: &Store,
     namespace: &Namespace,
@@ -120,7 +120,7 @@ fn others(
         Filter { subject: Some(failed.signature.clone()), tags, ..filter(std::slice::from_ref(namespace), now) };
     let known = store.list(&filter, Order::Updated, 50, 0)?;
     if let Some(same) = known.iter().find(|memory| memory.claim.content == claim.content) {
-        // It was followed and helped again, which is a use; a failure to count it is ignored.
+        // The remedy was used and helped again, which counts as a use; a failure to count it is ignored.
         let _ = store.record_use(std::slice::from_ref(&same.id), now);
         return Ok(0);
     }
@@ -197,7 +197,7 @@ pub(crate) fn known(
     let advice = db.advice(&ids)?;
     let outcome = |memory: &Memory| advice.get(&memory.id).copied().unwrap_or_default();
     found.retain(|(_, memory)| !outcome(memory).is_refuted());
-    // Among remedies for the same error, those that helped more often come first, then those used most often, then the
+    // Among remedies for the same error, those that helped most often come first, followed by the most used and the
     // newest.
     found.sort_by(|(x, a), (y, b)| {
         let by_help = || outcome(b).balance().cmp(&outcome(a).balance());
@@ -219,7 +219,7 @@ pub(crate) fn known(
     Ok(best)
 }
 
-/// Returns remedies if `command` is known to fail in exactly this form and another form is known to work.
+/// Returns remedies if `command` is known to fail in exactly this form, and another form is known to work.
 pub(crate) fn warnings(
     db: &Database,
     namespaces: &[Namespace],

@@ -1,4 +1,4 @@
-//! The commands that work in a project: their calls, how often each call succeeded, and the errors.
+//! The commands that work in a project: how they are called, how often each call succeeded, and the errors.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,21 @@ use crate::search::search_tasks;
 use crate::store::{Database, FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::code::code_words;
 
-/// Maximum number of signatures that are examined for one topic, and of tasks of each, newest first.
+/// Maximum number of signatures that are examined for one topic, and maximum number of tasks for each signature, newest
+/// first.
 const MAX_SIGNATURES: usize = 12;
 const MAX_TASKS: usize = 60;
-/// Maximum number of tasks that are examined if the words name no command.
+/// Maximum number of tasks that are examined if the words do not name a command.
 const MAX_TOPIC_TASKS: usize = 8;
 /// Maximum number of commands that are returned.
 const MAX_SHOWN: usize = 12;
 
-/// A command, as it was called.
+/// A command, in the form in which it was called.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Usage {
     /// The command.
     pub command: String,
-    /// The folder in which the command ran, if it is not the project's folder.
+    /// The folder that the command ran in, unless it is the project's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// Number of runs of the command.
@@ -44,8 +45,8 @@ pub struct Usage {
     pub transcript: String,
 }
 
-/// Returns the calls of a command, or of the commands that match a topic. Calls that succeeded in most tasks come
-/// first, and calls that never succeeded come last.
+/// Returns the calls of a command, or of commands that match a topic. Calls that succeeded in most tasks come first,
+/// and calls that never succeeded come last.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -73,7 +74,7 @@ pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) ->
         }
     }
     if found.is_empty() && !sought.is_empty() {
-        // No name of a command has the words, so they stand for what the commands were run for.
+        // The words match no command name, so they are interpreted as the purpose of the commands.
         let filter = Filter { namespaces: within.to_vec(), ..Filter::default() };
         let ids: Vec<String> =
             search_tasks(store, asked, &filter, MAX_TOPIC_TASKS)?.into_iter().map(|task| task.task).collect();
@@ -96,12 +97,12 @@ pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) ->
     Ok(usages)
 }
 
-/// Adds the calls of a task that are wanted.
+/// Adds the relevant calls in a task.
 fn add(found: &mut BTreeMap<(String, Option<String>), Usage>, task: Task, is_wanted: impl Fn(&TaskCommand) -> bool) {
     let errors = task.record.errors;
     for one in task.record.commands.into_iter().filter(|one| is_wanted(one)) {
         let error = errors.iter().rev().find(|error| error.command == one.command).map(|error| &error.line);
-        // Tasks come newest first, so the first task of a call is the last in time.
+        // Tasks are sorted newest first, so the first task found is the last in which the command ran.
         let usage = found.entry((one.command.clone(), one.folder.clone())).or_insert_with(|| Usage {
             command: one.command,
             folder: one.folder,

@@ -1,5 +1,5 @@
-//! The work of coding agents: the ledger of the actions in their logs, queries to the ledger, and remedies for commands
-//! that fail in a session.
+//! The work of coding agents: the ledger of actions in logs, queries to the ledger, and remedies for commands that fail
+//! in a session.
 
 pub(crate) mod act;
 mod blame;
@@ -38,15 +38,15 @@ fn clipped(text: &str, limit: usize) -> String {
 /// An agent's session at a particular time.
 #[derive(Clone, Copy)]
 pub(crate) struct Session<'a> {
-    /// The store with its memories.
+    /// The store.
     pub(crate) store: &'a Store,
     /// The guard that redacts secrets.
     pub(crate) guard: &'a Guard,
     /// The agent's name.
     pub(crate) agent: &'a str,
-    /// The agent's id for the session. It is empty if the agent provides none.
+    /// The ID that the agent assigned to the session; empty if the agent provides none.
     pub(crate) id: &'a str,
-    /// The namespaces of its memories, starting with its project.
+    /// The namespaces that the session can access, starting with its project.
     pub(crate) namespaces: &'a [Namespace],
     /// The current time.
     pub(crate) now: Timestamp,

@@ -1,8 +1,8 @@
-//! The outcome of a task, judged by the proofs in its log. The functions are pure.
+//! The outcome of a task, determined from the proofs in its log. The functions perform no I/O.
 //!
 //! A closing report proves nothing by itself. The proofs are the last tests or checks, a commit, a failed command that
 //! later succeeded, the user's last words, an interruption, and an error of the program. The last proof counts, unless
-//! an edit follows it.
+//! it is followed by an edit.
 
 use std::sync::LazyLock;
 
@@ -11,20 +11,20 @@ use regex::Regex;
 use super::clipped;
 use crate::memory::{TaskOutcome, TaskRecord};
 
-/// Longest part of a proof that is quoted, in characters.
+/// Maximum length of the quoted part of a proof, in characters.
 const MAX_QUOTED: usize = 160;
-/// Maximum number of words in a message in which a verdict is searched for.
+/// Maximum number of words in a message that is searched for a verdict.
 const MAX_VERDICT_WORDS: usize = 60;
 /// Maximum number of words in a message that accepts the result and requests nothing else.
 const MAX_THANKS_WORDS: usize = 8;
 
-/// Longest notice of a program that it could not continue, in bytes.
+/// Maximum length, in bytes, of a program's notice that it could not continue.
 const MAX_NOTICE: usize = 200;
 
 /// A proof of the state of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Proof {
-    /// A file was changed that tests or checks would cover.
+    /// A file that tests or checks would cover was changed.
     Edited,
     /// Only documents were changed.
     Documented,
@@ -52,7 +52,7 @@ pub(super) enum StopReason {
 }
 
 impl Proof {
-    /// Returns the proof that counts if `next` comes after `last`.
+    /// Returns the proof that is decisive if `next` comes after `last`.
     #[expect(clippy::match_same_arms, reason = "each arm has its own reason")]
     pub(super) fn then(last: Option<Self>, next: Self) -> Self {
         match (last, next) {
@@ -154,10 +154,10 @@ static STILL: LazyLock<Regex> = LazyLock::new(|| {
 });
 static BUT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:but|except|however|although|aber|mais|pero)\b|但"));
 
-/// Returns a verdict if the user accepts (`true`) or rejects the result before this message, with the user's words.
+/// Returns a verdict if the user's message accepts (`true`) or rejects the result so far, with the user's words.
 ///
-/// With `is_new`, the message requests other work. "Does not work" is then about the new work, and only "still" is
-/// about the result.
+/// If `is_new` is set, the message requests other work. In this case, "does not work" is about the new work, and only
+/// "still" indicates that the message is about the result.
 pub(super) fn verdict(message: &str, is_new: bool) -> Option<Proof> {
     let line = message.lines().find(|line| !line.trim().is_empty())?.trim();
     // A pasted log or a long description is not a verdict.
@@ -169,8 +169,8 @@ pub(super) fn verdict(message: &str, is_new: bool) -> Option<Proof> {
     if STILL.is_match(line) || !is_new && REJECTS.is_match(line) {
         return Some(Proof::Verdict(false, line.to_owned()));
     }
-    // Thanks at the start of the next request are for the previous result. In the middle of a task, more work is
-    // requested.
+    // Thanks at the start of the next request refer to the previous result. In the middle of a task, a long message
+    // with thanks requests more work.
     let is_brief = is_new || message.split_whitespace().count() <= MAX_THANKS_WORDS;
     let accepts = is_brief && ACCEPTS.is_match(first) && !BUT.is_match(line) && !line[end..].starts_with('?');
     accepts.then(|| Proof::Verdict(true, line.to_owned()))
@@ -187,34 +187,34 @@ static CHANGE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a request asks for something to be changed.
+/// Returns whether a request asks for a change.
 fn asks_for_change(goal: &str) -> bool {
     CHANGE.is_match(goal)
 }
 
-/// Whether a request is a question. An answer completes it.
+/// Returns whether a request is a question, which an answer completes.
 fn is_question(goal: &str) -> bool {
     !asks_for_change(goal)
         && (QUESTION.is_match(goal) || goal.lines().next().is_some_and(|line| line.contains(['?', '？'])))
 }
 
-/// Whether the report ends with a question.
+/// Returns whether the report ends with a question.
 fn asks_back(report: &str) -> bool {
     report
         .trim_end_matches(|end: char| end.is_whitespace() || matches!(end, '*' | '_' | '`' | ')' | '"'))
         .ends_with(['?', '？'])
 }
 
-/// Whether the program writes in the name of the model that it could not continue.
+/// Returns whether the program reports, in the name of the model, that it could not continue.
 pub(super) fn stops_with_error(text: &str) -> bool {
     let text = text.trim_start();
     let starts = ["API Error", "Prompt is too long", "Credit balance", "Invalid API key"];
-    // Agents report their limits in many wordings, but always in one short line.
+    // Agents report their limits with varying wording, but always on one short line.
     let is_limit = text.len() < MAX_NOTICE && [" limit", "usage"].iter().any(|word| text.contains(word));
     starts.iter().any(|start| text.starts_with(start)) || is_limit
 }
 
-/// Whether a file is written for people, so that tests and checks do not cover it.
+/// Returns whether a file is written for people, so that tests and checks do not cover it.
 pub(super) fn is_document(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -1,5 +1,5 @@
-//! Readers of the output of a command: its exit status, its error, the result of tests, and commits. The functions are
-//! pure.
+//! Extracts information from the output of a command: exit status, error, test results, and commits. The functions
+//! perform no I/O.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,9 +8,9 @@ use regex::Regex;
 
 use super::command::{error_line, parts};
 
-/// Longest signature of an error, in characters.
+/// Maximum length of an error signature, in characters.
 const MAX_SIGNATURE: usize = 160;
-/// Number of bytes at either end of an output in which its frame is searched for.
+/// Number of bytes at either end of an output that are searched for the text that an agent added.
 const FRAME_BYTES: usize = 400;
 
 fn pattern(text: &str) -> Regex {
@@ -25,7 +25,7 @@ pub(super) fn unframed(output: &str) -> Cow<'_, str> {
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
     match values.next() {
         Some(Ok(text)) => text.into(),
-        // A long output was clipped, so the string has no end.
+        // A long output may be clipped, so that the string is not terminated.
         _ => rest.replace("\\n", "\n").replace("\\\"", "\"").into(),
     }
 }
@@ -38,7 +38,7 @@ static EXIT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the exit status that an agent wrote around the output of a command.
 pub(super) fn exit_status(output: &str) -> Option<i32> {
-    // Only the frame is searched, because the output of the command may mention exit codes, too.
+    // Only the text around the output is searched, because the output of the command may also mention exit codes.
     let head = &output[..output.floor_char_boundary(FRAME_BYTES.min(output.len()))];
     let tail = &output[output.ceil_char_boundary(output.len().saturating_sub(FRAME_BYTES))..];
     let found = EXIT.captures(head).or_else(|| EXIT.captures(tail))?;
@@ -49,7 +49,7 @@ static RAISED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?m)^(?:E\s+)?((?:[A-Za-z_][\w.]*)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?::.*)?)$")
 });
 
-/// Returns the exception at the end of the output. Python, Java and others write it on a separate line.
+/// Returns the exception at the end of the output. Python, Java and other languages print it on a separate line.
 pub(super) fn raised(output: &str) -> Option<&str> {
     let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     RAISED.find(last).map(|found| found.as_str())
@@ -99,7 +99,7 @@ static TESTING: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a command runs tests.
+/// Returns whether a command runs tests.
 pub(super) fn runs_tests(command: &str) -> bool {
     parts(command).iter().any(|part| TESTING.is_match(part))
 }
@@ -124,16 +124,16 @@ static BROKEN: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a command checks a change by building, linting, or running a program instead of tests.
+/// Returns whether a command checks a change by building, linting or running a program, rather than by running tests.
 pub(super) fn runs_checks(command: &str) -> bool {
-    // A script in the command line that opens files inspects or changes them and is not a check.
+    // A script in the command line that opens files inspects or changes these files, and is not a check.
     let inspects = ["open(", "write", "readFile", "read_text"].iter().any(|word| command.contains(word));
     !inspects && parts(command).iter().any(|part| CHECKING.is_match(part))
 }
 
 /// Returns whether a check passed, or `None` if the log does not show this.
 pub(super) fn check_result(command: &str, output: &str, failed: Option<bool>) -> Option<bool> {
-    // After a pipe, the status is that of the last command, so only the output counts.
+    // With a pipe, the exit status is that of the last command, so only the output counts.
     if failed == Some(true) || BROKEN.is_match(output) && (command.contains('|') || failed.is_none()) {
         return Some(false);
     }
@@ -159,7 +159,7 @@ pub(super) fn test_result(output: &str, failed: Option<bool>) -> (Option<bool>, 
         let line = output[from..].lines().next().unwrap_or_default().trim().trim_matches(['=', ' ']);
         Some(line.chars().take(160).collect::<String>())
     };
-    // The output takes precedence over the status, because a pipe ends with the status of its last command.
+    // The output takes precedence over the status, because the status of a pipe is that of its last command.
     if let Some(found) = line(&FAILED_TESTS) {
         return (Some(false), Some(found));
     }
@@ -177,7 +177,7 @@ static COMMIT: LazyLock<Regex> =
 static PULL_REQUEST: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"https://[\w.-]+/[\w./-]+/(?:pull|pulls|merge_requests|pull-requests)/\d+\b"));
 
-/// Returns the commits that a command reports: the id and the first line of the message.
+/// Returns the commits that a command reports: the commit ID and the first line of the message.
 pub(super) fn commits(output: &str) -> impl Iterator<Item = String> + '_ {
     COMMIT.captures_iter(output).map(|found| {
         let id = found.get(1).or_else(|| found.get(2)).map_or("", |id| id.as_str());
@@ -185,7 +185,7 @@ pub(super) fn commits(output: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Returns the addresses of pull requests in the output of a command.
+/// Returns the URLs of pull requests in the output of a command.
 pub(super) fn pull_requests(output: &str) -> impl Iterator<Item = &str> {
     PULL_REQUEST.find_iter(output).map(|found| found.as_str())
 }

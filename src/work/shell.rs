@@ -1,4 +1,4 @@
-//! Files that a shell command writes, moves or deletes. The functions are pure.
+//! Files that a shell command writes, moves or deletes. The functions perform no I/O.
 
 use std::sync::LazyLock;
 
@@ -14,8 +14,8 @@ static SAVED: LazyLock<Regex> = LazyLock::new(|| {
 static BODY: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"<<-?\s*['"\\]?([A-Za-z_]\w*)['"]?"#).expect("the tests compile it"));
 
-/// Returns the files that `command` changes, in the order of the command. If the command changes the folder, the paths
-/// include it.
+/// Returns the files that `command` changes, in order. If the command changes the working folder, the paths include the
+/// new folder.
 pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
     let mut files = Vec::new();
     let mut folder = String::new();
@@ -23,7 +23,7 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
         let words = words(&part);
         let mut add = |path: &str, access: FileAccess| {
             let is_place = path.is_empty() || path.starts_with(['-', '&', '$', '(']) || path.starts_with("/dev/");
-            // Patterns and variables do not name a specific file.
+            // Patterns and variables do not refer to a specific file.
             if !is_place && !path.contains(['*', '$', '`', '{', '<', '>', '|', '(', '"', '\'']) {
                 files.push(FileAction { path: under(&folder, path), access });
             }
@@ -42,7 +42,7 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
         match (targets.first().map(|program| program.rsplit('/').next().unwrap_or(program)), arguments.as_slice()) {
             (Some("cd" | "pushd"), [to, ..]) => folder = under(&folder, to),
             (Some("sed" | "gsed"), _) if has("-i") || has("--in-place") => {
-                // The script is the first argument, unless an option contains it.
+                // The script is the first argument, unless it is the value of an option.
                 let script = usize::from(!has("-e") && !has("-f"));
                 let paths = arguments.iter().skip(script).filter(|word| !word.is_empty());
                 paths.filter(|path| is_path(path)).for_each(|path| add(path, FileAccess::Edited));
@@ -74,17 +74,17 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
     files
 }
 
-/// Whether an option of perl or ruby changes files in place, e.g. `-pi` or `-i.bak`.
+/// Returns whether an option of perl or ruby changes files in place, e.g. `-pi` or `-i.bak`.
 fn is_in_place(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.bytes().take(4).any(|byte| byte == b'i')
 }
 
-/// Whether a word looks like the path of a file, with an extension or a folder.
+/// Returns whether a word looks like the path of a file, with an extension or a folder.
 fn is_path(word: &str) -> bool {
     !word.is_empty() && word.contains(['.', '/']) && !word.contains([' ', ';', '=', ',']) && !word.starts_with("s/")
 }
 
-/// Returns a path relative to the current folder of the command, as a path with this folder.
+/// Returns a path that is relative to the command's current folder as a path that includes this folder.
 fn under(folder: &str, path: &str) -> String {
     if folder.is_empty() || path.starts_with(['/', '~']) {
         path.to_owned()
@@ -108,7 +108,7 @@ fn redirected(words: &[Word]) -> Vec<&str> {
 }
 
 /// Splits a command line at the separators of the shell. Bodies of here-documents are left out, and quoted text is not
-/// cut.
+/// split.
 fn commands(text: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     let (mut quote, mut end_of_body): (Option<char>, Option<String>) = (None, None);
@@ -179,7 +179,7 @@ fn words(command: &str) -> Vec<Word> {
                 current.extend(characters.next());
             }
             (None, '>' | '<') => {
-                // The number in `2>` and `1>` is the stream that is redirected.
+                // The number in `2>` and `1>` denotes the redirected stream.
                 let stream = if current.chars().all(|digit| digit.is_ascii_digit() || digit == '&') {
                     begun = false;
                     std::mem::take(&mut current)

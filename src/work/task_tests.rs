@@ -3,7 +3,7 @@ use transcripts::{Head, Input, Sink, by_name};
 
 use super::*;
 
-/// Returns the tasks of a Claude Code log of these lines: who, and the blocks of the message.
+/// Returns the tasks of a Claude Code log with these lines, each consisting of an author and the blocks of a message.
 fn claude(lines: &[(&str, Value)]) -> Vec<TaskRecord> {
     let line = |(number, (role, content)): (usize, &(&str, Value))| {
         json!({
@@ -112,7 +112,7 @@ fn outcomes_follow_the_last_proof() {
     let failing =
         vec![ran("t", "cargo test"), got("t", true, "Exit code 101\ntest result: FAILED. 1 passed; 2 failed")];
     assert_eq!(outcome(failing), TaskOutcome::Failed);
-    // A report alone proves nothing, and neither does a commit that was edited afterwards.
+    // A report alone proves nothing, and neither does a commit that is followed by an edit.
     assert_eq!(outcome(vec![said("It works now.")]), TaskOutcome::Unknown);
     let checked = |text: &str| vec![ran("l", "npx tsc --noEmit"), got("l", false, text), said("Done.")];
     assert_eq!(outcome(checked("ok")), TaskOutcome::Done);

@@ -1,8 +1,8 @@
-//! The tasks of an agent's log: the request, the actions with files and commands, and the outcome. The functions are
-//! pure.
+//! The tasks of an agent's log: the request, the actions with files and commands, and the outcome. The functions
+//! perform no I/O.
 //!
 //! A task extends from a request that starts new work to the next such request. Calls are paired with their results by
-//! the ids in the log, or else by their order. Each fact cites the messages that prove it.
+//! the ids in the log, or otherwise by order. Each fact cites the messages that support it.
 
 use std::collections::VecDeque;
 
@@ -29,11 +29,11 @@ const MAX_ERRORS: usize = 60;
 const MAX_SYMBOLS: usize = 60;
 /// Maximum number of messages that are cited for one fact.
 const MAX_CITED: usize = 3;
-/// Maximum number of commands and of files in a remedy.
+/// Maximum number of commands, and of files, in a remedy.
 const MAX_REMEDIES: usize = 5;
-/// Longest command that is shown, in characters.
+/// Maximum length of a displayed command, in characters.
 const MAX_SHOWN: usize = 300;
-/// Minimum share of words, or else of letters, that two spellings of one command have in common.
+/// Minimum share of words, or otherwise of letters, that two spellings of one command have in common.
 const MIN_LIKENESS: f64 = 0.6;
 const MIN_LETTERS: f64 = 0.8;
 /// A request with fewer words than this continues the previous task.
@@ -59,7 +59,7 @@ pub(crate) fn tasks(transcript: &Transcript) -> Vec<TaskRecord> {
     reader.drafts.into_iter().map(Draft::finished).collect()
 }
 
-/// Returns the key of the session that started the sub-agent whose log this is.
+/// Returns the key of the session that started the sub-agent, if the log belongs to a sub-agent.
 pub(crate) fn parent_session(transcript: &Transcript) -> Option<String> {
     let (session, _) = transcript.external_id.split_once('/')?;
     let is_agents = !transcript.messages.iter().any(Message::is_human);
@@ -68,7 +68,7 @@ pub(crate) fn parent_session(transcript: &Transcript) -> Option<String> {
 
 /// A call whose result has not been read yet.
 struct Call<'t> {
-    /// The task.
+    /// The index of the task.
     draft: usize,
     message: &'t Message,
     action: &'t Action,
@@ -96,7 +96,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn take(&mut self, message: &'t Message, is_agents: bool) {
-        // The first message in the log of a sub-agent is its order. The others are its own words.
+        // The first message in the log of a sub-agent is its instruction. All other messages come from the sub-agent.
         let is_order = is_agents && self.drafts.is_empty() && message.role == Role::Other;
         let asks = message.is_human() || is_order && message.kind == Kind::Prose;
         let is_new = self.drafts.last().is_none_or(|draft| !is_agents && draft.ends_before(&message.text));
@@ -108,7 +108,7 @@ impl<'t> Reader<'t> {
             self.drafts.push(Draft::new(message, folder, self.transcript.branch.clone()));
         }
         let Some(draft) = self.drafts.last_mut() else { return };
-        // A greeting is no request; what is asked after it is.
+        // A greeting is not a request; the request follows the greeting.
         if asks && !is_new && !draft.is_worked && words(&draft.record.goal).len() < MIN_REQUEST_WORDS {
             draft.record.goal = clipped(&message.text, MAX_GOAL);
         }
@@ -158,7 +158,7 @@ impl<'t> Reader<'t> {
             Some(exit) => Some(exit != 0),
             None => ended.and_then(|action| action.failed).or(call.action.failed),
         };
-        // A person or the agent's own rules refused the call, so it was never made.
+        // A person or the agent's rules refused the call, so it was not carried out.
         if result.is_some_and(|result| result.text.starts_with("The user doesn't want")) {
             return;
         }
@@ -181,7 +181,7 @@ impl<'t> Reader<'t> {
         text: &str,
         (exit, mut failed): (Option<i32>, Option<bool>),
     ) {
-        // A pipe ends with the status of its last command, but the exception is still printed.
+        // The exit status of a pipe is that of its last command, but the exception is still printed.
         if failed != Some(true) && command.contains('|') && raised(text).is_some() {
             failed = Some(true);
         }
@@ -199,7 +199,7 @@ impl<'t> Reader<'t> {
                 failed = Some(true);
             }
         } else if runs_checks(command) && files.is_empty() {
-            // A script proves something about an edit only if there was an edit.
+            // A script proves something about an edit only if it follows an edit.
             if let Some(passed) = check_result(command, text, failed).filter(|passed| !passed || draft.is_changed()) {
                 draft.prove(Proof::Checked(passed, shown.clone()));
             }
@@ -300,11 +300,11 @@ impl<'t> Reader<'t> {
         let target = target(command);
         let drafts = &mut self.drafts;
         self.open.retain_mut(|open| {
-            // A call that has only the name of the command in common does not clear an error about an option.
+            // A call that shares only the name of the command does not clear an error about an option.
             let is_same = open.target == target
                 && (!open.is_misuse || is_spelling_of(&open.command, shown) || likeness(&open.command, shown) >= 0.5);
             let is_instead = open.is_misuse && open.signature.is_some() && open.signature.as_deref() == name;
-            // `gt context` and `gt mail` are two commands and not two spellings of one command.
+            // `gt context` and `gt mail` are two commands rather than two spellings of one command.
             let is_instead = is_instead && is_spelling_of(&open.command, shown);
             if !is_same && !is_instead {
                 return true;
@@ -352,7 +352,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A task whose part of the log is being read.
+/// A task that is being read.
 struct Draft {
     record: TaskRecord,
     is_worked: bool,
@@ -383,7 +383,8 @@ impl Draft {
         Self { record, is_worked: false, stop: None, last: None }
     }
 
-    /// Whether the task ends before `request`: something was done and reported, and the request starts other work.
+    /// Returns whether the task ends before `request`: something was done and reported, and the request starts other
+    /// work.
     fn ends_before(&self, request: &str) -> bool {
         let words = words(request);
         let first = words.first().map(|word| word.text.to_lowercase()).unwrap_or_default();
@@ -420,7 +421,7 @@ impl Draft {
         }
         let file = &mut files[place];
         let was_changed = file.is_changed();
-        // A written file can only be new if nothing was done with it before.
+        // A written file can be new only if there was no earlier action on it.
         let is_new = file.read == 0 && !was_changed;
         match access {
             FileAccess::Read => file.read += 1,
@@ -507,13 +508,14 @@ impl Draft {
     fn finished(mut self) -> TaskRecord {
         let (outcome, reason) = outcome(&self.record, self.last.as_ref(), self.stop.as_ref());
         (self.record.outcome, self.record.reason) = (outcome, clipped(&reason, MAX_SHOWN));
-        // Changed files come first, since they are the most informative. The order is otherwise that of the log.
+        // Changed files come first, because they are the most informative. Otherwise, files are in the order of the
+        // log.
         self.record.files.sort_by_key(|file| !file.is_changed());
         self.record
     }
 }
 
-/// Returns a command on one line, as it is shown, or the first line of a script.
+/// Returns a command on one line for display, or the first line of a script.
 fn shown(command: &str) -> String {
     tidied(command).unwrap_or_else(|| {
         let line = command.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -533,7 +535,8 @@ fn target(command: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two commands are spellings of one command: they have most words or nearly all letters in common.
+/// Returns whether two commands are spellings of one command, that is, whether they have most words or nearly all
+/// letters in common.
 fn is_spelling_of(failed: &str, worked: &str) -> bool {
     likeness(failed, worked) >= MIN_LIKENESS || strsim::normalized_levenshtein(failed, worked) >= MIN_LETTERS
 }

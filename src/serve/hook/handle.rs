@@ -11,7 +11,7 @@ use crate::api::{ApiError, AuditChannel, Builder, LINGER, Memories, NamespaceSet
 use crate::embed::EmbedError;
 use crate::memory::Namespace;
 
-/// Most files of one call that are looked up, and most lines about them.
+/// Maximum number of files that are looked up for one call, and maximum number of lines about them.
 const MAX_FILES: usize = 8;
 const MAX_LINES: usize = 3;
 
@@ -20,17 +20,17 @@ const MAX_LINES: usize = 3;
 pub struct FollowUp {
     /// Whether jobs wait while no worker is running.
     pub wants_worker: bool,
-    /// Why a search used words alone although vectors are configured.
+    /// The reason why a search used words alone although vectors are configured.
     pub fallback: Option<EmbedError>,
 }
 
-/// Handles an event. `say` is called with the output, if there is any, as soon as it is known; the work after that may
-/// be interrupted without harm.
+/// Handles an event. `say` is called with any output as soon as the output is known; the remaining work may be
+/// interrupted without harm.
 ///
 /// # Errors
 /// [`HookError`] if something could not be done; the output is nevertheless valid.
 pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> Result<FollowUp, HookError> {
-    // Only the end of a sub-agent's session is used, and only if this is enabled.
+    // For a sub-agent, only the end of its session is used, and only if this is enabled.
     let is_subagents = call.input.subagent.is_some() && call.event != Event::SubagentStop;
     if is_subagents && !call.subagents {
         return Ok(FollowUp::default());
@@ -45,8 +45,8 @@ pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) 
         has_decided = matches!(output, HookOutput::Block(_));
         say(output);
     });
-    // The event is recorded after the output; an error of this is reported last. A person's decision must survive a
-    // power failure.
+    // The event is recorded after the output; an error while recording is reported last. A person's decision must
+    // survive a power failure.
     let noted = session.hook_fired(call.event.as_str(), has_decided);
     let follow_up = done?;
     noted?;
@@ -74,7 +74,7 @@ fn answer(
     let mut follow_up = FollowUp::default();
     let output = match call.event {
         Event::SessionStart => {
-            // The brief comes first, since the agent waits for it and the search for missed logs takes longer.
+            // The brief comes first, because the agent waits for it, and the search for missed logs takes longer.
             let brief = say_brief(session, say)?;
             let is_cleared = call.input.source.as_deref().is_some_and(|source| matches!(source, "clear" | "compact"));
             session.brief_shown(&brief, is_cleared)?;
@@ -102,8 +102,8 @@ fn answer(
     Ok(follow_up)
 }
 
-/// Opens the memories of the session: those of its project, and `global`. A folder seen for the first time is not
-/// recorded.
+/// Opens the memories of the session: the memories of its project and of `global`. A folder seen for the first time is
+/// not recorded.
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
     let folder = call.input.cwd.clone().filter(|_| call.config.namespace().is_none());
     let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone()).folder(folder);
@@ -116,7 +116,7 @@ fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, Api
     Ok(memories.within(NamespaceSet::of_project(project.unwrap_or_else(Namespace::global))))
 }
 
-/// Shows the brief even if nothing can be written.
+/// Shows the brief even if the store cannot be written.
 fn without_writing(
     call: &HookCall,
     now: Timestamp,
@@ -125,7 +125,7 @@ fn without_writing(
 ) -> Result<FollowUp, HookError> {
     let is_unwritable = matches!(error, ApiError::Store(StoreError::Unwritable { .. } | StoreError::Folder { .. }));
     if call.event == Event::SessionStart && is_unwritable {
-        // The session needs no id, since nothing can be recorded about it.
+        // The session needs no id, because nothing can be recorded about it.
         let memories = open(call, Builder::read_only)?;
         say_brief(&memories.session(call.agent.as_str(), "", now)?, say)?;
     }
@@ -140,7 +140,7 @@ fn say_brief(session: &Session<'_>, say: &mut dyn FnMut(HookOutput)) -> Result<B
     Ok(brief)
 }
 
-/// Returns what is known about a command that is about to run, or about the files that are about to be changed.
+/// Returns facts about a command that is about to run, or about files that are about to be changed.
 fn before_tool(session: &Session<'_>, call: &HookCall) -> Result<Option<HookOutput>, HookError> {
     let Some(tool) = &call.input.tool else { return Ok(None) };
     if let Some(command) = &tool.command {
@@ -154,7 +154,7 @@ fn before_tool(session: &Session<'_>, call: &HookCall) -> Result<Option<HookOutp
     Ok(context("Known from earlier sessions about this file", known))
 }
 
-/// Records how a tool call ended, and returns what resolved such a failure before.
+/// Records how a tool call ended, and returns earlier remedies for such a failure.
 fn tool_used(session: &Session<'_>, call: &HookCall) -> Result<Option<HookOutput>, HookError> {
     let Some(tool) = &call.input.tool else { return Ok(None) };
     match (outcome(tool, call.event == Event::PostToolUseFailure), &tool.command) {

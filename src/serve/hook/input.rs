@@ -1,6 +1,6 @@
 //! Agents and their hook events, the input that an agent sends, and the output that it accepts.
 //!
-//! The input is one JSON value; nothing after it is read.
+//! The input is one JSON value; anything after it is ignored.
 
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ string_enum!(
 });
 
 impl Event {
-    /// Returns the agents' own spelling.
+    /// Returns the spelling that agents use.
     #[must_use]
     pub(crate) const fn wire(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl Event {
         }
     }
 
-    /// Returns how long the hook may take, in milliseconds. Agents allow the shortest time at the end of a session.
+    /// Returns the maximum duration of the hook, in milliseconds. At the end of a session, agents allow the least time.
     #[must_use]
     pub(crate) const fn limit_ms(self) -> u64 {
         match self {
@@ -115,8 +115,8 @@ impl Event {
     pub(crate) const fn tools(self) -> Option<&'static str> {
         match self {
             Self::PostToolUseFailure => Some("Bash"),
-            // Edits count too: before one, what is known of the file; after one, a failure that it has fixed has no
-            // command as its remedy.
+            // Edits count as well: before an edit, facts about the file are shown; after an edit, a failure may be
+            // fixed without a command as its remedy.
             Self::PreToolUse | Self::PostToolUse => Some("Bash|Edit|MultiEdit|Write|NotebookEdit|apply_patch"),
             Self::SessionStart
             | Self::UserPromptSubmit
@@ -131,49 +131,49 @@ impl Event {
 /// Maximum size of the input that is read, in bytes; tools may return whole files.
 pub const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
-/// Why an input cannot be used. Contains none of its text.
+/// The reason why an input cannot be used. The reason contains no text from the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// The input is empty.
     #[error("there was no input; agents send one JSON object on standard input")]
     Nothing,
-    /// It is not a JSON object.
+    /// The input is not a JSON object.
     #[error("the input is not a JSON object (line {line}, column {column})")]
     NotAnObject {
-        /// Where the error was found, counted from 1.
+        /// Line of the error, counted from 1.
         line: usize,
-        /// Where the error was found, counted from 1.
+        /// Column of the error, counted from 1.
         column: usize,
     },
 }
 
-/// An agent's input about an event; fields that are missing are `None`.
+/// An agent's input for an event; missing fields are `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
-    /// The session.
+    /// The ID of the session.
     pub session: Option<String>,
-    /// Its log.
+    /// The log of the session.
     pub transcript: Option<PathBuf>,
     /// The session's working directory.
     pub cwd: Option<PathBuf>,
     /// The sub-agent that the event is about.
     pub subagent: Option<String>,
-    /// The log of that sub-agent.
+    /// The log of the sub-agent.
     pub subagent_transcript: Option<PathBuf>,
     /// How the session began: `startup`, `resume`, `clear`, `compact` or `fork`.
     pub source: Option<String>,
-    /// The person's prompt.
+    /// The user's prompt.
     pub prompt: Option<String>,
-    /// The tool that is or was used.
+    /// The tool that is about to be used, or was used.
     pub tool: Option<ToolCall>,
 }
 
-/// A tool that is or was used.
+/// A tool that is about to be used, or was used.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolCall {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// The agent's id of the call; empty if there is none.
+    /// The ID that the agent assigned to the call; empty if there is none.
     pub id: String,
     /// The command that a shell runs.
     pub command: Option<String>,
@@ -181,16 +181,16 @@ pub struct ToolCall {
     pub files: Vec<String>,
     /// The tool's response.
     pub response: Value,
-    /// Why it failed, if the agent reports it.
+    /// The reason why the tool failed, if the agent reports one.
     pub error: Option<String>,
-    /// Whether the person stopped it.
+    /// Whether the user stopped the tool.
     pub is_interrupt: bool,
 }
 
-/// Reads one JSON object, without waiting for any byte after it.
+/// Reads one JSON object, without waiting for any further bytes.
 ///
 /// # Errors
-/// `InputError` if there is none.
+/// `InputError` if the input contains no JSON object.
 pub fn read_input(reader: impl Read) -> Result<Input, InputError> {
     let reader = BufReader::new(reader.take(MAX_INPUT));
     // Agents may leave the pipe open, so reading stops at the end of the value, not of the input.
@@ -218,7 +218,7 @@ impl ToolCall {
     fn of(name: String, value: &Value) -> Self {
         let input = &value["tool_input"];
         let file = ["file_path", "notebook_path", "path"].into_iter().find_map(|field| text(input, field));
-        // `apply_patch` is called as a separate tool or as a command.
+        // Agents call `apply_patch` either as a tool or as a command.
         let patch = [&input["command"], &input["input"], &input["patch"], input]
             .into_iter()
             .find_map(|value| command(value).filter(|text| text.contains("*** Begin Patch")));
@@ -278,18 +278,18 @@ fn path(text: &str) -> PathBuf {
 /// Maximum number of UTF-16 units that agents accept; they truncate longer text.
 pub const MAX_CONTEXT: usize = 10_000;
 
-/// The output of a hook. Without one it prints nothing.
+/// The output of a hook. Without any output, the hook prints nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookOutput {
     /// Text shown to the model.
     Context(String),
-    /// Text shown to the person; the prompt is not sent to the model.
+    /// Text shown to the user; the prompt is not sent to the model.
     Block(String),
 }
 
 impl HookOutput {
-    /// Returns what is written to standard output. It contains only fields that every agent knows, since some agents
-    /// reject output with others.
+    /// Returns the JSON for standard output. It contains only fields that every agent knows, because some agents reject
+    /// output with unknown fields.
     #[must_use]
     pub fn json(&self, event: Event) -> Value {
         match self {
@@ -301,15 +301,15 @@ impl HookOutput {
     }
 }
 
-/// Returns as many lines as fit, fenced as data; `None` if there are none. Text inside the fence is ignored when the
-/// session's log is extracted.
+/// Returns as many lines as fit, fenced as data; `None` if there are no lines. Text inside the fence is ignored when
+/// the session's log is extracted.
 pub(super) fn fenced(heading: &str, lines: impl IntoIterator<Item = String>) -> Option<String> {
     let (open, close) = (format!("<{INJECTION_TAG}>\n{heading}\n"), format!("</{INJECTION_TAG}>"));
     // UTF-8 never needs fewer bytes than UTF-16 units, so the limit is respected.
     let mut room = MAX_CONTEXT - open.len() - close.len();
     let mut text = String::new();
     for line in lines {
-        // The line must not contain the tag either, since agents detect it in different ways than we do.
+        // The line must not contain the tag either, because agents do not detect the tag in the same way as we do.
         let line = format!("- {}", harmless_line(&line).replace(INJECTION_TAG, "memory"));
         let length = line.encode_utf16().count() + 1;
         if length > room {
@@ -330,17 +330,17 @@ static EXIT: LazyLock<Regex> = LazyLock::new(|| {
 /// How a tool call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallOutcome {
-    /// It succeeded.
+    /// The call succeeded.
     Succeeded,
-    /// It failed, with this output.
+    /// The call failed, with this output.
     Failed(String),
-    /// The person interrupted it, or the outcome is unknown.
+    /// The user interrupted the call, or the outcome is unknown.
     Unclear,
 }
 
 /// Returns how a call ended, based on the agent's report and the tool's response.
 pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
-    // An interrupted command does not show whether it works.
+    // An interrupted command does not show whether the command works.
     if call.is_interrupt || call.response["interrupted"].as_bool() == Some(true) {
         return CallOutcome::Unclear;
     }
@@ -352,7 +352,7 @@ pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
     // Agents spell the exit code differently.
     let code = ["exit_code", "exitCode", "code"].iter().find_map(|field| response[*field].as_i64());
     let code = code.or_else(|| response["metadata"]["exit_code"].as_i64());
-    // Codex returns the text that the model sees; its first lines say how the process ended.
+    // Codex returns the text that the model sees; its first lines show how the process ended.
     let code = code.or_else(|| {
         let head = response.as_str()?.lines().take(6).collect::<Vec<_>>().join("\n");
         EXIT.captures(&head)?.get(1)?.as_str().parse().ok()
@@ -364,7 +364,7 @@ pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
         Some(_) => CallOutcome::Failed(printed),
         None if says_error || says_failure => CallOutcome::Failed(printed),
         None if response.is_null() => CallOutcome::Unclear,
-        // Codex passes on what a command printed without its exit code.
+        // Codex may pass on the output of a command without its exit code.
         None if response.as_str().is_some_and(looks_failed) => CallOutcome::Failed(printed),
         None => CallOutcome::Succeeded,
     }
@@ -396,12 +396,12 @@ mod tests {
         }
     }
 
-    /// Fails if more is read than there is, where an open pipe would block.
+    /// Panics on any read past the available data, where an open pipe would block.
     struct Open(Cursor<Vec<u8>>);
 
     impl Read for Open {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            // A pipe returns what is available, here a few bytes at a time.
+            // A pipe returns the available bytes, here a few at a time.
             let few = buffer.len().min(7);
             let read = self.0.read(&mut buffer[..few])?;
             assert!(read > 0, "it waits for more");

@@ -1,4 +1,4 @@
-//! Queues session logs for extraction: the log of an event, and sessions whose end was missed.
+//! Queues session logs for extraction: the log of an event, and the logs of sessions whose end was missed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use super::{Agent, Event, HookCall, HookError};
 use crate::api::{Memories, Stamp, is_subagents, path_key, request_for};
 use crate::config::ExtractionMode;
 
-/// How long a conversation must have been inactive before it is extracted, unless its end was reported.
+/// Time for which a conversation must have been inactive before it is extracted, unless its end was reported.
 pub(super) const IDLE: SignedDuration = SignedDuration::from_mins(10);
 
-/// Queues the log of the event, and returns whether one is now waiting.
+/// Queues the log of the event, and returns whether a log is now waiting.
 ///
-/// At its end a session is due at once. While it continues, it is postponed each time the agent answers; before it is
-/// compacted it is due at once, so that what the agent is about to lose can be shown to it again.
+/// At the end of a session, its log is due at once. During the session, each answer of the agent postpones the log.
+/// Before a compaction, the log is due at once, so that the agent can be shown what it is about to lose.
 pub(super) fn enqueue(memories: &Memories, call: &HookCall, now: Timestamp) -> Result<bool, HookError> {
     let input = &call.input;
     let is_subagent = call.event == Event::SubagentStop || input.subagent.is_some();
@@ -39,12 +39,12 @@ pub(super) fn enqueue(memories: &Memories, call: &HookCall, now: Timestamp) -> R
     Ok(memories.enqueue(&request, now)?)
 }
 
-/// Whether conversations are read automatically.
+/// Returns whether conversations are read automatically.
 pub(super) const fn reads(call: &HookCall) -> bool {
     call.config.memory.enabled.value && call.config.memory.extraction.auto_extract.value
 }
 
-/// Sessions that are older than this are left to `run`.
+/// Maximum age of a session that is queued; older sessions are extracted only by `run`.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24 * 14);
 /// Maximum number of sessions that one sweep queues.
 const MAX_SESSIONS: usize = 10;
@@ -53,10 +53,10 @@ const MAX_FILES: usize = 2_000;
 /// Maximum duration of one sweep.
 // The agent waits for the hook during the sweep.
 const MAX_TIME: Duration = Duration::from_millis(150);
-/// How many bytes of a log are read to find its working directory.
+/// Number of bytes of a log that are read to find its working directory.
 const HEAD: usize = 8 * 1024;
 
-/// Queues missed sessions of the same project, and returns how many.
+/// Queues missed sessions of the same project, and returns the number of queued sessions.
 pub(super) fn missed(memories: &Memories, call: &HookCall, now: Timestamp) -> Result<usize, HookError> {
     let begun = Instant::now();
     let Some(current) = call.input.transcript.as_deref() else { return Ok(0) };
@@ -85,13 +85,13 @@ pub(super) fn missed(memories: &Memories, call: &HookCall, now: Timestamp) -> Re
     Ok(found)
 }
 
-/// Returns logs beside the current one, most recently changed first.
+/// Returns the logs next to the current log, most recently modified first.
 fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
     let Some(folder) = current.parent() else { return Vec::new() };
     let folders = match agent {
         // Claude Code has a folder for each project.
         Agent::ClaudeCode => vec![folder.to_owned()],
-        // Codex has a folder for each day, below those of months and years.
+        // Codex has a folder for each day, inside folders for months and years.
         Agent::Codex => days(folder),
     };
     let mut found: Vec<(PathBuf, SystemTime)> = folders
@@ -101,14 +101,14 @@ fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
         .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "jsonl"))
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
         .collect();
-    // The newest first, since the number that is queued is limited.
+    // The newest come first, because the number of queued logs is limited.
     found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     found
 }
 
-/// Returns the folders of the most recent days, up to that of the current session.
+/// Returns the folders of the most recent days, up to the day of the current session.
 fn days(day: &Path) -> Vec<PathBuf> {
-    // The folder of a day is in that of its month, and that in the folder of its year.
+    // The folder of a day is in the folder of its month, which is in the folder of its year.
     let Some(root) = day.ancestors().nth(3) else { return vec![day.to_owned()] };
     let names = |folder: &Path| {
         let mut below: Vec<PathBuf> = fs::read_dir(folder)
@@ -122,13 +122,13 @@ fn days(day: &Path) -> Vec<PathBuf> {
         below.sort_by(|a, b| b.cmp(a));
         below
     };
-    // The last fourteen days may begin in the month or the year before.
+    // The last fourteen days may begin in the previous month or year.
     let years = names(root).into_iter().take(2);
     let months = years.flat_map(|year| names(&year)).take(2);
     months.flat_map(|month| names(&month)).take(14).collect()
 }
 
-/// Whether the session belongs to the project; for agents with a folder for each project, the folder shows it.
+/// Returns whether the session belongs to the project. For agents with one folder per project, the folder shows this.
 fn is_of_project(call: &HookCall, log: &Path) -> bool {
     // Codex keeps the sessions of all projects together, so only their content shows the project.
     let Some(cwd) = call.input.cwd.as_deref().and_then(Path::to_str).filter(|_| call.agent == Agent::Codex) else {
@@ -138,7 +138,7 @@ fn is_of_project(call: &HookCall, log: &Path) -> bool {
     let read = fs::File::open(log).and_then(|mut file| std::io::Read::read(&mut file, &mut head)).unwrap_or(0);
     // The head may end inside a character, which does not matter here.
     let head = String::from_utf8_lossy(&head[..read]);
-    // The path is compared in its JSON spelling, since the log escapes backslashes and quotes.
+    // The path is compared in its JSON spelling, because the log escapes backslashes and quotes.
     serde_json::to_string(cwd).is_ok_and(|cwd| head.contains(&format!("\"cwd\":{cwd}")))
 }
 

@@ -1,4 +1,4 @@
-//! Hooks of coding agents: they show a session what is known, and queue its log for extraction.
+//! Hooks of coding agents: they show relevant memories in a session, and queue its log for extraction.
 //!
 //! ```text
 //! stdin ─▶ input ─▶ a handler for each event ─▶ output ─▶ stdout
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A hook must never delay an agent: it reads only one JSON value, calls no model, answers as soon as it can, and exits
-//! successfully whatever fails. Its caller sets the time limit, since only another process can end one that hangs;
-//! [`handle()`] passes on the output before it does anything that may take longer.
+//! successfully even after a failure. The caller sets the time limit, because only another process can end a hook that
+//! hangs. [`handle()`] passes on the output before it does anything that may take longer.
 
 mod handle;
 mod input;
@@ -32,21 +32,21 @@ pub use settings::{Installed, SettingsError, commands_in, install, uninstall};
 /// One call of a hook.
 #[derive(Debug)]
 pub struct HookCall {
-    /// The agent that calls.
+    /// The agent that calls the hook.
     pub agent: Agent,
     /// The event.
     pub event: Event,
-    /// The agent's input about it.
+    /// The agent's input for the event.
     pub input: Input,
     /// The settings of the session's folder.
     pub config: Config,
     /// Source of vectors for prompts; `None` for a search by words alone.
     pub vectors: Option<Arc<QueryVectors>>,
-    /// Whether sessions of sub-agents count, too.
+    /// Whether sessions of sub-agents are included.
     pub subagents: bool,
 }
 
-/// The reason why a hook failed. Contains no text of the conversation.
+/// The reason why a hook failed. The reason contains no text of the conversation.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     /// The agent's input cannot be used.

@@ -1,4 +1,4 @@
-//! The log of hook failures, which are not visible when they happen.
+//! The log of hook failures, which are otherwise invisible.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,12 +8,12 @@ use jiff::Timestamp;
 
 use crate::private;
 
-/// Size at which a new log is started, in bytes; two files are kept.
+/// Size of a log file at which a new file is started, in bytes; two files are kept.
 const MAX_BYTES: u64 = 128 * 1024;
 /// Maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 500;
 
-/// A file beside the database, readable by its owner only.
+/// A log file next to the database that only its owner can read.
 #[derive(Debug, Clone)]
 pub struct HookLog {
     path: PathBuf,
@@ -32,16 +32,15 @@ impl HookLog {
         &self.path
     }
 
-    /// Writes a line about a failure of `who`, if possible: a log that cannot be written must not prevent a hook from
-    /// working.
+    /// Writes a line about a failure of `who`, if possible: an unwritable log must not prevent a hook from working.
     pub(crate) fn note(&self, who: &str, message: &str, now: Timestamp) {
         let message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
         if fs::metadata(&self.path).is_ok_and(|data| data.len() > MAX_BYTES) {
-            // Another process may just have done the same.
+            // Another process may just have renamed the log.
             fs::rename(&self.path, self.path.with_extension("log.1")).ok();
         }
-        // Errors name paths, which other users need not see.
+        // Error messages contain paths, which other users need not see.
         if let Ok(mut file) = private::append(&self.path) {
             writeln!(file, "{now:.0} {who}: {message}").ok();
         }

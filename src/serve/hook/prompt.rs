@@ -1,4 +1,4 @@
-//! Prompts of a person: `/remember`, `/recall` and `/forget` are executed at once; for any other prompt, relevant
+//! Handles a user's prompt: `/remember`, `/recall` and `/forget` are executed at once; for any other prompt, relevant
 //! memories are added.
 
 use super::input::{HookOutput, fenced};
@@ -11,7 +11,7 @@ use crate::text::markup::harmless;
 /// Maximum number of memories that `/recall` and `/forget` list.
 const MAX_LISTED: usize = 8;
 
-/// The output for a prompt, and why the search used words alone, if it did.
+/// The output for a prompt, and the reason why the search used words alone, if it did.
 type Submitted = (Option<HookOutput>, Option<EmbedError>);
 
 /// A command in a prompt.
@@ -53,7 +53,7 @@ pub(super) fn submitted(memories: &Memories, session: &Session<'_>, call: &HookC
 }
 
 fn block(text: &str) -> HookOutput {
-    // People read it in the agent's window, which is a terminal or a page; some agents show it to the model as well.
+    // People read the text in the agent's window, which is a terminal or a page; some agents also show it to the model.
     HookOutput::Block(harmless(text))
 }
 
@@ -127,7 +127,7 @@ fn forget(memories: &Memories, session: &Session<'_>, what: &str) -> Result<Stri
     Ok(format!("Forgotten: {} (`afterthought memory restore {id}` restores it)", memory.claim.content))
 }
 
-/// Returns the memory with this id, if there is one that the session can access.
+/// Returns the memory with this ID, if the session can access one.
 fn by_id(memories: &Memories, part: &str) -> Result<Option<Memory>, HookError> {
     if part.contains(char::is_whitespace) {
         return Ok(None);
@@ -142,7 +142,7 @@ fn by_id(memories: &Memories, part: &str) -> Result<Option<Memory>, HookError> {
 }
 
 fn tail(id: &MemoryId) -> &str {
-    // Ids begin with a time, so those of one session differ most at their end.
+    // IDs begin with a time, so IDs from the same session differ most at the end.
     let id = id.as_str();
     &id[id.len().saturating_sub(8)..]
 }

@@ -4,32 +4,32 @@ use serde_json::{Map, Value, json};
 
 use super::{Agent, Event};
 
-/// Seconds that an agent waits; each hook ends by itself long before that.
+/// Timeout of a hook in the agent's settings, in seconds; each hook ends by itself long before.
 const TIMEOUT: u64 = 5;
-/// The most that agents allow at the end of a session.
+/// Maximum timeout, in seconds, that agents allow at the end of a session.
 const TIMEOUT_AT_END: u64 = 3;
 /// Name of the program, which distinguishes our hooks from others.
 const PROGRAM: &str = "afterthought";
 
-/// Why settings are not changed.
+/// The reason why settings are not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// The value of a part that contains hooks has the wrong type.
+    /// A value that should contain hooks has the wrong type.
     #[error("{part} is not {kind}; fix it, or move the file away")]
     Shape {
-        /// Which part.
+        /// The part of the settings.
         part: String,
         /// The required type.
         kind: &'static str,
     },
 }
 
-/// A hook of ours in the settings of an agent.
+/// One of our hooks in the settings of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     /// The agent's spelling of the event.
     pub event: String,
-    /// The tools that it applies to.
+    /// The tools that the hook applies to.
     pub matcher: Option<String>,
     /// The command.
     pub command: String,
@@ -37,8 +37,8 @@ pub struct Installed {
     pub program: String,
 }
 
-/// Returns `settings` with a hook for each event of `agent`, replacing our existing ones. `program` is the command line
-/// that calls the program, with its options, quoted for a shell.
+/// Returns `settings` with a hook for each event of `agent`, replacing our existing hooks. `program` is the command
+/// line that calls the program, with its options, quoted for a shell.
 ///
 /// # Errors
 /// [`SettingsError`] if the part that contains hooks cannot be understood.
@@ -50,7 +50,7 @@ pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -
         .map(|event| (*event, group(agent, *event, program, subagents)))
         .collect();
     let mut clean = uninstall(settings)?;
-    // Installing again must not move our hooks behind those of others.
+    // Installing again must not move our hooks after other hooks.
     if is_installed(settings, &wanted) {
         return Ok(settings.clone());
     }
@@ -64,7 +64,7 @@ pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -
     Ok(clean)
 }
 
-/// Returns `settings` without any hook of ours, and without the lists that contained nothing else.
+/// Returns `settings` without our hooks, and without lists that contained nothing else.
 ///
 /// # Errors
 /// [`SettingsError`] if the part that contains hooks cannot be understood.
@@ -81,7 +81,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
             if let Some(commands) = group.get_mut("hooks").and_then(Value::as_array_mut) {
                 let had = commands.len();
                 commands.retain(|hook| !is_ours(hook));
-                // A group that was empty before is not ours to remove.
+                // A group that was already empty is not ours to remove.
                 if commands.is_empty() && had > 0 {
                     *group = Value::Null;
                 }
@@ -92,7 +92,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
             emptied.push(event.clone());
         }
     }
-    // `shift_remove` keeps the order of the other keys; `remove` would not.
+    // `shift_remove` keeps the order of the other keys; unlike `remove`.
     for event in &emptied {
         hooks.shift_remove(event);
     }
@@ -102,7 +102,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
     Ok(settings)
 }
 
-/// Returns our hooks in `settings`, in their order; none if the settings have an unknown structure.
+/// Returns our hooks in `settings`, in order; none if the settings have an unknown structure.
 #[must_use]
 pub fn commands_in(settings: &Value) -> Vec<Installed> {
     let events = settings["hooks"].as_object().into_iter().flatten();
@@ -146,7 +146,7 @@ fn group(agent: Agent, event: Event, program: &str, subagents: bool) -> Value {
 }
 
 fn is_ours(hook: &Value) -> bool {
-    // The last match is used, since the path of the program may contain the same word.
+    // The last match is used, because the path of the program may contain the same word.
     let Some((program, rest)) = hook["command"].as_str().and_then(|command| command.rsplit_once(" hook ")) else {
         return false;
     };

@@ -1,7 +1,7 @@
-//! The Model Context Protocol server: tools to store and find memories, resources and prompts to read them.
+//! The Model Context Protocol server: tools to store and find memories, and resources and prompts to read them.
 //!
-//! A client's mistake is reported in the tool's own result, with the remedy, so that the model behind it can correct
-//! itself. Only an unknown name of a tool, resource or prompt is an error of the protocol.
+//! A client's mistake is reported in the tool's result, with the remedy, so that the model can correct it. Only an
+//! unknown name of a tool, resource or prompt is a protocol error.
 
 mod read_tools;
 mod resources;
@@ -34,7 +34,7 @@ pub(crate) use tool::{Effect, ToolRow};
 /// Instructions that clients receive when they connect.
 const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
 
-/// Answers the requests of clients. Cheap to clone: all clones share one pool.
+/// Answers the requests of clients. The server is cheap to clone, because all clones share one pool.
 #[derive(Debug, Clone)]
 pub struct MemoryServer {
     pool: Arc<MemoryPool>,
@@ -53,7 +53,7 @@ impl MemoryServer {
         TOOLS.iter().filter(move |tool| tool.profiles.contains(&profile))
     }
 
-    /// Makes vectors of the memories just written, after the client has received its answer.
+    /// Computes vectors for newly written memories, after the client has received its answer.
     fn embed(&self) {
         let pool = Arc::clone(&self.pool);
         let runtime = tokio::runtime::Handle::current();
@@ -61,7 +61,7 @@ impl MemoryServer {
         tokio::task::spawn_blocking(move || runtime.block_on(pool.embed()));
     }
 
-    /// Runs `work` on a thread that may block on the file.
+    /// Runs `work` on a thread that may block on file access.
     async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Memories) -> Result<T, ApiError> + Send + 'static,
@@ -97,7 +97,7 @@ impl ServerHandler for MemoryServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // Only the tools of the profile are searched: a tool that is not listed must not be callable either.
+        // Only tools of the profile are searched, because a tool that is not listed must not be callable.
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
             let names: Vec<&str> = self.tools().map(|tool| tool.name).collect();
             let message = format!("there is no tool {:?}; available tools: {}", request.name, names.join(", "));
@@ -170,7 +170,7 @@ impl ServerHandler for MemoryServer {
     }
 }
 
-/// Why serving on standard input ended before the client did.
+/// The reason why serving on standard input ended before the client ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StdioError {
     /// The client did not complete the initialisation.
@@ -181,7 +181,7 @@ pub(crate) enum StdioError {
     Broken(#[source] tokio::task::JoinError),
 }
 
-/// Serves until the input ends or `stop` is cancelled.
+/// Serves requests until the input ends or `stop` is cancelled.
 ///
 /// # Errors [`StdioError`] if the client does not follow the protocol. A client that disconnects is not an error.
 pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {

@@ -114,7 +114,7 @@ impl MemoryTool for Query {
         let limit = arguments.top_k.unwrap_or(10).min(MOST_RECALLED);
         let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
         let mut found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
-        // A forgotten memory that reads like an instruction is just as harmful.
+        // A forgotten memory that looks like an instruction is just as harmful.
         found.retain(|hit| status == Status::Active || !reads_like_an_order(&hit.memory.claim));
         Page::of_results(found, memories)
     }
@@ -238,8 +238,8 @@ impl MemoryTool for Brief {
         })
     }
 
-    /// A brief was already made harmless when it was rendered; doing it again would treat its own fence as one forged
-    /// by a memory.
+    /// A brief was already made harmless when it was rendered. If it were processed again, its own fence would be
+    /// treated as a forged fence.
     fn clean(_answer: &mut Value) {}
 }
 

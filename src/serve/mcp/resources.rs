@@ -15,12 +15,12 @@ use crate::text::markup::harmless_json;
 
 const BRIEF: &str = "afterthought://brief";
 const MEMORIES: &str = "afterthought://memories";
-/// The prefix of a memory's address, before its id.
+/// The prefix of a memory's URI, before the ID.
 const MEMORY: &str = "afterthought://memory/";
 /// Number of memories that [`MEMORIES`] lists.
 const LATEST: usize = 50;
 
-/// Returns the resources with a fixed address.
+/// Returns the resources with a fixed URI.
 pub(super) fn fixed() -> Vec<Resource> {
     vec![
         Resource::new(BRIEF, "brief")
@@ -34,7 +34,7 @@ pub(super) fn fixed() -> Vec<Resource> {
     ]
 }
 
-/// Returns the templates of addresses that contain an id.
+/// Returns the templates of URIs that contain an ID.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new(format!("{MEMORY}{{id}}"), "memory")
@@ -44,7 +44,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Returns the content of an address; `None` if there is none.
+/// Returns the content of a URI; `None` if there is none.
 pub(super) fn read(memories: &Memories, uri: &str) -> Result<Option<ReadResourceResult>, ApiError> {
     let (text, kind) = match (uri, uri.strip_prefix(MEMORY)) {
         (BRIEF, _) => {
@@ -98,7 +98,7 @@ pub(super) fn prompts() -> Vec<Prompt> {
     ]
 }
 
-/// Returns a prompt, or an error if there is none.
+/// Returns a prompt, or an error if there is no such prompt.
 pub(super) fn prompt(
     memories: &Memories,
     name: &str,

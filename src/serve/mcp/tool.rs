@@ -17,24 +17,24 @@ use crate::text::markup::{harmless, harmless_json};
 
 /// An operation that a client can call.
 ///
-/// Its argument type defines what it accepts: a field without a default is required, and unknown fields are rejected.
-/// Clients receive its answer as data and as text.
+/// The argument type defines the accepted arguments: fields without a default are required, and unknown fields are
+/// rejected. Clients receive the answer as data and as text.
 pub(super) trait MemoryTool {
-    /// Its arguments.
+    /// The arguments of the tool.
     type Arguments: DeserializeOwned + JsonSchema;
-    /// Its answer.
+    /// The answer of the tool.
     type Answer: Serialize;
-    /// Its name.
+    /// The name of the tool.
     const NAME: &'static str;
-    /// Its name shown to people.
+    /// The display name of the tool.
     const TITLE: &'static str;
-    /// What it does and when to use it, for models.
+    /// A description, for models, of what the tool does and when to use it.
     const DESCRIPTION: &'static str;
-    /// Its effect on the memories.
+    /// The effect of the tool on the memories.
     const EFFECT: Effect;
-    /// The profiles that include it.
+    /// The profiles that include the tool.
     const PROFILES: &'static [Profile];
-    /// The argument that takes a category, if one does.
+    /// The argument that takes a category, if there is one.
     const CATEGORY: Option<&'static str> = None;
 
     /// Executes the tool.
@@ -54,19 +54,19 @@ pub(super) trait MemoryTool {
 pub enum Effect {
     /// No change, except that uses are counted.
     Reads,
-    /// Adds something; repeating the call changes nothing more.
+    /// Adds something; repeating the call has no further effect.
     Adds,
-    /// Changes or removes something; repeating the call changes nothing more.
+    /// Changes or removes something; repeating the call has no further effect.
     Changes,
 }
 
 /// A tool, as it appears in the table.
 pub struct ToolRow {
-    /// Its name.
+    /// The name of the tool.
     pub name: &'static str,
-    /// The profiles that include it.
+    /// The profiles that include the tool.
     pub profiles: &'static [Profile],
-    /// Its effect on the memories.
+    /// The effect of the tool on the memories.
     pub effect: Effect,
     title: &'static str,
     description: &'static str,
@@ -89,11 +89,11 @@ impl ToolRow {
         }
     }
 
-    /// Returns the tool as clients see it, with the allowed categories.
+    /// Returns the tool in the form that clients receive, with the allowed categories.
     pub(super) fn described(&self, categories: &[String]) -> Tool {
         let mut input = (self.input)();
         if let Some(property) = self.category.and_then(|name| input.get_mut("properties")?.get_mut(name)) {
-            // A category that may be left out may also be null.
+            // An optional category may also be null.
             let null = (property["type"] != "string").then_some(Value::Null);
             property["enum"] = categories.iter().map(|name| json!(name)).chain(null).collect();
         }
@@ -122,7 +122,7 @@ fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, S
     Ok(answer)
 }
 
-/// Returns the arguments of a schema, required ones first.
+/// Returns the arguments in a schema, required arguments first.
 fn takes(schema: &JsonObject) -> String {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -142,7 +142,7 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();
-        // Many errors repeat their cause in their own text.
+        // Many errors repeat the cause in their own text.
         if !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }
@@ -169,9 +169,9 @@ pub(super) fn input_schema<T: JsonSchema>() -> JsonObject {
     object
 }
 
-/// Writes a choice of words as `enum`, even if it may be null. Clients reject what they do not know, and every word
-/// costs tokens: formats such as `uint` are specific to Rust, and the meaning of each word is explained in the
-/// description of the field.
+/// Writes a choice of words as `enum`, even if the value may be null, and removes details. Clients reject unknown
+/// formats, such as `uint`, which is specific to Rust. Every word costs tokens, and the description of the field
+/// already explains the meaning of each choice.
 fn simplify(schema: &mut Schema) {
     schema.remove("format");
     if let Some(words) = schema.get("oneOf").and_then(words_of) {
@@ -187,7 +187,7 @@ fn simplify(schema: &mut Schema) {
     }
 }
 
-/// Returns the words of a choice, if it consists only of words.
+/// Returns the words of a choice, if all choices are words.
 fn words_of(choices: &Value) -> Option<Vec<Value>> {
     let word = |choice: &Value| match (choice.get("const"), choice.get("enum")) {
         (Some(word), _) if word.is_string() => Some(vec![word.clone()]),

@@ -1,4 +1,4 @@
-//! Memories as MCP clients see them: only fields that help a model, since every token is paid for.
+//! Memories in the form that MCP clients receive: only fields that help a model, because every token has a cost.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -102,6 +102,7 @@ impl From<&Memory> for MemoryView {
     }
 }
 
+        // Three decimal places are precise enough, and cost fewer tokens than seventeen.
 /// Memories, best or latest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Page {

@@ -1,4 +1,4 @@
-//! MCP tools that read the work ledger: blame, fix and how, with the answers of the commands of these names.
+//! MCP tools that read the work ledger: blame, fix and how, with the same answers as the commands.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::tool::{Effect, MemoryTool, Profile};
 use crate::api::{ApiError, FileUsage, Filter, KnownError, Memories, Usage};
 
 const PROFILES: &[Profile] = &[Profile::Standard, Profile::Full];
-/// Results of one call, since a model pays for each.
+/// Maximum number of results per call, because every result costs tokens.
 const MAX_RESULTS: usize = 5;
 
 /// Results, best first.

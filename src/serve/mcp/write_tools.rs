@@ -114,7 +114,7 @@ impl MemoryTool for Upsert {
 
     fn call(memories: &Memories, arguments: UpsertArguments) -> Result<Stored, ApiError> {
         let category = arguments.category.unwrap_or_else(|| "note".to_owned());
-        // On this scale 1 is the minimum, not the maximum.
+        // On this scale, 1 is the minimum, not the maximum.
         let importance = match arguments.importance.unwrap_or(5.0) {
             tenths if (1.0..=10.0).contains(&tenths) => tenths / 10.0,
             other => other,
@@ -374,10 +374,10 @@ impl MemoryTool for Relate {
     }
 }
 
-/// Source of memories that a client stores without naming one.
+/// Source of memories that a client stores without specifying a source.
 const SOURCE: &str = "mcp";
 
-/// Returns the memory type that a category suggests, for clients that name none.
+/// Returns the memory type that a category suggests, for clients that specify no type.
 fn type_of(category: &str) -> MemoryType {
     match category {
         "convention" | "workflow" => MemoryType::Procedural,
@@ -386,7 +386,8 @@ fn type_of(category: &str) -> MemoryType {
     }
 }
 
-/// Returns the time that is `days` from now; a time in the past becomes now, and one too far ahead means never.
+/// Returns the time that is `days` from now; a time in the past becomes now, and a time too far in the future becomes
+/// never.
 fn in_days(days: Option<f64>) -> Option<Timestamp> {
     let seconds = days.filter(|days| days.is_finite())? * 86_400.0;
     Timestamp::now().checked_add(SignedDuration::try_from_secs_f64(seconds.max(0.0)).ok()?).ok()

@@ -1,7 +1,7 @@
-//! Access to the page: a token that works once, then a cookie; the names that it answers to; a token in every form.
+//! Access to the page: a token that works once, then a cookie; the allowed host names; and a token in every form.
 //!
-//! Everything that shows or changes memories needs the cookie. Nobody else has the cookie: not another user of the
-//! machine, not a page of another site, not a name that was rebound to this machine.
+//! Every request that shows or changes memories needs the cookie. Nobody else has the cookie: neither other users of
+//! the machine, nor pages of other sites, nor host names that were rebound to this machine.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -12,21 +12,21 @@ use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 use uuid::Uuid;
 
-/// Who may see the page of one server.
+/// The access rules of one server's page.
 #[derive(Debug)]
 pub(super) struct Access {
-    /// The values of `Host` that name this server.
+    /// The values of `Host` that refer to this server.
     hosts: [String; 3],
     cookie: String,
     session: String,
-    /// The token of the address that was printed, until it is used.
+    /// The token of the printed URL, until the token is used.
     entry: Mutex<Option<String>>,
 }
 
-/// The reason why a request is let in.
+/// The reason why a request is admitted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// The request has the token of the printed address; this cookie replaces the token.
+    /// The request has the token of the printed URL; this cookie replaces the token.
     Entered(String),
     /// The request has the cookie.
     Granted,
@@ -35,16 +35,16 @@ pub(super) enum Admission {
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The request was sent to a name that is not ours, or by a page of another site.
+    /// The request was sent to a host name that is not ours, or by a page of another site.
     Foreign,
     /// The request has neither the cookie nor an unused token.
     Stranger,
-    /// The form is not from this server, or is from an earlier one.
+    /// The form is not from this server, or is from an earlier instance of the server.
     Form,
 }
 
 impl Refusal {
-    /// Returns the key of its explanation.
+    /// Returns the key of the explanation.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Foreign => "foreign",
@@ -55,19 +55,19 @@ impl Refusal {
 }
 
 impl Access {
-    /// Returns access to a server at `address`.
+    /// Returns the access rules for a server at `address`.
     pub(super) fn new(address: SocketAddr) -> Self {
         let port = address.port();
         Self {
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")],
-            // Cookies are shared by all ports of a name, so two servers need two names.
+            // All ports of a host name share cookies, so two servers need different cookie names.
             cookie: format!("afterthought_{port}"),
             session: secret(),
             entry: Mutex::new(Some(secret())),
         }
     }
 
-    /// Returns the token for the address, if it has not been used.
+    /// Returns the token for the URL, if the token has not been used.
     pub(super) fn entry(&self) -> Option<String> {
         self.entry.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -77,10 +77,10 @@ impl Access {
         hex(&digest(&format!("form {}", self.session)))
     }
 
-    /// Decides whether a request was sent to this server, by a page of this server or by the person.
+    /// Checks that a request was sent to this server, either by a page of this server or by the user.
     ///
     /// # Errors
-    /// [`Refusal::Foreign`]
+    /// [`Refusal::Foreign`] if it was not.
     pub(super) fn is_ours(&self, parts: &Parts) -> Result<(), Refusal> {
         let host = only(&parts.headers, header::HOST).unwrap_or_default().to_ascii_lowercase();
         if !self.hosts.contains(&host) {
@@ -93,7 +93,7 @@ impl Access {
         Ok(())
     }
 
-    /// Decides on a request for a page, where `token` is that of its address.
+    /// Decides whether to admit a request for a page, where `token` is the token in the URL.
     ///
     /// # Errors
     /// [`Refusal`], in the order of its variants.
@@ -113,7 +113,7 @@ impl Access {
         if !is_known {
             return Err(Refusal::Stranger);
         }
-        // The cookie is sent to all ports of this machine, so a page of another port must be kept out by this header.
+        // The cookie is sent to all ports of this machine, so this header must exclude pages of other ports.
         let site = only(&parts.headers, HeaderName::from_static("sec-fetch-site"));
         if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
             return Err(Refusal::Foreign);
@@ -121,10 +121,10 @@ impl Access {
         Ok(Admission::Granted)
     }
 
-    /// Checks the token that a form has sent.
+    /// Checks the token that a form sent.
     ///
     /// # Errors
-    /// [`Refusal::Form`]
+    /// [`Refusal::Form`] if the token is wrong or missing.
     pub(super) fn admit_form(&self, token: Option<&str>) -> Result<(), Refusal> {
         let expected = digest(&self.form_token());
         if token.is_some_and(|token| digest(token) == expected) { Ok(()) } else { Err(Refusal::Form) }
@@ -137,7 +137,8 @@ pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)>
     lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
-/// Returns the single value of a header. One that is not text, or that occurs twice, counts as an unknown value.
+/// Returns the single value of a header. A header that is not text or that occurs twice counts as having an unknown
+/// value.
 fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
@@ -150,7 +151,7 @@ fn secret() -> String {
     hex(&digest(&random))
 }
 
-/// Digests are compared instead of secrets, so that the time of a comparison says nothing about them.
+/// Digests are compared instead of secrets, so that the time of a comparison reveals nothing about the secrets.
 fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }

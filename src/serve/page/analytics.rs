@@ -1,4 +1,4 @@
-//! Charts of what is stored and what it cost; each has its table.
+//! Charts of the stored memories and of costs, each with a table.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::chart::{bars, columns};
 use super::visit::{Reply, Visit, namespaces, values_of};
 use crate::api::{AGES, ApiError, DaySpending, Filter, Memories, USES};
 
-/// Number of days of which the cost is shown.
+/// Number of days in the chart of costs.
 const SPENDING_DAYS: u32 = 90;
-/// Number of weeks of the chart of growth.
+/// Number of weeks in the chart of growth.
 const WEEKS: i64 = 52;
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 12;
-/// Number of memories that were never used and are shown.
+/// Number of unused memories that are shown.
 const MAX_UNUSED: usize = 10;
 
 /// Shows the charts of all memories, or of one namespace.
@@ -69,7 +69,7 @@ fn growth(learnt: &BTreeMap<i64, usize>, spell: impl Fn(Date) -> String) -> Valu
             *known += count;
         }
     }
-    // A year of empty weeks before the first memory says nothing.
+    // A year of empty weeks before the first memory would be uninformative.
     let first = weeks.iter().find(|(_, count)| **count > 0).map_or(week(today), |(week, _)| *week);
     let first = first.min(week(today) - 7);
     #[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]
@@ -78,7 +78,7 @@ fn growth(learnt: &BTreeMap<i64, usize>, spell: impl Fn(Date) -> String) -> Valu
     columns(&values, |value| format!("{value:.0}"))
 }
 
-/// Returns the chart of the cost of each day, in dollars, or in tokens where no price is known.
+/// Returns the chart of the cost of each day, in dollars, or in tokens if no price is known.
 fn spending_chart(spending: &[DaySpending], spell: impl Fn(Date) -> String) -> Value {
     if spending.is_empty() {
         return Value::Null;
@@ -95,7 +95,7 @@ fn spending_chart(spending: &[DaySpending], spell: impl Fn(Date) -> String) -> V
     json!({"chart": chart, "has_prices": has_prices})
 }
 
-/// Returns calls, tokens and cost of each model.
+/// Returns the calls, tokens and cost of each model.
 fn models(spending: &[DaySpending]) -> Vec<Value> {
     let mut models: BTreeMap<&str, (u64, u64, Option<f64>)> = BTreeMap::new();
     for day in spending {

@@ -1,4 +1,4 @@
-//! The brief of the next conversation: each line with the reason for it, and what was left out.
+//! The brief of the next conversation: each line with the reason for including it, and the omitted memories.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::api::brief::{BriefRequest, Counting, LeftOut, Shown, Standing};
 use crate::api::{ApiError, Memories};
 use crate::memory::Namespace;
 
-/// Maximum number of memories that were left out.
+/// Maximum number of omitted memories that are listed.
 const MAX_LEFT_OUT: usize = 30;
 
-/// Shows the brief that a conversation in the project of the address would start with.
+/// Shows the brief that a conversation in the project given in the URL would start with.
 pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let places = namespaces(memories)?;
     let first = places.iter().find_map(|one| one["namespace"].as_str()?.starts_with("project/").then_some(one));

@@ -1,4 +1,4 @@
-//! A line of the history in words: the fields that changed, and how.
+//! Displays one entry of the history: the changed fields, and how they changed.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::language::Language;
 use crate::api::{HistoryEntry, RunId, differences};
 use crate::memory::short;
 
-/// Returns the values of a line of the history.
+/// Returns the template values of a history entry.
 pub(super) fn entry(entry: &HistoryEntry, language: Language) -> Value {
     let mut fields = Vec::new();
     for (name, before, after) in differences(entry) {
@@ -56,7 +56,7 @@ fn leaves(name: &str, before: Option<Value>, after: Option<Value>) -> Vec<Differ
         .collect()
 }
 
-/// Spells the value of a field as the rest of the page does.
+/// Formats the value of a field in the same way as the rest of the page.
 fn spelled(language: Language, name: &str, value: &Value) -> String {
     let named = |table: &str, text: &str| language.text(&format!("{table}.{text}")).unwrap_or(text).to_owned();
     match value {
@@ -88,10 +88,10 @@ fn spelled(language: Language, name: &str, value: &Value) -> String {
     }
 }
 
-/// Returns what was kept, removed and added from one text to the other, in reading order.
+/// Returns the kept, removed and added parts between two texts, in reading order.
 fn parts(before: Option<&str>, after: Option<&str>) -> Vec<Value> {
     let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-    // Words of Chinese are not separated, so its characters are compared.
+    // Chinese words are not separated, so characters are compared.
     let diff = if before.contains(' ') && after.contains(' ') {
         TextDiff::from_words(before, after)
     } else if before.is_ascii() || after.is_empty() || before.is_empty() {

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-/// Size of the drawing, in its own units.
+/// Size of the drawing, in SVG units.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 180.0;
-/// Room for the numbers on the left, and for the labels below.
+/// Room for the numbers on the left and for the labels below.
 const LEFT: f64 = 44.0;
 const BELOW: f64 = 22.0;
 const ABOVE: f64 = 8.0;
 /// Maximum number of labels below the columns.
 const LABELS: usize = 8;
 
-/// Returns a chart of columns, one for each value, in the given order. `spell` writes the numbers of the scale.
+/// Returns a chart of columns, one for each value, in the given order. `spell` formats the numbers of the scale.
 pub(super) fn columns(values: &[(String, f64)], spell: impl Fn(f64) -> String) -> Value {
     let most = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     let top = round_up(most);
@@ -21,7 +21,7 @@ pub(super) fn columns(values: &[(String, f64)], spell: impl Fn(f64) -> String) -
     let (place, step) = (|at: usize| at as f64, inner / values.len().max(1) as f64);
     let bar = |(at, (label, value)): (usize, &(String, f64))| {
         let height = if top > 0.0 { (floor - ABOVE) * value / top } else { 0.0 };
-        // A small value must not look like none.
+        // A small value must not look like zero.
         let height = if *value > 0.0 { height.max(1.5) } else { 0.0 };
         json!({
             "x": rounded(LEFT + step * place(at) + step * 0.1), "y": rounded(floor - height),
@@ -44,7 +44,7 @@ pub(super) fn columns(values: &[(String, f64)], spell: impl Fn(f64) -> String) -
     })
 }
 
-/// Returns rows of a table with bars, the longest as long as the cell.
+/// Returns rows of a table with bars, of which the longest fills the cell.
 pub(super) fn bars(values: Vec<(String, usize)>) -> Vec<Value> {
     let most = values.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
     #[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]
@@ -52,7 +52,7 @@ pub(super) fn bars(values: Vec<(String, usize)>) -> Vec<Value> {
     values.into_iter().map(|(name, count)| json!({"name": name, "count": count, "share": share(count)})).collect()
 }
 
-/// Returns the smallest number with one or two digits before its zeros that is not less than `most`, and even.
+/// Returns the smallest even number not less than `most` that has one or two digits before its zeros.
 fn round_up(most: f64) -> f64 {
     if most <= 0.0 {
         return 0.0;

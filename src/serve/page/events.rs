@@ -1,4 +1,4 @@
-//! Server-sent events: a page that is open learns that memories have changed, also through other programs.
+//! Server-sent events: notifies open pages of changed memories, including changes by other programs.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use futures::stream::unfold;
 use super::Page;
 use crate::api::{ApiError, Memories};
 
-/// Time between two looks at the database.
+/// Interval between checks of the database.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Looks without an event after which a comment is sent, so that a connection whose client is gone ends.
+/// Number of checks without an event after which a comment is sent, so that a connection ends if its client has left.
 const SILENCE: u32 = 15;
 
 type State = Option<(i64, i64, i64)>;
 
-/// Returns a response that goes on until the server stops or the client leaves.
+/// Returns a response that continues until the server stops or the client leaves.
 pub(super) fn response(page: Arc<Page>) -> Response {
     let first = (page, None, true);
     let events = unfold(first, |(page, known, is_first): (Arc<Page>, State, bool)| async move {
         if is_first {
-            // Something is sent at once, so that the client knows that it is connected.
+            // The first event is sent at once, so that the client knows that it is connected.
             let state = look(&page).await;
             return Some((Ok::<_, Infallible>("retry: 2000\n\n"), (page, state, false)));
         }
@@ -43,7 +43,7 @@ pub(super) fn response(page: Arc<Page>) -> Response {
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
-/// Returns the state of the memories; a database that cannot be read now may be readable at the next look.
+/// Returns the state of the memories; a database that cannot be read now may be readable at the next check.
 async fn look(page: &Arc<Page>) -> State {
     let pool = page.pool();
     let read = move || {

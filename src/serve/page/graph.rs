@@ -1,5 +1,5 @@
-//! The graph of what is linked with a memory, a subject or a project, laid out here: the same memories always stand in
-//! the same places, and every one is a link.
+//! The graph of memories linked with a memory, a subject or a project. The layout is computed here, so the same
+//! memories always appear in the same places, and every node is a link.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,11 +11,12 @@ use crate::memory::{Memory, MemoryId, MemoryType, Status};
 
 /// Maximum number of nodes.
 const MAX_NODES: usize = 300;
-/// Maximum number of nodes that all have their label beside them; the others show it when they are pointed at.
+/// Maximum number of nodes for which all labels are shown; in larger graphs, a label appears when the mouse is over its
+/// node.
 const MAX_LABELLED: usize = 36;
 /// Maximum length of a label, in characters.
 const LABEL_CHARS: usize = 26;
-/// Size of the drawing, in its own units.
+/// Size of the drawing, in SVG units.
 const WIDTH: f64 = 1000.0;
 const MAX_HEIGHT: f64 = 640.0;
 const MARGIN: f64 = 44.0;
@@ -23,7 +24,7 @@ const MARGIN: f64 = 44.0;
 const LABEL_WIDTH: f64 = 230.0;
 const LINE: f64 = 24.0;
 
-/// Shows what is linked with the memory, the subject or the project in the address.
+/// Shows the memories linked with the memory, the subject or the project given in the URL.
 pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let places = namespaces(memories)?;
     let any = Filter { statuses: Vec::new(), ..visit.filter() };
@@ -99,7 +100,7 @@ struct Node<'m> {
 struct Edge {
     from: usize,
     to: usize,
-    /// The type of the link; `subject` for one to a subject.
+    /// The type of the link; `subject` for a link to a subject.
     kind: &'static str,
 }
 
@@ -108,7 +109,7 @@ impl<'m> Graph<'m> {
         self.nodes.push(Node { memory, label });
     }
 
-    /// Adds a node for every subject that at least two memories share.
+    /// Adds a node for each subject that at least two memories share.
     fn add_subjects(&mut self, memories: &'m [Memory]) {
         let mut subjects: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (at, memory) in memories.iter().enumerate() {
@@ -126,7 +127,7 @@ impl<'m> Graph<'m> {
         }
     }
 
-    /// Takes out what is linked with nothing: a page of single points shows nothing that the list does not show better.
+    /// Removes nodes without links, because a list shows isolated memories better than a graph.
     fn leave_out_unlinked(&mut self, center: Option<&Memory>) {
         let linked: HashSet<usize> = self.edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
         let is_center = |node: &Node<'_>| node.memory.map(|memory| &memory.id) == center.map(|center| &center.id);
@@ -167,7 +168,7 @@ impl<'m> Graph<'m> {
             json!({
                 "x": rounded(x), "y": rounded(y), "kind": kind.unwrap_or("hub"), "title": node.label,
                 "label": is_labelled.then(|| shortened(node.label)), "is_center": is_center,
-                // A label on the right half stands on the left of its node, so that it stays inside.
+                // A label in the right half is to the left of its node, so that it stays inside the drawing.
                 "is_left": x > WIDTH * 0.62,
                 "id": node.memory.map(|memory| memory.id.as_str()), "status": node.memory.map(|memory| memory.status.as_str()),
             })
@@ -183,8 +184,8 @@ impl<'m> Graph<'m> {
     }
 }
 
-/// Returns a place for each node: nodes repel each other, edges pull, as in the method of Fruchterman and Reingold. The
-/// first places follow from the numbers of the nodes, so the same graph always looks the same.
+/// Returns a position for each node: nodes repel each other, and edges attract, as in the method of Fruchterman and
+/// Reingold. The initial positions follow from the indices of the nodes, so the same graph always looks the same.
 #[expect(clippy::cast_precision_loss, reason = "at most 300 nodes")]
 fn layout(nodes: usize, edges: &[Edge]) -> Vec<(f64, f64)> {
     const ROUNDS: usize = 120;
@@ -214,10 +215,10 @@ fn layout(nodes: usize, edges: &[Edge]) -> Vec<(f64, f64)> {
             moves[edge.from] = (moves[edge.from].0 - dx * force, moves[edge.from].1 - dy * force);
             moves[edge.to] = (moves[edge.to].0 + dx * force, moves[edge.to].1 + dy * force);
         }
-        // Steps become smaller, so that the places come to rest.
+        // Steps become smaller, so that the positions converge.
         let longest = 0.2 * (1.0 - round as f64 / ROUNDS as f64) + 0.002;
         for (place, (dx, dy)) in places.iter_mut().zip(moves) {
-            // What is linked with nothing would otherwise drift away.
+            // Nodes without links would otherwise drift away.
             let (dx, dy) = (dx - place.0 * 0.06, dy - place.1 * 0.06);
             let scale = longest / dx.hypot(dy).max(longest);
             *place = (place.0 + dx * scale, place.1 + dy * scale);
@@ -226,7 +227,7 @@ fn layout(nodes: usize, edges: &[Edge]) -> Vec<(f64, f64)> {
     fitted(&places)
 }
 
-/// Stretches places to the size of the drawing.
+/// Scales positions to the size of the drawing.
 fn fitted(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let range = |of: fn(&(f64, f64)) -> f64| {
         let values = places.iter().map(of);
@@ -243,13 +244,13 @@ fn fitted(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Returns the height of the drawing: a few nodes would be lost in a large one.
+/// Returns the height of the drawing, which is smaller for fewer nodes.
 #[expect(clippy::cast_precision_loss, reason = "at most 300 nodes")]
 fn height(nodes: usize) -> f64 {
     (160.0 + 18.0 * nodes as f64).min(MAX_HEIGHT)
 }
 
-/// Moves places apart whose labels would cover each other.
+/// Separates nodes whose labels would overlap.
 fn part(places: &mut [(f64, f64)], height: f64) {
     const ROUNDS: usize = 80;
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! The state of the database and of the work: what is stored, what waits, what failed, and what it cost.
+//! The state of the database and of background work: stored memories, waiting and failed jobs, and costs.
 
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ pub(super) fn show(memories: &Memories) -> Result<Reply, ApiError> {
     ))
 }
 
-/// Makes everything that failed due again.
+/// Makes all failed jobs due again.
 pub(super) fn retry(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     memories.retry(None)?;
     let back = visit.back("/health");

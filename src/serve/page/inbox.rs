@@ -1,4 +1,4 @@
-//! The inbox: pending memories beside what they would replace.
+//! The inbox: pending memories next to the memories that they would replace.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::memory::evidence;
 use super::visit::{Reply, Visit, values_of};
 use crate::api::{ApiError, Memories, Verdict, Waiting};
 
-/// Number of pending memories on the page; the others come up as these are judged.
+/// Number of pending memories on the page; further memories appear as these are reviewed.
 const SHOWN: usize = 50;
 
 /// Shows pending memories, the oldest first.
@@ -24,7 +24,7 @@ fn values(waiting: &Waiting, visit: &Visit) -> Value {
     })
 }
 
-/// Accepts or rejects the memories that the form names, as a run that can be undone.
+/// Accepts or rejects the memories in the form, as a run that can be undone.
 pub(super) fn judge(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let (verdict, done) = match visit.sent("verdict") {
         Some("accept") => (Verdict::Accept, "accepted"),

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 
 use super::access::cookies;
 
-/// The cookie that keeps a person's choice.
+/// The cookie that stores the person's choice.
 pub(super) const COOKIE: &str = "afterthought_language";
 
 /// A language of the page.
@@ -24,17 +24,17 @@ type Catalogue = BTreeMap<String, String>;
 
 static ENGLISH: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/en.toml")));
 static CHINESE: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh.toml")));
-/// What each setting does, in Chinese; in English, the program says it.
+/// Descriptions of settings in Chinese; the English descriptions come from the program.
 static CHINESE_SETTINGS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     toml::from_str(include_str!("languages/zh-settings.toml")).expect("the catalogues are checked by tests")
 });
-/// Stored reasons, which are English sentences, in Chinese.
+/// Chinese translations of stored reasons, which are English sentences.
 static CHINESE_REASONS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh-reasons.toml")));
 
 impl Language {
     pub(super) const ALL: [Self; 2] = [Self::English, Self::Chinese];
 
-    /// Returns its code, as in `Accept-Language`.
+    /// Returns the language's code in `Accept-Language`.
     pub(super) const fn code(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -42,7 +42,7 @@ impl Language {
         }
     }
 
-    /// Returns its code for the attribute `lang`, from which browsers also choose the shapes of characters.
+    /// Returns the language's code for the attribute `lang`, which browsers also use to choose glyphs.
     pub(super) const fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -55,7 +55,7 @@ impl Language {
         Self::ALL.into_iter().find(|language| language.code() == code)
     }
 
-    /// Returns the language that the person chose, or else the first one that the browser accepts.
+    /// Returns the language that the person chose, or otherwise the first language that the browser accepts.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let chosen = cookies(headers).find(|(name, _)| *name == COOKIE).and_then(|(_, code)| Self::named(code));
         chosen.or_else(|| accepted(headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok()?)).unwrap_or(Self::English)
@@ -70,7 +70,7 @@ impl Language {
         catalogue.get(key).map(String::as_str)
     }
 
-    /// Returns the reason of a change as it is said in this language. A person's own reason stays as it is.
+    /// Returns the reason for a change in this language. A reason given by a person is not translated.
     pub(super) fn reason(self, stored: &str) -> String {
         if self == Self::English {
             return stored.to_owned();
@@ -79,18 +79,19 @@ impl Language {
             let known = CHINESE_REASONS.get(part).cloned();
             known.or_else(|| CHINESE_REASONS.iter().find_map(|(pattern, text)| filled(pattern, text, part)))
         };
-        // Some reasons have the separator in themselves.
+        // Some reasons contain the separator.
         said(stored).unwrap_or_else(|| {
             stored.split("; ").map(|part| said(part).unwrap_or_else(|| part.to_owned())).collect::<Vec<_>>().join("；")
         })
     }
 
-    /// Returns what a setting does, unless the program's own words are in this language.
+    /// Returns the description of a setting; `None` if the program's own description is in this language.
     pub(super) fn about_setting(self, key: &str) -> Option<&'static str> {
         if self == Self::English { None } else { CHINESE_SETTINGS.get(key).map(String::as_str) }
     }
 
-    /// Returns a time by this machine's clock in the form `date.{form}`; a time of a conversation is by its own clock.
+    /// Returns a time in the format `date.{form}`, in the time zone of this machine; a time in a conversation is in the
+    /// conversation's time zone.
     pub(super) fn time(self, at: &str, form: &str) -> String {
         let form = self.text(&format!("date.{form}")).unwrap_or("%Y-%m-%d");
         let civil = |at: &str| at.parse::<DateTime>().map(|at| at.strftime(form).to_string());
@@ -98,7 +99,7 @@ impl Language {
         at.parse().map(by_clock).or_else(|_| civil(at)).unwrap_or_else(|_| at.to_owned())
     }
 
-    /// Returns the key of the form of a text that goes with `count`: Chinese has only one.
+    /// Returns the key of the plural form for `count`; Chinese has only one form.
     pub(super) const fn plural(self, count: i64) -> &'static str {
         match self {
             Self::English if count == 1 => "one",
@@ -107,7 +108,7 @@ impl Language {
     }
 }
 
-/// Returns the known language with the highest weight in `Accept-Language`, the first of equal ones.
+/// Returns the known language with the highest weight in `Accept-Language`, the first if several have the same weight.
 fn accepted(list: &str) -> Option<Language> {
     let weighted = list.split(',').filter_map(|entry| {
         let mut parts = entry.split(';');
@@ -116,7 +117,7 @@ fn accepted(list: &str) -> Option<Language> {
         let language = Language::named(&name.split('-').next()?.to_ascii_lowercase())?;
         (weight > 0.0).then_some((weight, language))
     });
-    // Of equal weights, `max_by` would return the last.
+    // For equal weights, `max_by` would return the last.
     weighted
         .fold(
             None,
@@ -125,7 +126,8 @@ fn accepted(list: &str) -> Option<Language> {
         .map(|(_, language)| language)
 }
 
-/// Returns `text` with the values that stand in `part` at the places of `pattern`; `None` if it does not match.
+/// Returns `text` with the placeholders of `pattern` replaced by the corresponding values in `part`; `None` if `part`
+/// does not match.
 fn filled(pattern: &str, text: &str, part: &str) -> Option<String> {
     let (head, mut rest) = pattern.split_once('{')?;
     let (mut part, mut text) = (part.strip_prefix(head)?, text.to_owned());
@@ -138,7 +140,7 @@ fn filled(pattern: &str, text: &str, part: &str) -> Option<String> {
     part.is_empty().then_some(text)
 }
 
-/// Reads a catalogue, whose keys are spelled `table.name` in templates.
+/// Reads a catalogue; templates spell its keys as `table.name`.
 fn catalogue(text: &str) -> Catalogue {
     fn collect(prefix: &str, table: toml::Table, into: &mut Catalogue) {
         for (name, value) in table {
@@ -253,7 +255,7 @@ mod tests {
 
     #[test]
     fn no_text_was_left_untranslated() {
-        // Names of the program, of its commands and of formats are the same in every language.
+        // The names of the program, its commands and formats are the same in every language.
         let same: Vec<&str> =
             ENGLISH.iter().filter(|(key, text)| CHINESE[*key] == **text).map(|(key, _)| &**key).collect();
         assert_eq!(same, ["language.en", "language.zh", "layout.name"]);

@@ -10,7 +10,7 @@ use crate::memory::{Evidence, Status};
 
 /// Number of messages before and after a quote.
 const REACH: usize = 4;
-/// Maximum length of a message beside the quote, in characters.
+/// Maximum length of a message next to the quote, in characters.
 const MAX_SHOWN: usize = 800;
 
 /// Shows a memory.
@@ -27,7 +27,8 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
             "memory": other.as_ref().map(values_of),
         }));
     }
-    // What a run did is undone with the run, and undoing the first change would leave no memory to show.
+    // The changes of a run are undone together with the run, and undoing the first change would leave no memory to
+    // show.
     let last = details.history.last().filter(|last| last.run.is_none() && !last.undone && last.action != Action::Add);
     let undoable = last.and_then(|last| last.changeset.clone());
     let mut history: Vec<Value> = details.history.iter().map(|line| entry(line, visit.language)).collect();
@@ -45,12 +46,12 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
     ))
 }
 
-/// Changes a memory, and returns to its page.
+/// Changes a memory, and returns to the memory's page.
 pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -> Result<Reply, ApiError> {
     let (done, ids) = (format!("/memory/{id}"), [id]);
     let said = match verb {
         "edit" => {
-            // The form shows all fields, so a blank field was emptied, and only texts can be emptied.
+            // The form shows all fields, so a blank field was cleared by the user; only text fields can be cleared.
             let tags = visit.sent("tags").unwrap_or_default().split([',', '，', '、']).map(str::trim);
             let change = MemoryChange {
                 content: visit.sent("content").map(str::to_owned),
@@ -89,7 +90,7 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
     Ok(Reply::SeeOther(format!("{done}?done={said}")))
 }
 
-/// Shows a quote among the messages around it, read from the log.
+/// Shows a quote in the context of the surrounding messages, which are read from the log.
 pub(super) fn quote(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
     let memory = memories.resolve(id)?;
     let at = visit.asked_as::<usize>("at").unwrap_or(0);
@@ -111,7 +112,7 @@ pub(super) fn quote(memories: &Memories, visit: &Visit, id: &str) -> Result<Repl
     ))
 }
 
-/// Splits a message at the quote, which may differ from it in blanks.
+/// Splits a message at the quote, where the white space may differ.
 fn marked(text: &str, quote: &str) -> Vec<Value> {
     let words: Vec<String> = quote.split_whitespace().map(regex::escape).collect();
     let found = regex::Regex::new(&words.join(r"\s+")).ok().filter(|_| !words.is_empty());
@@ -125,7 +126,7 @@ fn marked(text: &str, quote: &str) -> Vec<Value> {
     ]
 }
 
-/// Cuts a long message, such as the output of a tool.
+/// Truncates a long message, such as the output of a tool.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),

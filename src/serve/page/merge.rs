@@ -1,4 +1,4 @@
-//! Two memories made one, and conversations erased: both show what would happen before it does.
+//! Merging two memories, and erasing conversations. Both show a preview first.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const OFFERED: usize = 8;
 /// Maximum number of memories whose text is shown before an erasure.
 const SHOWN: usize = 50;
 
-/// Offers memories to merge with, or shows what merging with the chosen one results in.
+/// Offers memories to merge with, or shows the result of merging with the chosen memory.
 pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
     let memory = memories.resolve(id)?;
     let Some(other) = visit.asked("with") else {

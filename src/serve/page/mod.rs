@@ -1,11 +1,11 @@
-//! The page on which a person sees their memories in a browser.
+//! The page on which people view their memories in a browser.
 //!
 //! ```text
 //! request ─▶ Access ─▶ Visit ─▶ view ─▶ api ─▶ Reply ─▶ template ─▶ language ─▶ response
 //! ```
 //!
-//! Pages are rendered here and work without JavaScript; `page.js` adds keys and search as you type. A page loads
-//! nothing but itself, its style and its script.
+//! Pages are rendered here and work without JavaScript; `page.js` adds keyboard shortcuts and search as you type. A
+//! page loads only its own style sheet and script.
 
 mod access;
 mod analytics;
@@ -52,19 +52,19 @@ use crate::config::Config;
 use crate::memory::Status;
 use crate::serve::Served;
 
-/// Maximum size of a form, in bytes: a memory of the longest text, each character spelled in nine.
+/// Maximum size of a form, in bytes: enough for the longest memory, with each character encoded in nine bytes.
 const MAX_FORM_BYTES: usize = 256 * 1024;
-/// Pages whose counts are kept, unless memories change.
+/// Pages whose counts are cached until memories change.
 const COUNTING: [&str; 2] = ["/analytics", "/health"];
-/// Time for which counts are kept: uses, queues and costs change without a change of memories.
+/// Time for which counts are cached, because uses, queues and costs change even if no memory changes.
 const KEPT: Duration = Duration::from_secs(10);
-/// Maximum number of kept pages.
+/// Maximum number of cached pages.
 const MAX_KEPT: usize = 32;
-/// Only the style and the script of this server, no frames, and no forms that are sent to other servers.
+/// Allows only the style sheet and the script of this server, no frames, and no forms that are sent to other servers.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// Why the page cannot be served.
+/// The reason why the page cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// Other machines could reach the page.
@@ -83,19 +83,19 @@ pub(crate) enum PageError {
     },
 }
 
-/// Where and how the page is served.
+/// Options for serving the page.
 pub(crate) struct PageOptions {
     /// The address; port 0 means any free port.
     pub address: SocketAddr,
-    /// Whether nothing can be changed.
+    /// Whether the page is read-only.
     pub read_only: bool,
     /// The user's own settings file.
     pub settings_file: PathBuf,
-    /// Reads the settings again after they were changed; `None` if they cannot be read.
+    /// Reads the settings again after a change; `None` if they cannot be read.
     pub reload: Box<dyn Fn() -> Option<Config> + Send + Sync>,
 }
 
-/// One server: its memories and who may see them.
+/// One server: its memories and access rules.
 struct Page {
     access: Access,
     pool: RwLock<Arc<MemoryPool>>,
@@ -104,7 +104,7 @@ struct Page {
     counted: Mutex<HashMap<String, Counted>>,
 }
 
-/// A page of counts over all memories, which takes long in a large database.
+/// A page with counts of all memories, which take a long time to compute for a large database.
 struct Counted {
     at: Instant,
     /// The state of the memories that were counted.
@@ -113,8 +113,8 @@ struct Counted {
     values: Value,
 }
 
-/// Binds the address and returns the address to open, with its token, and the future that serves the page until `stop`
-/// is cancelled.
+/// Binds the address. Returns the URL to open, which contains the token, and the future that serves the page until
+/// `stop` is cancelled.
 ///
 /// # Errors
 /// [`PageError`] if the address is in use, or can be reached from other machines.
@@ -165,15 +165,15 @@ impl Page {
         Arc::clone(&self.pool.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Serves with the settings as they are now.
+    /// Updates the server to the current settings.
     fn reload(&self) {
         if let Some(config) = (self.options.reload)() {
             *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.options.pool(config));
         }
     }
 
-    /// Answers a visit, if possible with counts that were made shortly before. One request counts at a time, and the
-    /// others wait for its result: many at once would keep each other from ending.
+    /// Answers a request, if possible with recently computed counts. Only one request computes counts at a time, and
+    /// the others wait for its result, because concurrent computations would slow each other down.
     fn view(&self, memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
         if visit.form.is_none() && !COUNTING.contains(&visit.path.as_str()) {
             return view(memories, visit);
@@ -214,8 +214,8 @@ impl Page {
         match self.access.admit(&parts, token) {
             Ok(Admission::Granted) => {}
             Ok(Admission::Entered(cookie)) => {
-                // A redirect would not work: the browser would withhold the cookie if the address was opened from
-                // another site or file.
+                // A redirect would not work: the browser would withhold the cookie if the URL was opened from another
+                // site or file.
                 let mut response = shown(StatusCode::OK, language, "entered", json!({}));
                 response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (header::SET_COOKIE, cookie)));
                 return response;
@@ -247,7 +247,7 @@ impl Page {
             return message(StatusCode::FORBIDDEN, language, "read_only", "");
         }
         let page = Arc::clone(&self);
-        // Reading the file blocks, and so does waiting for another process that writes it.
+        // Reading the file blocks, as does waiting for another process that writes it.
         let done = tokio::task::spawn_blocking(move || {
             let reply = page.pool().with(|memories| match page.view(memories, &visit)? {
                 Reply::Page(template, values) => Ok(Reply::Page(template, merged(frame(memories, &visit)?, values))),
@@ -262,7 +262,8 @@ impl Page {
             return message(StatusCode::INTERNAL_SERVER_ERROR, language, "failed", "");
         };
         if changes && response.status().is_redirection() {
-            // Vectors are made after the response, on a thread of their own: a store is used by one thread at a time.
+            // Vectors are computed after the response, on a separate thread, because a store can be used by only one
+            // thread at a time.
             let runtime = tokio::runtime::Handle::current();
             tokio::task::spawn_blocking(move || runtime.block_on(self.pool().embed()));
         }
@@ -270,7 +271,7 @@ impl Page {
     }
 }
 
-/// Answers a visit with the view of its path.
+/// Answers a request with the view for its path.
 fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let segments: Vec<&str> = visit.path.split('/').filter(|part| !part.is_empty()).collect();
     match (visit.form.is_some(), segments.as_slice()) {
@@ -303,7 +304,7 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     }
 }
 
-/// Returns the values that every page shows.
+/// Returns the template values that every page needs.
 fn frame(memories: &Memories, visit: &Visit) -> Result<Value, ApiError> {
     let pending = Filter { statuses: vec![Status::Pending], ..Filter::default() };
     Ok(json!({
@@ -312,7 +313,7 @@ fn frame(memories: &Memories, visit: &Visit) -> Result<Value, ApiError> {
     }))
 }
 
-/// Returns the response to a visit.
+/// Returns the response to a request.
 fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
     let language = visit.language;
     match reply {
@@ -332,7 +333,8 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
             | StoreError::UnknownRun { .. }),
         )) => message(StatusCode::NOT_FOUND, language, "not_found", &error.to_string()),
         Err(error) => {
-            // For a form, the values are at fault; for a page, the file.
+            // An error while handling a form is attributed to the submitted values; an error while showing a page is
+            // attributed to the database file.
             let status =
                 if visit.form.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::INTERNAL_SERVER_ERROR };
             message(status, language, "failed", &error.to_string())
@@ -344,7 +346,7 @@ fn refused(refusal: Refusal, language: Language) -> Response {
     message(StatusCode::FORBIDDEN, language, refusal.as_str(), "")
 }
 
-/// Returns a page that says what happened, and what to do.
+/// Returns a page that explains what happened, and what to do.
 fn message(status: StatusCode, language: Language, key: &str, detail: &str) -> Response {
     shown(status, language, "message", json!({"key": key, "detail": detail}))
 }

@@ -1,4 +1,4 @@
-//! Projects: the memories of one, its rules, and facts from the logs of its coding sessions.
+//! Projects: a project's memories and rules, and facts from the logs of its coding sessions.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(super) fn file(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     Ok(Reply::Page("file", json!({"path": path, "namespace": namespace.to_string(), "usages": usages})))
 }
 
-/// Returns the tasks that were not finished, the latest first.
+/// Returns the unfinished tasks, the latest first.
 fn open_tasks(tasks: &[Task]) -> Vec<Value> {
     let mut open: Vec<&Task> = tasks.iter().filter(|task| task.record.outcome != TaskOutcome::Done).collect();
     open.sort_by(|a, b| b.record.ended_at.cmp(&a.record.ended_at).then_with(|| a.id.cmp(&b.id)));
@@ -65,7 +65,7 @@ fn open_tasks(tasks: &[Task]) -> Vec<Value> {
     open.iter().take(SHOWN).map(values).collect()
 }
 
-/// Returns the files that tasks changed, those of the most tasks first.
+/// Returns the files that tasks changed, starting with those changed by the most tasks.
 fn files(tasks: &[Task]) -> Vec<Value> {
     let mut files: BTreeMap<&str, (usize, Option<Timestamp>)> = BTreeMap::new();
     for task in tasks {
@@ -81,7 +81,7 @@ fn files(tasks: &[Task]) -> Vec<Value> {
     files.iter().take(SHOWN).map(values).collect()
 }
 
-/// An error over all tasks.
+/// An error that recurs in several tasks.
 #[derive(Default)]
 struct Recurrence<'a> {
     line: &'a str,
@@ -90,7 +90,7 @@ struct Recurrence<'a> {
     remedy: Option<&'a Remedy>,
 }
 
-/// Returns the errors of commands, those that recur most first, each with the last thing that cleared it.
+/// Returns the errors of commands, the most frequent first, each with its latest remedy.
 fn errors(tasks: &[Task]) -> Vec<Value> {
     let mut errors: BTreeMap<&str, Recurrence<'_>> = BTreeMap::new();
     for task in tasks {

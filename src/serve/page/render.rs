@@ -1,4 +1,4 @@
-//! Renders the templates. Everything that they show is escaped, and every word of their own is from a catalogue.
+//! Renders the templates. All values are escaped, and all text of the templates comes from a catalogue.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehav
 
 use super::language::Language;
 
-/// The templates, by name.
+/// The templates, indexed by name.
 const TEMPLATES: &[(&str, &str)] = &[
     ("layout", include_str!("templates/layout.html")),
     ("bare", include_str!("templates/bare.html")),
@@ -45,7 +45,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| environmen
 /// Renders a page.
 ///
 /// # Errors
-/// The error of the template, which is a defect of the program.
+/// The error in the template, which is a defect of the program.
 pub(super) fn render(template: &str, values: &serde_json::Value) -> Result<String, Error> {
     ENVIRONMENT.get_template(template)?.render(minijinja::value::Serde(values))
 }
@@ -70,7 +70,7 @@ fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'stati
     environment
 }
 
-/// Returns a text of the catalogue, with its `{places}` filled.
+/// Returns a text from the catalogue, with its `{placeholders}` filled in.
 #[expect(clippy::needless_pass_by_value, reason = "functions of templates get their arguments by value")]
 fn text(state: &State<'_, '_>, key: &str, values: Kwargs) -> Result<String, Error> {
     let missing = || Error::new(ErrorKind::InvalidOperation, format!("no text is called {key:?}"));
@@ -90,8 +90,8 @@ fn counted(state: &State<'_, '_>, noun: &str, count: i64) -> Result<String, Erro
     Ok(found.ok_or_else(missing)?.replace("{n}", &count.to_string()))
 }
 
-/// Returns the name of a value of an enumeration. A value without one, such as a category of the person's own, is
-/// its own name.
+/// Returns the name of a value of an enumeration. A value without a name, such as a user-defined category, is returned
+/// unchanged.
 fn named(state: &State<'_, '_>, table: &str, value: &str) -> String {
     language(state).text(&format!("{table}.{value}")).unwrap_or(value).to_owned()
 }
@@ -121,7 +121,8 @@ mod tests {
             let text = tag.replace_all(&bare, "");
             assert!(!letter.is_match(&text), "{name}: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));
             for attribute in shown.captures_iter(&bare) {
-                // Values of fields that the server reads are no text; they are spelled in lower case, with no blank.
+                // Values of fields that the server reads are not display text; they are in lower case and contain no
+                // spaces.
                 let value = attribute[1].trim();
                 let is_word =
                     value.chars().all(|c| c.is_ascii_lowercase() || "_-=,.0123456789;".contains(c) || c == ' ');

@@ -1,4 +1,4 @@
-//! Runs: what each of them changed, and the form that undoes one.
+//! Runs: the changes of each run, and the form that undoes a run.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::api::{ApiError, Memories, Run, RunId};
 
 /// Number of runs on the page.
 const SHOWN: usize = 50;
-/// Maximum number of changes of a run on its page.
+/// Maximum number of changes shown on the page of a run.
 const MAX_CHANGES: usize = 200;
 
 /// Shows the last runs, newest first.
@@ -17,13 +17,13 @@ pub(super) fn list(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     Ok(Reply::Page("runs", json!({"runs": runs})))
 }
 
-/// Shows what a run changed.
+/// Shows the changes of a run.
 pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
     let run = memories.run(id)?;
     let all = memories.changes_of(&run.id)?;
     let (mut changes, mut last) = (Vec::new(), None);
     for change in all.iter().take(MAX_CHANGES) {
-        // Changes of one memory follow each other, so it is named once.
+        // Consecutive changes of one memory show its name only once.
         let memory = if last == Some(&change.memory) { None } else { memories.get_memory(&change.memory)? };
         last = Some(&change.memory);
         changes.push(json!({"entry": entry(change, visit.language), "memory": memory.as_ref().map(values_of)}));
@@ -48,13 +48,13 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
     ))
 }
 
-/// Undoes a run, together with the later ones that built on it if the form says so.
+/// Undoes a run, together with the later runs that built on it if the form requests this.
 pub(super) fn undo(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
     let run = memories.run(id)?;
     let mut runs = vec![run.id.clone()];
     if visit.sent("with_later").is_some() {
         runs.extend(memories.built_upon(&run.id)?.into_iter().filter_map(|later| later.run));
-        // Ids sort by start. The newest comes first, since each run builds on the ones before.
+        // Ids sort by start. The newest comes first, because each run builds on the previous runs.
         runs.sort_by(|a, b| b.cmp(a));
     }
     let (report, _) = memories.undo(&runs, false)?;
@@ -75,7 +75,7 @@ fn values(run: &Run, visit: &Visit) -> Value {
     values
 }
 
-/// Returns what the run decided, and how often.
+/// Returns the decisions of the run, each with the number of times that it was made.
 fn counts(run: &Run) -> Vec<Value> {
     let decisions = run.summary.as_ref().and_then(|summary| summary.get("decisions")?.as_object());
     decisions.into_iter().flatten().map(|(name, count)| json!({"name": name, "count": count})).collect()

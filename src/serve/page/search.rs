@@ -1,4 +1,4 @@
-//! The search page: memories and tasks, and the reason for the place of each.
+//! The search page: memories and tasks, and the reason for the position of each.
 
 use serde_json::{Value, json};
 
@@ -11,10 +11,10 @@ use crate::memory::{MemoryType, Status};
 
 /// Number of memories on a page.
 const ON_PAGE: usize = 20;
-/// Maximum number of tasks beside them.
+/// Maximum number of tasks next to the memories.
 const MAX_TASKS: usize = 5;
 
-/// Shows the results of a search, or the last changed memories if nothing is searched for.
+/// Shows the results of a search, or the last changed memories if the query is empty.
 pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let (text, filter) = (visit.asked("q").unwrap_or_default(), visit.filter());
     let page = visit.asked_as::<usize>("page").unwrap_or(1).clamp(1, 10_000);

@@ -1,4 +1,4 @@
-//! Settings: the value of each, where it comes from, and the form that changes it in the user's file.
+//! Settings: the value and source of each setting, and the form that changes it in the user's file.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Reply {
     let config = memories.config();
     let mut tables: Vec<(&str, Vec<Value>)> = Vec::new();
     for ((key, value, layer), info) in config.each().into_iter().zip(Config::documentation()) {
-        // It belongs into the file of a project.
+        // This setting belongs in the file of a project.
         if key == "project" {
             continue;
         }
@@ -31,7 +31,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Reply {
     Reply::Page("settings", json!({"tables": tables, "file": visit.settings_file.display().to_string()}))
 }
 
-/// Writes a setting into the user's file, or takes it out.
+/// Writes a setting to the user's file, or removes it.
 pub(super) fn change(visit: &Visit) -> Result<Reply, ApiError> {
     let Some(key) = visit.sent("key") else { return Ok(Reply::NotFound) };
     let written = if visit.sent("reset").is_some() { None } else { visit.sent("value") };
@@ -50,7 +50,7 @@ const fn layer_name(layer: &Layer) -> &'static str {
     }
 }
 
-/// Returns a value as a person would type it.
+/// Returns a value in the form in which a person would type it.
 fn spelled(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -62,7 +62,7 @@ fn spelled(value: &Value) -> String {
     }
 }
 
-/// Splits a text at its backquotes, between which code stands.
+/// Splits a text at its backquotes, which enclose code.
 fn pieces(text: &str) -> Vec<Value> {
     text.split('`').enumerate().map(|(at, text)| json!({"text": text, "is_code": at % 2 == 1})).collect()
 }

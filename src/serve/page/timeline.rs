@@ -1,4 +1,4 @@
-//! The timeline: memories by the day on which they were said, and facts whose value changed.
+//! The timeline: memories by the day on which they were said, and facts whose values changed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ const ON_PAGE: usize = 60;
 /// Number of replaced memories whose attributes are shown.
 const MAX_REPLACED: usize = 60;
 
-/// Shows the memories of any status, the last said first.
+/// Shows the memories of any status, the most recently said first.
 pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let page = visit.asked_as::<usize>("page").unwrap_or(1).clamp(1, 10_000);
     let filter = Filter { statuses: Vec::new(), ..visit.filter() };
@@ -41,7 +41,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     ))
 }
 
-/// Returns the attributes whose value changed, with all their values in the order of time.
+/// Returns the attributes whose value changed, with all their values in chronological order.
 fn changed_facts(memories: &Memories, filter: &Filter) -> Result<Vec<Value>, ApiError> {
     let replaced = Filter { statuses: vec![Status::Superseded], ..filter.clone() };
     let mut facts: BTreeMap<(Namespace, String), Vec<Memory>> = BTreeMap::new();
@@ -66,7 +66,7 @@ fn changed_facts(memories: &Memories, filter: &Filter) -> Result<Vec<Value>, Api
     Ok(shown)
 }
 
-/// Returns when a memory was said, as far as its quotes have a time.
+/// Returns the time at which a memory was said, if its quotes have times.
 fn said<'e>(evidence: &'e HashMap<MemoryId, Vec<Evidence>>, memory: &Memory) -> impl Iterator<Item = Timestamp> + 'e {
     evidence.get(&memory.id).into_iter().flatten().filter_map(|piece| piece.said_at).map(|said| said.at)
 }

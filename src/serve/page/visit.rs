@@ -9,7 +9,7 @@ use super::language::Language;
 use crate::api::{Filter, Memories, NamespaceSubtree};
 use crate::memory::{CATEGORIES, Memory, MemoryType, Namespace, Status};
 
-/// A request that was let in.
+/// An admitted request.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub path: String,
@@ -18,36 +18,36 @@ pub(super) struct Visit {
     pub form: Option<Vec<(String, String)>>,
     pub form_token: String,
     pub language: Language,
-    /// The user's own settings file.
+    /// The user's settings file.
     pub settings_file: PathBuf,
 }
 
-/// The reply to a visit.
+/// The reply to a request.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// A template and its values.
     Page(&'static str, Value),
     /// After a change: the page that shows it.
     SeeOther(String),
-    /// After a change of the settings, which are then read again: the page that shows it.
+    /// After a change of the settings, which are then read again: the page that shows the change.
     SettingsChanged(String),
-    /// The person chose a language on the page with this address.
+    /// The person chose a language on the page with this URL.
     Language(Language, String),
     NotFound,
 }
 
-/// Reads the fields of a form or of an address.
+/// Reads the fields of a form or of a URL.
 pub(super) fn fields(encoded: &[u8]) -> Vec<(String, String)> {
     form_urlencoded::parse(encoded).into_owned().collect()
 }
 
 impl Visit {
-    /// Returns a field of the address that is not blank.
+    /// Returns a field of the URL, unless it is blank.
     pub(super) fn asked(&self, name: &str) -> Option<&str> {
         value(&self.query, name)
     }
 
-    /// Returns a field of the form that is not blank.
+    /// Returns a field of the form, unless it is blank.
     pub(super) fn sent(&self, name: &str) -> Option<&str> {
         value(self.form.as_deref().unwrap_or_default(), name)
     }
@@ -58,25 +58,25 @@ impl Visit {
         fields.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns a field of the address, if it is a value of an enumeration.
+    /// Returns a field of the URL, if it is a value of an enumeration.
     pub(super) fn asked_as<T: FromStr>(&self, name: &str) -> Option<T> {
         self.asked(name)?.parse().ok()
     }
 
-    /// Returns the address of the page with its query, except for what is shown only once.
+    /// Returns the URL of the page with its query, except for parameters that are used only once.
     pub(super) fn here(&self) -> String {
         let lasting = self.query.iter().filter(|(name, _)| !matches!(name.as_str(), "done" | "run" | "token"));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(lasting).finish();
         if query.is_empty() { self.path.clone() } else { format!("{}?{query}", self.path) }
     }
 
-    /// Returns the choice of a language, and of the page to return to.
+    /// Returns the chosen language, and the page to return to.
     pub(super) fn chosen_language(&self) -> Reply {
         let Some(language) = self.sent("language").and_then(Language::named) else { return Reply::NotFound };
         Reply::Language(language, self.back("/"))
     }
 
-    /// Returns the page that a form was on, or else `other`.
+    /// Returns the page that a form was on, or otherwise `other`.
     pub(super) fn back(&self, other: &str) -> String {
         // Browsers treat `//name` and `/\name` as other sites.
         let is_ours = |path: &&str| {
@@ -85,7 +85,7 @@ impl Visit {
         self.sent("back").filter(is_ours).unwrap_or(other).to_owned()
     }
 
-    /// Returns the filter in the address.
+    /// Returns the filter in the URL.
     pub(super) fn filter(&self) -> Filter {
         let statuses = match self.asked("status") {
             Some("any") => Vec::new(),
@@ -121,13 +121,13 @@ pub(super) fn namespaces(memories: &Memories) -> Result<Vec<Value>, crate::api::
     Ok(found.iter().map(|namespace| json!({"namespace": namespace, "name": name(namespace)})).collect())
 }
 
-/// Returns the categories of the settings, or else the usual ones.
+/// Returns the categories in the settings, or otherwise the default categories.
 pub(super) fn categories(memories: &Memories) -> Vec<String> {
     let own = &memories.config().categories.value;
     if own.is_empty() { CATEGORIES.iter().map(ToString::to_string).collect() } else { own.clone() }
 }
 
-/// Returns the values of a memory for a template.
+/// Returns the template values of a memory.
 pub(super) fn values_of(memory: &Memory) -> Value {
     let mut values = json!(memory);
     values["namespace"] = json!(memory.namespace.to_string());
