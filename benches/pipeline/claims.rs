@@ -1,4 +1,4 @@
-//! Invented claims whose word frequencies resemble those of a language, and rewordings of these claims.
+//! Random claims whose word frequencies follow those of a natural language, and rewordings of these claims.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ const HAN: &str = "人用户部署服务数据库语言测试系统项目团队�
     计划结果开发设计产品价格客户市场学生老师医院道路海山河火车飞机电脑手机桌椅门窗花树鱼鸟猫狗红黄蓝白黑大小高低长短新旧快慢冷热东西南北";
 const GLUE: &[&str] = &["的", "在", "和", "是", "了", "把"];
 
-/// How one claim rewords another.
+/// Ways in which one claim rewords another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Twin {
     /// The same words in a different order.

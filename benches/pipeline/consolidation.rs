@@ -1,6 +1,6 @@
 //! Cost of a consolidation decision, how this cost grows with the store, and how many duplicates are found.
 //!
-//! Means are of processor time, so that other programs on the same machine matter less. Medians and percentiles are of
+//! Means are of processor time, which other programs on the same machine affect less. Medians and percentiles are of
 //! wall-clock time.
 
 use std::collections::BTreeMap;
@@ -18,12 +18,12 @@ use jiff::Timestamp;
 use super::claims::{Said, Speech, TWINS, Twin};
 use super::report::{Goal, Report, Row, figure, ms};
 
-/// Numbers of stored memories; the others are compared with the first.
+/// Store sizes, in memories; the first is the reference for the others.
 const STORED: [usize; 3] = [1_000, 10_000, 100_000];
 const INCOMING: usize = 10_000;
-/// One in this many incoming claims rewords a stored memory.
+/// One out of this many incoming claims rewords a stored memory.
 const TWIN_EVERY: usize = 5;
-/// Number of searches with which the search for neighbours is compared.
+/// Number of full searches that are timed for comparison with the search for neighbours.
 const SEARCHES: usize = 100;
 
 /// Measures 10,000 incoming claims, rules only, against stores of three sizes.
@@ -110,7 +110,7 @@ fn fill(path: &Path, guard: &Guard, said: &[Said], now: Timestamp) -> Vec<Memory
     said.chunks(1_000).enumerate().flat_map(|part| write(part).unwrap()).collect()
 }
 
-/// Index of an incoming claim, how it rewords a stored memory, and the id of that memory.
+/// Index of an incoming claim, the way it rewords a stored memory, and the ID of that memory.
 type Planted<'i> = (usize, Twin, &'i MemoryId);
 
 fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (Vec<IncomingClaim>, Vec<Planted<'i>>) {

@@ -1,4 +1,4 @@
-//! Invented logs and texts of realistic sizes.
+//! Randomly generated logs and texts of realistic sizes.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -72,7 +72,7 @@ pub struct Session<'r> {
     tools: Tools,
 }
 
-/// Share of tool output in a session.
+/// Amount of tool output in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tools {
     /// Three calls per turn, with outputs of 0.5 to 6 KB.
@@ -96,8 +96,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Writes one turn: the user's words, tool calls with their outputs, and the assistant's words. Returns the number
-    /// of lines.
+    /// Writes one turn: the user's message, tool calls with outputs, and the assistant's answer. Returns the number of
+    /// lines.
     pub fn turn(&mut self, out: &mut impl Write) -> usize {
         let asked = self.asked();
         self.line(out, "user", &json!(asked), None);
@@ -133,7 +133,7 @@ impl<'r> Session<'r> {
         };
         let output = code(self.random, size);
         let answer = json!([{"type": "tool_result", "tool_use_id": id, "content": output}]);
-        // The agent logs each output twice: as it is sent to the model, and as the tool returned it.
+        // The agent logs each output twice: once as sent to the model, and once as returned by the tool.
         let raw = json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false});
         self.line(out, "user", &answer, Some(raw));
     }

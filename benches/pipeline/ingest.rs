@@ -23,7 +23,8 @@ pub fn measure(report: &mut Report) {
         let values = best_of(ROUNDS, || (), |()| each_line(&text, |line| _ = black_box(value(line))));
         let ignored = best_of(ROUNDS, || (), |()| each_line(&text, |line| _ = black_box(ignore(line))));
         let row = || Row::new(format!("Claude Code JSONL, {name}"), speed(own), "MB/s");
-        // The goal is 60 % of the speed of a plain pass, or 300 MB/s on one core where most of the log is tool output.
+        // The goal is 60 % of the speed of a plain pass, or 300 MB/s on one core for logs that consist mostly of tool
+        // output.
         let floor = if tools == Tools::Mostly { f64::max(300.0, 0.6 * speed(values)) } else { 0.6 * speed(values) };
         report.add(row().goal(Goal::AtLeast(floor)).beside("serde_json::Value", speed(values)));
         report.add(row().beside("serde IgnoredAny", speed(ignored)));

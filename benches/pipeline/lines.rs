@@ -1,4 +1,4 @@
-//! Invented statements of people, stored as memories and as bare rows, and questions about them.
+//! Random statements by people, stored as memories and as bare rows, and questions about these statements.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,8 +36,8 @@ pub struct Line {
     pub text: String,
 }
 
-/// Returns invented statements. A third to a half of their words are function words; the others are as frequent as
-/// those of a language.
+/// Returns random statements. A third to a half of the words are function words; the frequencies of the others follow
+/// those of a natural language.
 pub fn lines(count: usize) -> Vec<Line> {
     let mut random = Random::new(11);
     let namespaces = count.div_ceil(NAMESPACE);
@@ -59,7 +59,7 @@ pub fn lines(count: usize) -> Vec<Line> {
         .collect()
 }
 
-/// Returns questions about lines, each with the speaker and a few of the words.
+/// Returns questions about the lines, each containing the speaker and a few words of one line.
 pub fn queries(lines: &[Line]) -> Vec<(usize, String)> {
     let mut random = Random::new(13);
     let mut query = || {
@@ -76,7 +76,7 @@ pub fn queries(lines: &[Line]) -> Vec<(usize, String)> {
     (0..QUERIES).map(|_| query()).collect()
 }
 
-/// Returns cumulative frequencies of words; that of rank n is proportional to 1 / (n + 5).
+/// Returns cumulative word frequencies; the frequency of rank n is proportional to 1 / (n + 5).
 fn shares() -> Vec<usize> {
     let mut sum = 0;
     (0..WORDS)

@@ -1,7 +1,7 @@
 //! Measures the program against its goals, and shows each figure beside a reference from the same run.
 //!
-//! `cargo bench --bench pipeline` measures everything except `search-million`, which takes long. `-- startup guard`
-//! selects these two parts, and `-- --json` prints JSON.
+//! `cargo bench --bench pipeline` measures everything except `search-million`, which takes a long time. `-- startup
+//! guard` selects these two parts, and `-- --json` prints JSON.
 
 #![expect(unreachable_pub, reason = "modules of one binary share their helpers")]
 #![expect(clippy::unwrap_used, reason = "a panic ends the measurement, which is what it should do")]
@@ -45,11 +45,11 @@ const PARTS: &[Part] = &[
     ("memory", memory::measure),
 ];
 
-/// Parts that are only measured if they are named.
+/// Parts that run only if they are named on the command line.
 const LONG: &[&str] = &["search-million"];
 
 fn main() {
-    // Cargo passes `--bench`; `cargo test` also builds this program, but does not name any part.
+    // Cargo passes `--bench`; `cargo test` also runs this program, but names no part.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let as_json = arguments.iter().any(|argument| argument == "--json");
     let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();

@@ -8,10 +8,10 @@ use super::process::{self, Used};
 use super::random::Random;
 use super::report::{Goal, Report, Row};
 
-/// Sizes of the logs; the second is compared with the first.
+/// Sizes of the logs; the first is the reference for the second.
 const MEGABYTES: [usize; 2] = [100, 300];
 
-/// Measures runs of the offline rules over one log of 100 MB and one of 300 MB.
+/// Measures runs of the offline rules on a log of 100 MB and on one of 300 MB.
 pub fn measure(report: &mut Report) {
     let [small, large] = MEGABYTES.map(run);
     let [small_size, large_size] = MEGABYTES;

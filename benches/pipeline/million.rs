@@ -1,6 +1,6 @@
-//! Growth of everything that reads or writes a store: 10,000, 100,000 and 1,000,000 memories.
+//! How every operation that reads or writes a store scales: 10,000, 100,000 and 1,000,000 memories.
 //!
-//! The measurement takes minutes and about 10 GB of disk space, so it only runs if it is named.
+//! The measurement takes minutes and about 10 GB of disk space, so it runs only if it is named on the command line.
 //! `AFTERTHOUGHT_BENCH_SIZES=2000,20000` sets the sizes of the stores.
 
 use std::path::Path;
@@ -26,7 +26,7 @@ const COMMANDS: &[(&str, &[&str])] =
 /// A figure that grows with the store: its name, value and unit.
 type Grown = (String, f64, &'static str);
 
-/// Measures stores of each size, and how the figures grow.
+/// Measures stores of each size, and the growth of the figures from size to size.
 pub fn measure(report: &mut Report) {
     let sizes = sizes();
     let mut all: Vec<Vec<Grown>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Time that the program adds to that of a model server.
+//! Time that the program adds to the response time of a model server.
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -18,7 +18,7 @@ const FILES: usize = 12;
 const PROJECTS: usize = 3;
 const DELAY: Duration = Duration::from_secs(1);
 
-/// Measures a run over 6,000 messages with four and with eight concurrent calls.
+/// Measures a run on 6,000 messages with four and with eight concurrent calls.
 pub fn measure(report: &mut Report) {
     let folder = tempfile::tempdir().unwrap();
     let written = write_logs(&folder.path().join("logs"));
@@ -30,7 +30,7 @@ pub fn measure(report: &mut Report) {
     }
 }
 
-/// Writes the logs and returns the number of their lines, each of which contains one message.
+/// Writes the logs and returns the number of lines. Each line contains one message.
 fn write_logs(folder: &Path) -> usize {
     std::fs::create_dir(folder).unwrap();
     let mut random = Random::new(1);

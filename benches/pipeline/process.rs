@@ -13,19 +13,19 @@ const TICKS: f64 = 100.0;
 /// Resources that a process used. Processor time and memory are only known on Linux, and are zero elsewhere.
 #[derive(Debug, Default)]
 pub struct Used {
-    /// Elapsed time from its start to its end.
+    /// Elapsed time from the start of the process to its end.
     pub wall: Duration,
     /// Processor time in user and system mode together.
     pub cpu: Duration,
     /// Peak memory, in MB of 2^20 bytes.
     pub peak_mb: f64,
-    /// What it printed.
+    /// Output of the process.
     pub printed: String,
-    /// Whether it has ended.
+    /// Whether the process has ended.
     pub ended: bool,
 }
 
-/// Returns a command that runs the program with settings from its arguments only.
+/// Returns a command that runs the program with only those settings that its arguments specify.
 pub fn program(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
     command.current_dir(folder).env_clear().env("HOME", folder).arg("--db").arg(folder.join("memories.db"));
@@ -45,7 +45,8 @@ pub fn run(command: &mut Command, folder: &Path) -> Used {
     used
 }
 
-/// Reads the resources until the process has ended. All its time is then known, since nothing has waited for it yet.
+/// Reads the resources until the process has ended. All of its processor time is known then, because the process has
+/// not been waited for yet.
 fn watch(child: &mut Child) -> Used {
     let mut used = Used::default();
     while let Some(now) = used_by(&child.id().to_string()) {

@@ -7,7 +7,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 
-/// The range in which a figure should be.
+/// The range in which a figure should lie.
 #[derive(Debug, Clone, Copy)]
 pub enum Goal {
     /// At most this value.
@@ -23,9 +23,9 @@ pub struct Row {
     pub what: String,
     /// The figure.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the figure.
     pub unit: &'static str,
-    /// The range in which it should be, if one is agreed.
+    /// The range in which the figure should lie, if a goal was set.
     pub goal: Option<Goal>,
     /// The name and value of a reference, in the same unit.
     pub beside: Option<(String, f64)>,

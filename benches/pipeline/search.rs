@@ -43,7 +43,7 @@ pub struct Filled {
     exhaustive: Exhaustive,
     /// Elapsed time of writing the memories.
     pub seconds: f64,
-    /// Peak memory during writing, beyond what was in use before, in MB.
+    /// Peak memory while writing, beyond the memory that was in use before, in MB.
     pub written_with: f64,
     /// For our memories and for bare rows: the number written per second, and the processor time for each in
     /// microseconds.
@@ -109,8 +109,8 @@ impl Filled {
         search.run(&self.store).unwrap().len()
     }
 
-    /// Reports how many of the first ten results by words agree with exhaustive BM25 by our formula, and with an FTS5
-    /// query, which has other stems and another weight for rare words.
+    /// Reports how many of the first ten results of a search by words agree with exhaustive BM25 using our formula, and
+    /// with an FTS5 query, which uses other stems and another weight for rare words.
     pub fn add_agreement(&self, report: &mut Report) {
         let exhaustive = self.agreement(|query| self.exhaustive.first_ten(query));
         let row = Row::new("share of the first ten of exhaustive BM25 that is found", exhaustive, "");
@@ -195,7 +195,7 @@ fn count(conn: &Connection, sql: &str, values: impl rusqlite::Params) -> usize {
     conn.prepare_cached(sql).unwrap().query_map(values, |row| row.get::<_, i64>(0)).unwrap().count()
 }
 
-/// An index of the stems of every line, whose lines are all scored: BM25 without shortcuts.
+/// An index of the stems of every line that scores all lines: BM25 without shortcuts.
 struct Exhaustive {
     numbers: HashMap<String, u32>,
     lines: Vec<Vec<u32>>,
@@ -219,7 +219,7 @@ impl Exhaustive {
         Self { numbers, lines, usual }
     }
 
-    /// Returns the first ten lines, ranked by the formula of `docs/reference/search.md` and then by row.
+    /// Returns the first ten lines, ranked by the formula in `docs/reference/search.md`; ties are ordered by row.
     fn first_ten(&self, query: &str) -> Vec<usize> {
         let asked: BTreeSet<u32> =
             telling(query).filter_map(|word| self.numbers.get(&stems(&word).concat()).copied()).collect();
@@ -249,7 +249,7 @@ fn stems(text: &str) -> Vec<String> {
     words.map(|word| stemmer.stem(&word.to_lowercase()).into_owned()).collect()
 }
 
-/// Returns the words of a query that are searched for.
+/// Returns the words of a query that the search uses.
 fn telling(query: &str) -> impl Iterator<Item = String> {
     let words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
     words.filter(|word| !word.is_empty() && !STOP_WORDS.contains(&word.as_str()))
@@ -277,7 +277,7 @@ fn on_all_processors<R>(work: impl FnOnce() -> R) -> (R, Duration, Duration) {
     (result, started.elapsed(), used().saturating_sub(before))
 }
 
-/// Returns the peak memory of this process in MB. If `anew` is set, measuring begins again where the system allows it.
+/// Returns the peak memory of this process in MB. If `anew` is set, resets the peak first, where the system allows it.
 fn memory_of_process(anew: bool) -> f64 {
     if anew {
         // Only Linux supports this; elsewhere the figure is 0.

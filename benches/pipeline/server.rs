@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Counts of the requests to the server.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// Number of windows to extract from.
+    /// Number of windows sent for extraction.
     pub windows: AtomicUsize,
     /// Number of questions about uncertain pairs.
     pub relations: AtomicUsize,
@@ -21,7 +21,7 @@ pub struct Asked {
 
 /// A server that replies to every request after the same delay, with one memory or none.
 pub struct Server {
-    /// Its address, up to and including `/v1`.
+    /// Address of the server, up to and including `/v1`.
     pub base_url: String,
     /// Counts of the requests so far.
     pub asked: Arc<Asked>,

@@ -14,12 +14,12 @@ use super::random::Random;
 use super::report::{Goal, Report, Row, best_of, figure, ms};
 use super::search::timed;
 
-/// Number of memories in total, and in the namespace that is also searched separately.
+/// Total number of memories, and number of those in the namespace that is also searched separately.
 const MEMORIES: usize = 100_000;
 const IN_ONE: usize = 10_000;
 /// The dimension of the vectors of all-MiniLM-L6-v2.
 const DIMENSION: usize = 384;
-/// Number of groups of similar vectors, such as those of one topic, and of smaller groups within each.
+/// Number of groups of similar vectors, which resemble topics, and of smaller groups within each.
 const TOPICS: usize = 300;
 const MATTERS: usize = 40;
 /// Number of questions, each of which is near one of the memories.
@@ -76,7 +76,7 @@ pub fn measure(report: &mut Report) {
         ));
         let (mut own, mut bare): (Vec<_>, Vec<_>) =
             (found.iter().map(|one| one.1).collect(), exact.iter().map(|one| one.1).collect());
-        // The first search reads the vectors that later searches find in memory.
+        // The first search loads the vectors; later searches find them in memory.
         report.add(Row::new(format!("{name}: the first search"), ms(own.remove(0)), "ms"));
         let beside = p95(&mut bare);
         report.add(

@@ -1,4 +1,4 @@
-//! Archives, compressed files and databases, as they come from disk.
+//! Archives, compressed files and databases, as read from disk.
 #![no_main]
 
 use transcripts::{Head, INGESTORS, Input, Logs, Sink, detect_folder};
@@ -6,7 +6,7 @@ use transcripts::Transcript;
 use afterthought_fuzz::check;
 use libfuzzer_sys::fuzz_target;
 
-/// Text that may come out of one file, however well it was packed, in bytes.
+/// Maximum number of bytes of text that one file may yield, however well it was compressed.
 const MOST: usize = 256 << 20;
 
 fuzz_target!(|bytes: &[u8]| {

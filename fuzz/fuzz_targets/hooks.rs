@@ -1,4 +1,4 @@
-//! Hook input of agents, the events that handle it, and the settings files of agents.
+//! Hook input from agents, the events that handle it, and the settings files of agents.
 #![no_main]
 
 use afterthought::config::{Config, Folders, Partial};
@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     happened(input, usize::from(*first), bytes);
 });
 
-/// Our hooks come once and go without a trace.
+/// Checks that our hooks are installed once and removed without a trace.
 fn installed(settings: &Value) {
     let clean = uninstall(settings);
     for &agent in Agent::ALL {
@@ -39,16 +39,16 @@ fn installed(settings: &Value) {
         assert!(commands_in(&left).is_empty());
         assert_eq!(uninstall(&left).unwrap(), left);
         let others = |settings: &Value| settings["hooks"].as_object().is_some_and(|hooks| !hooks.is_empty());
-        // Of an empty list of hooks nothing is left, which says the same.
+        // Uninstalling removes an empty list of hooks, which is equivalent.
         if let Some(clean) = clean.as_ref().ok().filter(|clean| others(clean)) {
             assert_eq!(&left["hooks"], &clean["hooks"], "others' hooks stay as they are");
         }
     }
 }
 
-/// Lets an event happen with this input, in a store of its own.
+/// Runs an event with this input in a separate store.
 fn happened(input: Input, choice: usize, bytes: &[u8]) {
-    // Logs that are really there are none of this test's.
+    // Logs that exist outside the test's folder are not part of the test.
     let is_outside = |path: &Option<std::path::PathBuf>| path.as_ref().is_some_and(|path| path.exists());
     if is_outside(&input.transcript) || is_outside(&input.subagent_transcript) || is_outside(&input.cwd) {
         return;

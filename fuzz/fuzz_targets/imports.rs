@@ -1,4 +1,5 @@
-//! Our own exports, back into a store: what was taken in comes out as it went in, and a second time changes nothing.
+//! Imports our own exports into a store: exported memories are the same after an import, and a second import changes
+//! nothing.
 #![no_main]
 
 use afterthought::consolidate::{SavedPlan, apply_saved};
@@ -8,7 +9,7 @@ use afterthought::store::{Filter, Order, Store};
 use afterthought_fuzz::{assert_whole, folder, now, small_store};
 use libfuzzer_sys::fuzz_target;
 
-/// Imports lines of JSON.
+/// Imports JSON lines.
 fn import(store: &Store, text: &str) -> Counts {
     let lines = text.lines().enumerate();
     let read = lines.filter_map(|(number, line)| parse_line(line, number + 1, &Namespace::global(), now()).ok());

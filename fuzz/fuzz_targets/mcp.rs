@@ -1,4 +1,4 @@
-//! Messages of clients of the Model Context Protocol after their handshake.
+//! Messages from clients of the Model Context Protocol after the handshake.
 #![no_main]
 
 use afterthought::config::{Config, Folders, Partial};
@@ -18,7 +18,7 @@ const HELLO: &str = concat!(
     "\n"
 );
 
-/// Lines as they are, or as the arguments of a tool.
+/// Returns lines of input, either unchanged or as the arguments of a tool.
 fn lines(bytes: &[u8]) -> Vec<u8> {
     let Some((tool, rest)) = bytes.split_first().filter(|(first, _)| usize::from(**first) < TOOLS.len()) else {
         return [HELLO.as_bytes(), bytes, b"\n"].concat();
@@ -59,7 +59,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert_whole(&folders.default_db);
 });
 
-/// Every answer follows the protocol, a call has exactly one, and none contains memories of another project.
+/// Checks that every answer follows the protocol, that each call has exactly one answer, and that no answer contains
+/// memories of another project.
 fn check(bytes: &[u8], answers: &[u8]) {
     let lines = answers.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let answers: Vec<Value> = lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect();

@@ -1,4 +1,4 @@
-//! Files of memories that other programs keep.
+//! Memory files of other programs.
 #![no_main]
 
 use afterthought::exchange::{Gathered, MEMORY_FORMATS, Terms, gather};
@@ -7,7 +7,7 @@ use afterthought::memory::Namespace;
 use afterthought_fuzz::now;
 use libfuzzer_sys::fuzz_target;
 
-/// Memories without their ids, which are new each time.
+/// Returns the memories without ids, which differ in each run.
 fn described(gathered: &Gathered) -> Vec<String> {
     let claims = gathered.memories.iter().map(|one| format!("{:?} {}", one.memory.claim, one.memory.namespace));
     claims.chain(gathered.known.iter().map(|line| format!("{line:?}"))).collect()

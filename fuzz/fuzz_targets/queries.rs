@@ -1,4 +1,4 @@
-//! What people and agents search for: any text is a query, and none is an error.
+//! Search queries from people and agents: any text is a valid query.
 #![no_main]
 
 use std::collections::BTreeSet;

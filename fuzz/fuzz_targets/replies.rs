@@ -1,4 +1,4 @@
-//! What a model answers, when it extracts.
+//! Replies of a model to extraction requests.
 #![no_main]
 
 use std::sync::LazyLock;

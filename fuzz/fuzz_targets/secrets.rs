@@ -1,4 +1,4 @@
-//! Any text around a secret: the secret goes, and nothing that is left is taken for one again.
+//! A secret inside arbitrary text: the secret is removed, and no remaining text is recognised as a secret again.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use afterthought::guard::Guard;
 use libfuzzer_sys::fuzz_target;
 
 static GUARD: LazyLock<Guard> = LazyLock::new(Guard::default);
-/// Invented, and made when they are needed, so that nobody's scanner finds them here.
+/// Invented secrets, generated at run time so that secret scanners do not find them in this file.
 static SECRETS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let tail = |length: usize| "aB3dE5gH7jK9mN2pQ4rS6tV8wXyZ".chars().cycle().take(length).collect::<String>();
     let hex: String = "0123456789abcdef".chars().cycle().skip(3).take(40).collect();

@@ -1,4 +1,4 @@
-//! Settings of a person, of a project, and of the environment.
+//! User settings, project settings, and settings in the environment.
 #![no_main]
 
 use afterthought::config::{Config, DENIED_FILES, Folders, GuardSettings, Layer, Partial};
@@ -37,7 +37,8 @@ fn trust(state: &Path, file: &Path, bytes: &[u8]) {
     std::fs::write(state.join("trusted").join(name), format!("{}  x\n", hex(&Sha256::digest(bytes)))).unwrap();
 }
 
-/// What a repository brings decides neither where logs go nor where they are kept, and only keeps more out.
+/// Checks that a repository's settings affect neither where logs are sent nor where they are stored, and can only
+/// exclude more.
 fn keeps_in(config: &Config) {
     let closed = ["db", "window_tokens", "timeout_seconds", "base_url", "api_key_env", "max_cost", "max_tokens", "max_cost_per_day", "prices", "audit"];
     for (name, _, layer) in config.each() {

@@ -1,4 +1,4 @@
-//! Code that fuzz targets share: reading a log and checking it, and a small store.
+//! Code that fuzz targets share: reading and checking logs, and a small store.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -13,10 +13,11 @@ use tempfile::TempDir;
 
 /// A memory of another project, which must not appear anywhere else.
 pub const ELSEWHERE: &str = "The zanzibar turbine hums at dusk.";
-/// Longest reason for which a record is left out, in bytes.
+/// Maximum length, in bytes, of the reason why a record was skipped.
 const REASON: usize = 400;
 
-/// Asks each format of `family` about `bytes`, and lets those read them that claim them, and one other.
+/// Tests each format of `family` on `bytes`; the formats that recognise the bytes, and one other format, also read
+/// them.
 pub fn read_by(family: &str, bytes: &[u8]) {
     let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return };
     let head = Head::of(&input);
@@ -44,7 +45,7 @@ fn read(ingestor: &dyn Ingestor, bytes: &[u8]) -> (Vec<Transcript>, Vec<Skipped>
     (transcripts, skipped)
 }
 
-/// Panics at what no transcript may be.
+/// Panics if the transcript violates an invariant.
 pub fn check(transcript: &Transcript) {
     assert!(!transcript.messages.is_empty() && !transcript.external_id.is_empty());
     let mut ids: Vec<_> = transcript.messages.iter().map(|message| message.id.as_str()).collect();
@@ -56,17 +57,17 @@ pub fn check(transcript: &Transcript) {
     assert!(transcript.messages.iter().all(|message| message.text.len() <= MAX_PROSE_BYTES + REASON));
 }
 
-/// Returns a folder in memory, where there is such a place.
+/// Returns a folder in memory, if the system has such a place.
 pub fn folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder can be made")
 }
 
-/// Returns the moment at which everything here happens.
+/// Returns the fixed time that all fuzz targets use.
 pub fn now() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().expect("a time")
 }
 
-/// Adds what somebody remembers by hand.
+/// Adds a memory as if a person had added it.
 pub fn remember(store: &Store, namespace: &Namespace, content: &str) {
     let claim = Claim::new(MemoryType::Semantic, "fact", "Note", content);
     let memory = Memory::new(claim, namespace.clone(), "x", ExtractionMethod::Manual, now());
@@ -74,7 +75,7 @@ pub fn remember(store: &Store, namespace: &Namespace, content: &str) {
     store.write::<_, StoreError>(None, now(), |w| w.insert(&clean, &none)).expect("a store can be written");
 }
 
-/// A store of a few memories, one of them of a project called `other`.
+/// A store with a few memories, one of which belongs to a project called `other`.
 static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = folder();
     let path = folder.path().join("m.db");
@@ -87,14 +88,14 @@ static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(&path).expect("it is there")
 });
 
-/// Puts a store of a few memories into `folder`.
+/// Writes a store with a few memories to `folder`.
 pub fn small_store(folder: &Path) -> PathBuf {
     let path = folder.join("m.db");
     std::fs::write(&path, &*STORE).expect("it can be written");
     path
 }
 
-/// Panics unless the store is whole.
+/// Panics unless the store is intact.
 pub fn assert_whole(path: &Path) {
     let store = Store::open(path).expect("it can be opened");
     let checked = store.check().expect("it can be read");

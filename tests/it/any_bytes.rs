@@ -1,4 +1,4 @@
-//! Tests that no input from outside causes a panic, with inputs that the fuzz targets have found.
+//! Tests that no input from outside causes a panic, including inputs that the fuzz targets found.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use afterthought::store::{Filter, Store};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-/// Text that looks like what is expected, broken somewhere.
+/// Generates text that resembles valid input but is broken somewhere.
 fn broken(parts: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
         4 => proptest::sample::select(parts).prop_map(|part| part.as_bytes().to_vec()),

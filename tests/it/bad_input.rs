@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use super::desk::{Desk, Told};
 
-/// A conversation from which the rules learn one thing.
+/// A conversation from which the rules learn one memory.
 const CHAT: &str =
     r#"[{"role":"user","content":"I am allergic to peanuts."},{"role":"assistant","content":"I will remember."}]"#;
-/// What the desk knows before each fault.
+/// The memory in the store before each fault.
 const KNOWN: &str = "The user drinks tea.";
-/// A session log with a line for each message.
+/// A session log with one line per message.
 const SESSION: &str = concat!(
     r#"{"role":"user","content":"I am allergic to peanuts."}"#,
     "\n",
@@ -26,7 +26,7 @@ struct Row {
     prepare: fn(&Desk),
     args: &'static [&'static str],
     code: i32,
-    /// All that standard error says.
+    /// The expected text on standard error.
     told: &'static str,
 }
 
@@ -446,7 +446,7 @@ fn every_fault_is_told_on_one_line_and_costs_nothing_that_was_there() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Returns what is not as the row says.
+/// Returns the differences from the expectations in the row.
 fn wrong(row: &Row) -> Option<String> {
     let desk = Desk::new();
     assert_eq!(desk.run(&["remember", KNOWN, "-q"]).code, 0);
@@ -459,7 +459,7 @@ fn wrong(row: &Row) -> Option<String> {
         .then(|| format!("{}: {:?} kept {is_kept}\n{told:#?}", row.name, row.args))
 }
 
-/// Whether the trouble is one line for people.
+/// Returns whether the error message is a single line suitable for people.
 fn is_clear(told: &Told) -> bool {
     let machine = ["panicked", "backtrace", "Some(", "Error {", "Error(", "Err("];
     told.err.trim_end().lines().count() == 1 && !machine.iter().any(|word| told.err.contains(word))
@@ -476,7 +476,7 @@ fn a_project_file_that_redirects_logs_is_refused() {
     assert!(!desk.run(&["config", "show", "base_url"]).out.contains("127.0.0.1:1"));
 }
 
-/// What a log may look like and still be read: its bytes, and the records that are told as unusable.
+/// An unusual but readable log: its name, its bytes, and the number of records that are reported as unusable.
 type Odd = (&'static str, fn() -> Vec<u8>, u64);
 
 const ODD: &[Odd] = &[
@@ -510,8 +510,8 @@ fn an_odd_log_is_read_as_far_as_it_goes_and_the_rest_is_counted() {
     }
 }
 
-/// Runs a command to its end, and returns how much of a processor it took, whatever else the machine does meanwhile;
-/// the time that passed where a shell cannot report it.
+/// Runs a command to its end, and returns its processor time, which does not depend on other processes; or the elapsed
+/// time, if a shell cannot report processor time.
 fn timed(desk: &Desk, command: &Command) -> (Told, Duration) {
     let mut shell = Command::new("sh");
     shell.args(["-c", "\"$0\" \"$@\"; code=$?; times; exit $code"]).arg(command.get_program()).args(command.get_args());
@@ -522,7 +522,8 @@ fn timed(desk: &Desk, command: &Command) -> (Told, Duration) {
         return (desk.run(&["run", "log.jsonl", "-q"]), begun.elapsed());
     }
     let told = desk.finish(shell);
-    // Of the shell itself, then of what it ran: in user mode and in the system, as in `0m1.230s`.
+    // The shell prints its own times and then those of its child processes, in user and system mode, such as
+    // `0m1.230s`.
     let last = told.out.lines().last().unwrap();
     let seconds = |text: &str| {
         let (minutes, seconds) = text.trim_end_matches('s').split_once('m').unwrap();
@@ -602,7 +603,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 fn a_server_that_never_answers_costs_the_window_and_nothing_else() {
     let desk = Desk::new();
     chat(&desk);
-    // It accepts into its backlog, and says nothing.
+    // The listener accepts connections into its backlog, but sends nothing.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", silent.local_addr().unwrap());
     desk.write("s.toml", "timeout_seconds = 1");

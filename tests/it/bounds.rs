@@ -1,4 +1,4 @@
-//! Tests of the resources that a process uses: it has few files open at a time and leaves no process behind.
+//! Tests of the resources that a process uses: it keeps few files open at a time and leaves no processes behind.
 
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::world::World;
 
-/// Runs the binary with at most `files` files open.
+/// Runs the binary with at most `files` open files.
 fn with_few_files(world: &World, files: u32, arguments: &[&str]) -> std::process::Output {
     let command = world.command(arguments);
     let mut shell = Command::new("/bin/sh");
@@ -36,7 +36,7 @@ fn thousands_of_logs_are_read_with_few_files_open() {
     assert_eq!((&summary["files"]["read"], &summary["files"]["failed"]), (&5_000.into(), &0.into()), "{summary}");
 }
 
-/// Returns how many processes there are with this folder in their environment.
+/// Returns the number of processes that have this folder in their environment.
 #[cfg(target_os = "linux")]
 fn processes_of(world: &World) -> usize {
     let home = format!("HOME={}", world.path("").display());
@@ -79,7 +79,7 @@ fn hooks_leave_no_process_behind() {
         assert!(hook.wait().unwrap().success());
         most = most.max(processes_of(&world));
     }
-    // A hook that has ended has started one worker at most, and a second one leaves at once to the first.
+    // Each finished hook has started at most one worker, and any further worker exits immediately.
     assert!(most <= 8, "{most} processes at a time");
     let begun = Instant::now();
     while processes_of(&world) > 0 && begun.elapsed() < Duration::from_mins(1) {

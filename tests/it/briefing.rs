@@ -1,4 +1,4 @@
-//! Tests of a brief on the command line, and of maintenance of the memories in it.
+//! Tests of briefs on the command line, and of maintenance of the memories in them.
 
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ fn stats_tell_tiers_heat_and_what_is_near_its_end() {
     let all = desk.json(&["memory", "list"]);
     let nomad = all.iter().find(|memory| memory["content"] == "The shop deploys with Nomad.").unwrap();
     for _ in 0..3 {
-        // Only opening a memory is a use of it, not finding it.
+        // Opening a memory counts as a use, but finding it does not.
         assert_eq!(desk.run(&["search", "Nomad"]).code, 0);
         assert_eq!(desk.run(&["memory", "show", nomad["id"].as_str().unwrap()]).code, 0);
     }

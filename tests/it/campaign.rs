@@ -1,5 +1,5 @@
-//! Tests of runs that are ended at every fault point or at a random moment, alone or several at a time. The final
-//! result is always the same.
+//! Tests of runs that are ended at every fault point or at a random moment, alone or in parallel. The final result is
+//! always the same.
 //!
 //! The suite runs a short part of these tests. The command for all of them is
 //! `AFTERTHOUGHT_KILLS=500 cargo test --test it campaign -- --nocapture`.
@@ -13,9 +13,9 @@ use afterthought::fault::POINTS;
 use super::world::{Asked, Chance, MANY_FACTS as FACTS, Server, World, kills_wanted};
 
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
-/// Calls that a process may have in flight.
+/// Maximum number of calls that a process may have in flight.
 const JOBS: usize = 4;
-/// Places that these runs do not come to, see `places` and `packs`.
+/// Fault points that these runs do not reach; see `places` and `packs`.
 pub const ELSEWHERE: &[&str] = &[
     "request.rendered",
     "batch.planned",
@@ -51,7 +51,7 @@ fn is_whole() -> bool {
     std::env::var_os("AFTERTHOUGHT_KILLS").is_some()
 }
 
-/// What the campaign has seen.
+/// The counts of the campaign.
 #[derive(Debug, Default)]
 struct Tally {
     kills: usize,
@@ -61,7 +61,7 @@ struct Tally {
     asked_again_in_flight: usize,
 }
 
-/// An uninterrupted end, and everything that is held against it.
+/// The result of an uninterrupted run, and the data that is compared with it.
 struct Campaign {
     server: Server,
     world: World,
@@ -80,14 +80,15 @@ impl Campaign {
         Self { server, world, wanted, windows, tally: Tally::default() }
     }
 
-    /// Starts a round over from nothing.
+    /// Starts a new round with an empty store.
     fn begin(&mut self) -> usize {
         self.world.forget();
         self.tally.rounds += 1;
         self.server.count()
     }
 
-    /// Holds what was asked since `from` against the replies that were kept then: nothing that is paid is asked again.
+    /// Checks that no request since `from` repeats a request whose reply was already stored in `kept`, so that nothing
+    /// is paid for twice.
     fn assert_unpaid(&self, from: usize, kept: &[String]) {
         for asked in self.server.asked().split_off(from) {
             let is_window = !asked.facts.is_empty();
@@ -95,7 +96,7 @@ impl Campaign {
         }
     }
 
-    /// Runs to the end, and holds everything against the uninterrupted run.
+    /// Completes the run, and compares the result with that of the uninterrupted run.
     fn end(&mut self, begun: usize, killed: usize) {
         let (from, kept) = (self.server.count(), self.world.replies());
         self.world.good(RUN);
@@ -118,7 +119,7 @@ impl Campaign {
         self.tally.asked_again_in_flight += again;
     }
 
-    /// Waits until `count` requests have come in all, or nobody is left to make them.
+    /// Waits until `count` requests have been received in total, or until no process is left to send any.
     fn wait(&self, count: usize, children: &mut [Child]) {
         let limit = Instant::now() + Duration::from_secs(20);
         let lives = |child: &mut Child| child.try_wait().unwrap().is_none();
@@ -127,7 +128,7 @@ impl Campaign {
         }
     }
 
-    /// Lets `processes` at a time end at `point`, when they come there for the `time`-th time.
+    /// Ends `processes` parallel processes at `point`, when they reach it for the `time`-th time.
     fn at_point(&mut self, point: &'static str, time: u64, processes: usize) {
         let begun = self.begin();
         let fault = format!("{point}:{time}");
@@ -140,13 +141,13 @@ impl Campaign {
         self.end(begun, killed);
     }
 
-    /// Kills `processes` at a time, at any moment, several times over.
+    /// Kills `processes` parallel processes at a random moment, several times.
     fn at_any_moment(&mut self, processes: usize, chance: &mut Chance) {
         let (begun, mut killed) = (self.begin(), 0);
         for _ in 0..3 {
             let (from, kept) = (self.server.count(), self.world.replies());
             let mut children: Vec<Child> = (0..processes).map(|_| self.world.command(RUN).spawn().unwrap()).collect();
-            // Before there is any request, or after so many of them as there may be.
+            // The moment may be before the first request, or after any number of requests.
             self.wait(from + usize::try_from(chance.below(self.windows as u64 + 4)).unwrap(), &mut children);
             for child in &mut children {
                 std::thread::sleep(Duration::from_millis(chance.below(60)));

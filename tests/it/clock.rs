@@ -1,4 +1,4 @@
-//! Tests of a clock that was a day or ten years ahead and is then corrected: nothing is blocked or lost permanently.
+//! Tests of a clock that was a day or ten years fast and is then corrected: nothing is blocked or lost permanently.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn day(days: i64) -> Timestamp {
     Timestamp::from_second(1_772_366_400 + days * 86_400).unwrap()
 }
 
-/// How far a clock may have been wrong.
+/// Number of days by which a clock may be fast.
 const LEAPS: [i64; 3] = [1, 40, 3_653];
 
 fn write<T>(store: &Store, now: Timestamp, change: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
@@ -49,7 +49,8 @@ fn request(key: &str, not_before: Timestamp) -> JobRequest {
 fn jobs_and_leases_of_a_clock_that_was_ahead_are_free_again() {
     for leap in LEAPS {
         let store = Store::in_memory().unwrap();
-        // Held, put off after a failure, and put in line by processes whose clock was ahead; this one lives on.
+        // These jobs were claimed, postponed after a failure, and queued by processes with a fast clock; this process
+        // is still alive.
         for key in ["held", "failed", "waiting"] {
             assert_eq!(store.enqueue(&request(key, day(leap)), day(leap)).unwrap(), EnqueueOutcome::Waiting);
         }
@@ -67,7 +68,7 @@ fn jobs_and_leases_of_a_clock_that_was_ahead_are_free_again() {
         assert_eq!(taken.job.path, held.job.path, "{leap}");
         assert!(!store.finish_job(&held, JobEnd::Done, now).unwrap(), "who held it before does not end it, too");
         assert!(store.finish_job(&taken, JobEnd::Done, now).unwrap());
-        // What waits comes up at once where the clock was years ahead, and at its time where it was a day.
+        // Waiting jobs are due at once if the clock was years fast, and at their scheduled time if it was a day fast.
         let due = if leap > 8 { now } else { day(leap) + SignedDuration::from_mins(6) };
         for _ in 0..2 {
             assert!(store.next_job_at(now).unwrap().is_some_and(|at| at <= due), "{leap}");
@@ -108,17 +109,17 @@ fn nothing_goes_for_good_when_a_clock_leaps_ahead_and_the_rest_is_undone() {
     assert!(report.done.purges.is_empty(), "{report:?}");
     let status = |id| held(&store).into_iter().find(|(found, _)| found == id).map(|(_, status)| status);
     assert_eq!((status(&soon.id), status(&gone.id)), (Some(Status::Expired), Some(Status::Forgotten)));
-    // Again and again, as a watcher does, and with new memories meanwhile.
+    // Maintenance runs repeatedly, as in `watch`, while new memories arrive.
     remember(&store, "The user drinks beer.", None, day(3_653));
     let again = maintain(&store, &rules, day(3_653) + SignedDuration::from_hours(20)).unwrap();
     assert!(again.done.purges.is_empty() && status(&gone.id).is_some());
-    // The clock is put right, and what was expired comes back.
+    // The clock is corrected, and the expired memories are restored.
     store.undo_run(&report.run.unwrap(), day(2)).unwrap();
     assert!(maintain(&store, &rules, day(2)).unwrap().done.purges.is_empty());
     assert!(before.iter().all(|one| held(&store).contains(one)), "{:?}", held(&store));
     assert_eq!(status(&kept.id), Some(Status::Active));
 
-    // A clock that is right after all is believed a day later.
+    // A clock that proves to be right is trusted a day later.
     maintain(&store, &rules, day(3_660)).unwrap();
     assert_eq!(status(&gone.id), None, "what was forgotten goes for good in the end");
 }
@@ -146,7 +147,8 @@ fn a_run_that_ended_while_the_clock_was_ahead_is_taken_up() {
         let ended = world.command(RUN).env("AFTERTHOUGHT_FAULT", "reply.kept:2").output().unwrap();
         assert_eq!(ended.status.code(), None);
         let kept = world.replies();
-        // As it had all happened with such a clock, by a process that seems to be there still.
+        // The data is changed as if everything had happened with a fast clock, in a process that still appears to be
+        // alive.
         let conn = rusqlite::Connection::open(world.database()).unwrap();
         let moved = format!(
             "UPDATE runs SET started_at = started_at + {ms}, heartbeat_at = heartbeat_at + {ms}, pid = {pid};
@@ -166,7 +168,7 @@ fn a_run_that_ended_while_the_clock_was_ahead_is_taken_up() {
         assert!(again.iter().all(|asked| asked.facts.is_empty() || !kept.contains(&asked.reply)), "{leap}");
         assert!(again.len() <= windows + 1);
         assert_eq!(world.done(&["db", "check"]).status.code(), Some(0));
-        // Nothing is held by the run that seems to continue.
+        // The run that appears to continue blocks nothing.
         world.good(&["db", "maintain"]);
         assert_eq!(
             world.done(&["memory", "forget", "--session", "first", "--dry-run"]).status.code(),

@@ -13,7 +13,7 @@ use super::world::{World, completion, read_body, send};
 
 const RULES: &[&str] = &["db", "consolidate", "--extractor", "rules", "--json"];
 
-/// Five facts, each in three wordings of three conversations.
+/// Five facts, each in three wordings from three conversations.
 const FACTS: [(&str, &str, [&str; 3]); 5] = [
     (
         "project.database",
@@ -54,12 +54,12 @@ const FACTS: [(&str, &str, [&str; 3]); 5] = [
     ),
 ];
 
-/// Memories as an export spells them.
+/// Memories in the format of an export.
 #[derive(Default)]
 struct Lines(Vec<Value>);
 
 impl Lines {
-    /// Adds a memory that was said on `day`, with `fields` in the place of the usual ones.
+    /// Adds a memory that was said on `day`, with `fields` replacing the default fields.
     fn add(&mut self, content: &str, day: &str, fields: &Value) -> &mut Self {
         let number = self.0.len();
         let (said, learnt) =
@@ -108,7 +108,7 @@ impl Lines {
         lines
     }
 
-    /// Returns a world in which these are remembered.
+    /// Returns a world in which these memories are stored.
     fn world(&self, base_url: Option<&str>) -> World {
         let world = base_url.map_or_else(|| World::new(None), World::at);
         self.import(&world);
@@ -151,7 +151,7 @@ fn five_facts_in_three_wordings_become_five_with_the_sources_of_all() {
         .map(|source| source["transcript"].as_str().unwrap())
         .collect();
     assert_eq!((active.len(), sources.len()), (5, 15));
-    // The first that was made of each stays.
+    // The first wording of each fact remains.
     let contents: BTreeSet<&str> = active.iter().map(|memory| memory["content"].as_str().unwrap()).collect();
     assert_eq!(contents, FACTS.iter().map(|(_, _, wordings)| wordings[0]).collect());
 }
@@ -190,12 +190,12 @@ fn a_second_pass_changes_nothing_and_an_undo_brings_all_back_for_good() {
 
     world.good(&["undo", first["run"].as_str().unwrap()]);
     assert_eq!(world.export(), before);
-    // What was taken back is not joined again; the copies may be linked as copies.
+    // Merges that were undone are not repeated, but the copies may be linked as copies.
     let third = summary(&world, RULES);
     assert_eq!(third["active"], first["memories"]);
     assert_eq!(third["steps"].as_object().unwrap().keys().collect::<Vec<_>>(), ["linked"]);
     world.good(&["undo", third["run"].as_str().unwrap()]);
-    // It is done again even where a pass has found nothing more to do meanwhile.
+    // The merges can be repeated even if an intermediate pass found nothing left to do.
     summary(&world, RULES);
     assert_eq!(summary(&world, RULES)["steps"], json!({}));
     let again = summary(&world, &[RULES, &["--again"]].concat());
@@ -289,7 +289,7 @@ fn a_list_grows_and_loses_nothing() {
     let list = find(&memories, "The user speaks German, English, Spanish and Dutch.");
     assert_eq!(list["sources"].as_array().unwrap().len(), languages.len());
     assert_eq!(summary(&world, RULES)["steps"], json!({}));
-    // One value that is denied later does not take the others with it.
+    // Denying one value later does not affect the other values.
     let mut denial = Lines::default();
     denial.add("The user does not speak English.", "2026-06-01", &json!({}));
     std::fs::write(world.path("denial.jsonl"), denial.0[0].to_string()).unwrap();
@@ -318,7 +318,7 @@ fn one_namespace_never_reaches_into_another() {
     assert_eq!(world.active().len(), 2);
 }
 
-/// A server that names one relation of every pair and sees a pattern in every group; counts what it was asked.
+/// A server that reports the same relation for every pair and a pattern for every group, and counts the requests.
 struct Judge {
     base_url: String,
     count: Arc<AtomicUsize>,
@@ -379,7 +379,7 @@ impl Judge {
     }
 }
 
-/// Memories that the words do not tell apart, and episodes.
+/// Memories that cannot be told apart by their words, and episodes.
 fn doubtful() -> Lines {
     let mut lines = Lines::episodes(&["2026-01-05", "2026-01-12", "2026-02-02"]);
     for (number, service) in ["billing", "search", "login", "mail"].iter().enumerate() {
@@ -416,7 +416,7 @@ fn a_model_is_asked_once_about_what_words_do_not_tell() {
     assert!(calls <= 4, "{calls}");
 }
 
-/// Two memories that the words call one in other words.
+/// Two memories that the word rules classify as rewordings.
 fn reworded() -> Lines {
     let mut lines = Lines::default();
     let fact = json!({"key": "user.residence", "value": "Berlin"});
@@ -469,7 +469,7 @@ fn killed_at_any_moment_a_pass_comes_to_the_same_end_and_asks_nothing_twice() {
         }
         world.good(ASKS);
         assert_eq!(world.memories(), wanted, "killed after {pause} ms");
-        // A call that was under way when the process was killed is lost; no other is made again.
+        // A call that was in flight when the process was killed is lost; no other call is repeated.
         let bodies = judge.bodies.lock().unwrap().split_off(begun);
         let different = bodies.iter().collect::<BTreeSet<_>>().len();
         assert!(bodies.len() <= different + kills, "{} for {different}, {kills} kills", bodies.len());

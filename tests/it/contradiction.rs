@@ -23,7 +23,7 @@ const CASES: &[Case] = &[
             "chat.json",
             r#"[{"role":"user","content":"We deploy on Heroku.","timestamp":"2026-01-05T10:00:00Z"},{"role":"assistant","content":"Noted."}]"#,
         ),
-        // A meeting of several people would keep its memories in a namespace of its own.
+        // The memories of a meeting with several people would be in a separate namespace.
         later: (
             "2026-03-04_10-00Z-standup.md",
             "User: We moved to Fly.io last week.\nAssistant: Good.\nUser: Thanks, bye.\n",

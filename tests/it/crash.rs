@@ -1,5 +1,5 @@
-//! Tests of runs that are killed, interrupted, run in parallel, or refused by the server: nothing is lost, duplicated
-//! or paid twice.
+//! Tests of runs that are killed, interrupted, run in parallel, or rejected by the server: nothing is lost, duplicated
+//! or paid for twice.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::world::{Chance, MANY_FACTS as FACTS, Server, World, kills_wanted, signal, spoken};
 
-/// Calls in flight.
+/// Number of calls in flight.
 const JOBS: usize = 4;
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
 
-/// Nothing here takes longer, however busy the machine is.
+/// No step takes longer than this, even on a busy machine.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Three sessions of ten windows; the later ones move services that the earlier ones name.
+/// Three sessions of ten windows; the later sessions move services that the earlier sessions mention.
 fn world(server: Option<&Server>) -> World {
     let world = World::new(server);
     world.session("first", 2, &FACTS[..6]);
@@ -25,7 +25,7 @@ fn world(server: Option<&Server>) -> World {
     world
 }
 
-/// Kills a process; `false` if it had come to its end before.
+/// Kills a process; returns `false` if the process had already ended.
 fn kill(mut child: Child) -> bool {
     let is_late = child.try_wait().unwrap().is_some();
     child.kill().unwrap();
@@ -56,7 +56,8 @@ fn killed_at_any_moment_a_run_comes_to_the_same_end_and_pays_nothing_twice() {
         for attempt in 0..4 {
             let (before, paid) = (server.count(), replies(&world));
             let child = world.command(RUN).spawn().unwrap();
-            // First right after a request has come in, each once; then at any moment.
+            // The first attempts kill the process right after a request has been received; later attempts do so at any
+            // moment.
             if attempt == 0 {
                 server.wait_for(before + 1 + (round - 1) % requests, LIMIT);
             } else {
@@ -77,12 +78,13 @@ fn killed_at_any_moment_a_run_comes_to_the_same_end_and_pays_nothing_twice() {
     eprintln!("{kills} kills in {round} rounds");
 }
 
-/// Returns the answers about windows that are kept.
+/// Returns the stored answers about windows.
 fn replies(world: &World) -> BTreeSet<String> {
     world.replies().into_iter().filter(|text| text.contains("memories")).collect()
 }
 
-/// Holds every request since `before` against the answers that were kept then, and against each other.
+/// Checks that every request since `before` is new, compared both with the answers stored then and with the other
+/// requests.
 fn assert_new(server: &Server, before: usize, paid: &BTreeSet<String>) {
     let mut seen = BTreeSet::new();
     for asked in server.asked().split_off(before) {

@@ -7,12 +7,12 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// A folder that is home, working directory and place of the memories at once; gone when it is dropped.
+/// A folder that is the home folder, working directory and location of the memories; removed when it is dropped.
 pub struct Desk {
     folder: tempfile::TempDir,
 }
 
-/// How a command ended, with this desk's folder spelled `DESK`.
+/// The result of a command, in which the path of this desk's folder is replaced with `DESK`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub code: i32,
@@ -26,12 +26,12 @@ impl Desk {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// Returns where `name` is, or would be.
+    /// Returns the path of `name`, which may not exist.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file, with its folders.
+    /// Writes a file, creating its folders.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -45,7 +45,7 @@ impl Desk {
         assert_eq!(trusted.code, 0, "{trusted:?}");
     }
 
-    /// Returns the binary, in this folder and with nothing of the environment that could steer it.
+    /// Returns a command that runs the binary in this folder, without environment variables that could affect it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
         command.args(args).current_dir(self.folder.path()).env_clear().stdin(Stdio::null());
@@ -54,7 +54,7 @@ impl Desk {
         for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA"] {
             command.env(name, self.folder.path());
         }
-        // Windows finds its own libraries by these.
+        // Windows needs these variables to find its libraries.
         for name in ["SystemRoot", "windir", "PATH"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -78,7 +78,7 @@ impl Desk {
         Told { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
     }
 
-    /// Runs with `--json`, expects success, and returns the values printed.
+    /// Runs with `--json`, expects success, and returns the printed values.
     pub fn json(&self, args: &[&str]) -> Vec<Value> {
         let mut command = self.command(args);
         command.arg("--json");
@@ -87,12 +87,12 @@ impl Desk {
         told.json()
     }
 
-    /// Returns what every memory says, with its status, in the order of learning.
+    /// Returns the content and status of every memory, in the order in which they were learnt.
     pub fn memories(&self) -> Vec<(String, String)> {
         self.told_by(&["export", "--all", "-q"])
     }
 
-    /// Returns the same of another database.
+    /// Returns the content and status of every memory in another database.
     pub fn memories_in(&self, database: &str) -> Vec<(String, String)> {
         self.told_by(&["export", "--all", "-q", "--db", database])
     }

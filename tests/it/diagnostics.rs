@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::world::{Fact, Server, World};
 
-/// A name that stands nowhere else; the model gives it back in titles, contents, quotes and tags.
+/// Names that occur nowhere else; the model repeats them in titles, contents, quotes and tags.
 const PLANTED: [Fact; 2] = [("zwickmuehle", 4101), ("basil", 5202)];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
 
@@ -28,7 +28,7 @@ fn at_info_a_run_tells_its_steps_and_nothing_of_what_was_said() {
     assert!(told.contains("a run begins") && told.contains("a run ended"), "{told}");
     assert!(server.asked().iter().any(|asked| asked.body.contains("zwickmuehle")), "it was there to be told");
     assert!(!told.contains("zwickmuehle"), "{told}");
-    // What else handles the same words.
+    // Other commands process the same words.
     let found = run_at(&world, "info", &["search", "zwickmuehle", "--json"]);
     let told = String::from_utf8_lossy(&found.stderr).into_owned();
     assert!(String::from_utf8_lossy(&found.stdout).contains("zwickmuehle") && !told.contains("zwickmuehle"), "{told}");
@@ -44,7 +44,7 @@ fn where_everything_fails_what_was_said_is_not_told_either() {
     world.session("first", 5, &PLANTED);
     let output = world.command(RUN).env("AFTERTHOUGHT_LOG", "info").output().unwrap();
     assert!(!String::from_utf8_lossy(&output.stderr).contains("zwickmuehle"), "{output:?}");
-    // What is left is told with its remedy.
+    // The remaining failure is reported with its remedy.
     let stats = world.good(&["status"]);
     assert!(stats.contains("1 window failed; see `afterthought runs queue`"), "{stats}");
     let doctor = world.done(&["status", "--check"]);
@@ -70,7 +70,7 @@ fn as_json_each_line_is_an_object_with_its_time_and_level() {
     let told = lines(run_at(&world, "afterthought=info", &[&["--log-format", "json", "-q"], RUN].concat()));
     assert!(told.iter().all(|line| line["timestamp"].is_string() && line["level"] == "INFO"), "{told:?}");
     assert_eq!(told[0]["fields"]["message"], "a run begins");
-    // By the settings, and by the environment, which is stronger.
+    // The settings file determines the format, unless the environment overrides it.
     fs::write(world.path("settings.toml"), "log_format = \"json\"").unwrap();
     let arguments = ["--config", "settings.toml", "-q", "run", "logs"];
     assert!(!lines(run_at(&world, "afterthought=info", &arguments)).is_empty());

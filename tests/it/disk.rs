@@ -1,5 +1,5 @@
 //! Tests of a full disk, a folder that cannot be written, and a closed pipe: the error is reported clearly, and nothing
-//! is lost or paid twice.
+//! is lost or paid for twice.
 //!
 //! A limit on the size of files (`ulimit -f`, in blocks of 512 or 1024 bytes, depending on the shell) simulates a full
 //! disk, because the process receives the same write errors.
@@ -24,7 +24,7 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the binary where no file can grow beyond this many kibibytes.
+/// Runs the binary with a limit on the size of files, in kibibytes.
 fn limited(world: &World, kibibytes: u64, arguments: &[&str]) -> Output {
     let plain = world.command(arguments);
     let mut command = Command::new("bash");
@@ -34,7 +34,7 @@ fn limited(world: &World, kibibytes: u64, arguments: &[&str]) -> Output {
     command.current_dir(plain.get_current_dir().unwrap()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Holds what a command said and did that had no room.
+/// Checks the output and the effects of a command that had no disk space.
 fn assert_told(output: &Output, of: &str) {
     let code = output.status.code();
     assert!(matches!(code, Some(2 | 3)), "{of}: ends by itself, with an error: {output:?}");
@@ -89,7 +89,7 @@ fn every_command_that_finds_no_room_says_so_and_changes_nothing() {
     ];
     for arguments in commands {
         let name = arguments.join(" ");
-        // What is there fits; a copy of it, or more, does not.
+        // The existing data fits, but a copy of it does not.
         let output = limited(&world, size / 3, arguments);
         assert!(output.status.code().is_some(), "{name}: {output:?}");
         if !output.status.success() {
@@ -130,7 +130,7 @@ fn output_that_cannot_be_written_is_an_error() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
         let said = told(&output);
         assert!(said.starts_with("error: ") && !said.contains("panicked"), "{arguments:?}: {said}");
-        // Nobody is left to be told where both are full.
+        // If both streams are full, there is no way to report the error.
         let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = world.command(arguments).stdout(full()).stderr(full()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

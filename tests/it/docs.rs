@@ -19,7 +19,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The anchors of a page, made from its headings as GitHub and mdBook make them.
+/// The anchors of a page, generated from its headings in the same way as by GitHub and mdBook.
 fn anchors(text: &str) -> BTreeSet<String> {
     let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let headings = text.lines().filter(|line| line.starts_with('#'));

@@ -12,7 +12,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the binary with a key in the environment, or without any.
+/// Runs the binary with a key in the environment, or without a key.
 fn with_key(world: &World, key: Option<&str>, arguments: &[&str]) -> Output {
     let mut command = world.command(arguments);
     command.env_remove("AFTERTHOUGHT_DB_KEY").envs(key.map(|key| ("AFTERTHOUGHT_DB_KEY", key))).output().unwrap()
@@ -39,7 +39,7 @@ fn a_build_without_encryption_names_the_file_and_the_remedy_and_touches_nothing(
     let listed = with_key(&world, Some(KEY), &["memory", "list"]);
     assert!(listed.status.success(), "a file that is not encrypted is read as ever: {listed:?}");
     assert!(fs::read(world.database()).unwrap() == before);
-    // As SQLCipher leaves it: pages that nobody can tell from chance.
+    // This imitates a file written by SQLCipher, whose pages are indistinguishable from random data.
     let mut chance = super::world::Chance(7);
     let random: Vec<u8> = (0..8_192).map(|_| u8::try_from(chance.below(256)).unwrap()).collect();
     let sealed = world.path("sealed.db");
@@ -73,7 +73,7 @@ mod sealed {
 
     const PHRASE: &str = "zanzibar";
 
-    /// Returns the files of a folder and below it that contain the phrase, as it is or in UTF-16.
+    /// Returns the files in a folder and its subfolders that contain the phrase, either unchanged or in UTF-16.
     fn telling(folder: &Path) -> Vec<String> {
         let wide: Vec<u8> = PHRASE.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let mut found = Vec::new();
@@ -170,7 +170,7 @@ mod sealed {
             assert!(!told.contains("another passphrase"));
         }
         assert!(fs::read(world.database()).unwrap() == before);
-        // A hook has nobody to tell, and must not stand in the way.
+        // A hook cannot report to anybody, and must not delay the agent.
         let hook = with_key(&world, None, &["hook", "session-start"]);
         assert_eq!(hook.status.code(), Some(0), "{hook:?}");
     }

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::world::{Fact, Server, World, raw};
 
-/// Names that stand nowhere else; they come into titles, contents, quotes, tags, keys, replies and requests.
+/// Names that occur nowhere else; they appear in titles, contents, quotes, tags, keys, replies and requests.
 const PLANTED: [Fact; 4] = [("zwickmuehle", 4101), ("翠湖暗号", 5202), ("quittenmond", 6303), ("basil", 5999)];
 const PHRASES: [&str; 3] = ["zwickmuehle", "翠湖暗号", "quittenmond"];
 const OTHERS: [Fact; 3] = [("basil", 5202), ("cedar", 6303), ("dahlia", 7404)];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600"];
 
-/// Returns the phrases that appear in `bytes`: as they are, in UTF-16, or within what is compressed in them.
+/// Returns the phrases that appear in `bytes`, either unchanged, in UTF-16, or in compressed parts.
 fn found_in(bytes: &[u8]) -> Vec<&'static str> {
     let mut texts = vec![bytes.to_vec()];
     for at in 0..bytes.len() {
@@ -40,7 +40,7 @@ fn found_in(bytes: &[u8]) -> Vec<&'static str> {
     PHRASES.into_iter().filter(|phrase| holds(phrase)).collect()
 }
 
-/// Returns the files beside the database that contain a phrase, itself included.
+/// Returns the database and the files next to it that contain a phrase.
 fn files_with_phrases(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let mut found: Vec<String> = files
@@ -76,8 +76,8 @@ fn after_a_session_is_erased_no_byte_of_it_is_left_and_all_else_is_as_if_it_had_
     world.session("second", 5, &OTHERS);
     world.session("first", 9, &PLANTED);
     world.good(RUN);
-    // What else may contain its words: forgotten and changed memories, samples of the planner, failures that hooks have
-    // seen, requests that wait in batches, a copy that was made before an update.
+    // The words may also occur in other data: forgotten and changed memories, samples of the planner, failures recorded
+    // by hooks, requests that wait in batches, and a copy made before a migration.
     let contents = world.active().join("\n");
     assert!(PHRASES.iter().all(|phrase| contents.contains(phrase)), "{contents}");
     let listed = world.good(&["search", "zwickmuehle", "--json"]);

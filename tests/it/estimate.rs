@@ -19,7 +19,7 @@ fn estimate(world: &World, extra: &[&str]) -> Value {
     last(&world.good(&[RUN, &["--estimate"], extra].concat()))
 }
 
-/// Counts the tokens of a request as it came in: its messages, and the schema of the answer.
+/// Counts the tokens of a received request: its messages, and the schema of the answer.
 fn tokens_of(body: &str) -> usize {
     let body: Value = serde_json::from_str(body).unwrap();
     let messages = body["messages"].as_array().unwrap().iter();
@@ -27,7 +27,7 @@ fn tokens_of(body: &str) -> usize {
     texts + tokens::count(&body["response_format"]["json_schema"]["schema"].to_string())
 }
 
-/// Holds an estimate against the run after it: windows and calls exactly, tokens to one in a hundred.
+/// Compares an estimate with the subsequent run: windows and calls must be exact, tokens within one percent.
 fn hold(world: &World, server: &Server) -> Value {
     let told = estimate(world, &[]);
     let asked = server.count();

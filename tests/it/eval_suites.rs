@@ -11,7 +11,7 @@ fn suite(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("evals").join(name).display().to_string()
 }
 
-/// Returns what is told of each kind of row, by kind.
+/// Returns the reported results for each kind of row.
 fn told(desk: &Desk, args: &[&str]) -> Vec<Value> {
     desk.json(args).into_iter().filter(|value| value["kind"].is_string()).collect()
 }

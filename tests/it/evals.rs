@@ -75,7 +75,7 @@ fn without_times(report: &str) -> String {
     report.lines().map(line).collect()
 }
 
-/// Copies the smoke suite to `suite`, and changes a case of it.
+/// Copies the smoke suite to `suite`, and changes one of its cases.
 fn changed(desk: &Desk, case: &str, change: impl FnOnce(&mut Value)) {
     for entry in walk(Path::new(&smoke())) {
         let name = entry.strip_prefix(smoke()).unwrap();
@@ -92,7 +92,7 @@ fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
-/// What is done to the file of a case.
+/// A change to the file of a case.
 type Change = fn(&mut Value);
 
 #[test]
@@ -242,13 +242,13 @@ fn answers_that_are_left_are_counted_beside_turns_and_observations() {
     }
 }
 
-/// Returns the number of answers that are in no memory.
+/// Returns the number of answers that no memory contains.
 fn lost(row: &Value) -> usize {
     let findings = row["findings"].as_array().into_iter().flatten();
     findings.filter(|finding| finding["what"] == "lost answer").count()
 }
 
-/// Runs `eval mine` with these answers, and returns what it printed.
+/// Runs `eval mine` with these answers, and returns its output.
 fn judged(desk: &Desk, args: &[&str], answers: &str) -> (String, String) {
     use std::io::Write as _;
     let mut command = desk.command(&[&["eval", "mine"], args].concat());
@@ -284,7 +284,7 @@ fn a_person_judges_a_sample_and_is_not_asked_twice() {
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
-    // All others are drawn now, and neither what was judged nor what was written by hand.
+    // The sample contains all other memories, except those already judged and those written by hand.
     let (out, err) = judged(&desk, &["-n", "500", "--db", "m.db", "--json"], &"w\n".repeat(all));
     assert!(err.contains(&format!("1 of {}", all - 2)) && !err.contains("By hand"), "{err}");
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -292,7 +292,7 @@ fn a_person_judges_a_sample_and_is_not_asked_twice() {
     assert_eq!(counts, [all as u64, 1, all as u64 - 2, 1], "{out}");
     assert_eq!(report["wrong"].as_array().unwrap().len(), 1, "{out}");
 
-    // A sample of nothing shows the judgements so far, and an end of input stops.
+    // An empty sample shows the judgements so far, and the end of the input stops the command.
     let (out, _) = judged(&desk, &["--db", "m.db"], "");
     assert!(out.contains(&all.to_string()), "{out}");
 }

@@ -19,12 +19,12 @@ use super::desk::Desk;
 use super::hooks;
 use super::mcp::client::Piped;
 
-/// Longest that a command may take; one that serves or watches is ended then.
+/// Maximum duration of a command; a command that serves or watches is then ended.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// Options that name a file of the person's own choice, whose name is a part of what they write on purpose.
+/// Options with a file of the person's choice, whose name is intentionally part of the output.
 const NAMES_OF_FILES: &[&str] = &["--db", "--config"];
 
-/// Returns the secret, put together here so that no scanner takes this file for a leak.
+/// Returns the secret, which is assembled here so that no scanner reports this file as a leak.
 fn secret() -> String {
     format!("AKIA{}", "QZ7XWV5T3RPLKMNB")
 }
@@ -33,7 +33,7 @@ fn sentence() -> String {
     format!("Deploys sign with {} since May.", secret())
 }
 
-/// A command of the reference with the placeholders of its arguments and its options that take a value.
+/// A command from the reference, with placeholders for its arguments, and its options that take a value.
 struct Documented {
     words: Vec<String>,
     arguments: Vec<(String, bool)>,
@@ -72,7 +72,7 @@ fn read_section(section: &str) -> Option<Documented> {
 }
 
 impl Documented {
-    /// Returns a call of the command with the text in one place: an argument by its number, or an option.
+    /// Returns calls of the command, each with the text in one place: an argument or an option.
     fn calls(&self, filler: impl Fn(&str) -> String, text: &str) -> Vec<Vec<String>> {
         let fill = |special: Option<usize>| -> Vec<String> {
             let wanted =
@@ -89,10 +89,10 @@ impl Documented {
     }
 }
 
-/// Ends a command that serves or waits, so that every call ends.
+/// Runs a command, ending it if it serves or waits, so that every call ends.
 fn run_briefly(mut command: Command, input: &str) {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // A command that reads nothing may be gone before this is written.
+    // A command that reads no input may have ended before this is written.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -104,7 +104,7 @@ fn run_briefly(mut command: Command, input: &str) {
     }
 }
 
-/// Returns the files and tables below the desk's folder that contain the secret, compressed columns included.
+/// Returns the files and tables in the desk's folder that contain the secret, including compressed columns.
 fn leaks(desk: &Desk) -> Vec<String> {
     let mut found = Vec::new();
     for file in files_below(&desk.path("")) {
@@ -131,7 +131,7 @@ fn leaks_of_database(file: &Path) -> BTreeSet<String> {
             for column in 0..columns {
                 let (ValueRef::Text(bytes) | ValueRef::Blob(bytes)) = row.get_ref(column).unwrap() else { continue };
                 let mut plain = Vec::new();
-                // What is not compressed was looked at with the file.
+                // Uncompressed columns were already examined together with the file.
                 let _ = flate2::read::ZlibDecoder::new(bytes).read_to_end(&mut plain);
                 if holds(bytes) || holds(&plain) {
                     found.insert(table.clone());
@@ -142,7 +142,7 @@ fn leaks_of_database(file: &Path) -> BTreeSet<String> {
     found
 }
 
-/// The desk of a test, replaced after a leak so that every leaking field is reported by itself.
+/// The desk of a test, which is replaced after a leak so that each leaking field is reported separately.
 struct Watched {
     desk: Desk,
     id: String,
@@ -156,7 +156,7 @@ impl Watched {
         Self { desk, id, calls: 0, leaks: Vec::new() }
     }
 
-    /// Looks at every file after a call.
+    /// Examines every file after a call.
     fn look(&mut self, after: &dyn std::fmt::Debug) {
         self.calls += 1;
         let found = leaks(&self.desk);
@@ -182,7 +182,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
-/// Returns `value` once for each text in it, with that text replaced.
+/// Returns a copy of `value` for each text in it, with this text replaced.
 fn each_text_replaced(value: &Value, text: &str) -> Vec<Value> {
     match value {
         Value::String(_) => vec![text.into()],
@@ -208,7 +208,7 @@ fn each_text_replaced(value: &Value, text: &str) -> Vec<Value> {
     }
 }
 
-/// Returns a desk with a log, memories, and the id of one of them.
+/// Returns a desk with a log and memories, and the ID of one of the memories.
 fn desk() -> (Desk, String) {
     let desk = Desk::new();
     desk.write("logs/talk.json", fs::read("fixtures/chatgpt/conversations.json").unwrap());
@@ -225,7 +225,7 @@ fn no_text_of_any_command_reaches_a_file() {
     assert!(commands.len() > 40, "the reference lists the commands");
     for command in &commands {
         for text in [sentence(), secret()] {
-            // Placeholders stand for what only the desk of the moment knows, and are filled last.
+            // Placeholders represent values that only the current desk knows, and are filled in last.
             for call in command.calls(|name| format!("<{name}>"), &text) {
                 let run = watched.desk.json(&["runs", "list"])[0]["id"].as_str().unwrap().to_owned();
                 let fill = |word: &String| match word.as_str() {
@@ -273,7 +273,7 @@ fn no_text_of_any_tool_reaches_a_file() {
     watched.assert_clean(40);
 }
 
-/// Returns a value of the shape that a schema describes.
+/// Returns a value that fits a schema.
 fn usual_value(schema: &Value, field: &Value, name: &str, id: &str) -> Value {
     if let Some(reference) = field["$ref"].as_str() {
         return usual_value(schema, schema.pointer(reference.trim_start_matches('#')).unwrap(), name, id);

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use transcripts::{Kind, Transcript};
 use transcripts::{Logs, Sink, detect, detect_folder};
 
-/// Writes `files` below a new folder and packs them, under a folder of their own, beside it.
+/// Writes `files` to a new folder, and packs them into an archive next to it, inside another folder.
 fn laid_out(files: &[(&str, String)]) -> (TempDir, [PathBuf; 2]) {
     let place = tempfile::tempdir().unwrap();
     let (folder, packed) = (place.path().join("export"), place.path().join("export.zip"));
@@ -24,7 +24,7 @@ fn laid_out(files: &[(&str, String)]) -> (TempDir, [PathBuf; 2]) {
     (place, [folder, packed])
 }
 
-/// Reads all that is a log in the folder or archive at `path`: which file each format took, and what it said.
+/// Reads all logs in the folder or archive at `path`. Returns the format of each file, and the transcripts.
 fn read(path: &Path) -> (Vec<(String, &'static str)>, Vec<Transcript>, Vec<String>) {
     let Logs::Folder(folder) = Logs::open(path).unwrap() else { panic!("{} is one file", path.display()) };
     assert!(detect_folder(&folder).is_none(), "its files are logs by themselves");
@@ -41,7 +41,7 @@ fn read(path: &Path) -> (Vec<(String, &'static str)>, Vec<Transcript>, Vec<Strin
     (taken, seen, skipped)
 }
 
-/// Writes what was said, with the time of day, as a person would check it.
+/// Formats the messages, with the time of day, for a person to check.
 fn told(transcripts: &[Transcript]) -> Vec<String> {
     let line = |one: &Transcript| {
         let words = one.messages.iter().filter(|message| message.kind == Kind::Prose).map(|message| {

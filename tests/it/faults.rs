@@ -1,4 +1,4 @@
-//! Tests of a window whose server or model fails, one row per fault, from the log to the memories.
+//! Tests of a window whose server or model fails, with one row per fault, from the log to the memories.
 //!
 //! Each row reads the same conversation with three facts twice: first from a server that fails in the same way at every
 //! request, then from the same server without failures. `docs/engineering/faults.md` contains the last printed version
@@ -22,37 +22,37 @@ use tokio_util::sync::CancellationToken;
 
 use crate::world::{FACTS, World, answer, completion, read_body, said_in};
 
-/// How a server fails, given the good answer's text.
+/// A fault of the server, given the text of the good answer.
 type Fault = fn(&str) -> Sent;
 
 /// What a server sends.
 enum Sent {
-    /// A completion of this text, ended for this reason.
+    /// A completion with this text and this finish reason.
     Text(String, &'static str),
-    /// A whole body.
+    /// A complete response body.
     Body(u16, &'static str, Vec<u8>),
-    /// Promises more than these bytes, and closes.
+    /// Announces more than these bytes, and then closes the connection.
     Cut(Vec<u8>),
-    /// Headers, then a byte now and then for ever.
+    /// Sends the headers, and then single bytes at long intervals, forever.
     Drip,
-    /// Nothing.
+    /// Sends nothing.
     Hangup,
 }
 
-/// What a row must come to.
+/// The expected result of a row.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    /// How the window ended.
+    /// The outcome of the window.
     window: &'static str,
     /// Exit code of the run.
     exit: u8,
-    /// Memories kept by the first run.
+    /// Number of memories stored by the first run.
     kept: usize,
-    /// Proposals that were counted as not taken.
+    /// Number of proposals that were counted as rejected.
     dropped: u64,
-    /// Whether the next run asks again.
+    /// Whether the next run sends a request again.
     again: bool,
-    /// Memories after the next run.
+    /// Number of memories after the next run.
     after: usize,
 }
 
@@ -68,7 +68,7 @@ fn cut(good: &str, tenths: usize) -> String {
     good[..good.floor_char_boundary(good.len() * tenths / 10)].to_owned()
 }
 
-/// Returns the good answer with `change` made to its second entry.
+/// Returns the good answer with `change` applied to its second entry.
 fn second(good: &str, change: impl Fn(&mut Value)) -> Sent {
     let mut answer: Value = serde_json::from_str(good).unwrap();
     if let Some(entry) = answer["memories"].get_mut(1) {
@@ -90,7 +90,7 @@ const BUSY: &str = r#"{"error":{"message":"slow down","type":"x","code":"rate_li
 #[expect(clippy::too_many_lines, reason = "it is a table")]
 fn rows() -> Vec<(&'static str, Fault, Outcome)> {
     let partial = |kept, dropped| Outcome { window: "partial", exit: 3, kept, dropped, again: false, after: kept };
-    // What the answer held is kept, and the next run asks for all of it again.
+    // The usable part of the answer is kept, and the next run requests everything again.
     let lacking = |kept, dropped| Outcome { again: true, after: 3, ..partial(kept, dropped) };
     vec![
         ("none", |good| stop(good), ok()),
@@ -208,10 +208,10 @@ fn rows() -> Vec<(&'static str, Fault, Outcome)> {
     ]
 }
 
-/// The example that the prompt shows, as some models give it back.
+/// The example from the prompt, which some models repeat.
 const EXAMPLE: &str = r#"{"memories":[{"type":"semantic","category":"decision","title":"Nomad instead of Kubernetes","content":"The project moved its deployment from Kubernetes to Nomad on 2026-02-27.","subject":"deployment","key":"project.deployment","value":"Nomad","audience":"project","basis":"stated","importance":7,"from":"2026-02-27","to":null,"expires":null,"messages":[1],"quote":"Since last Friday we deploy with Nomad","replaces":null,"tags":[],"episode":null,"procedure":null}]}"#;
 
-/// A server on loopback that fails until it is healed.
+/// A server on the loopback interface that fails until it is repaired.
 struct Server {
     base_url: String,
     healed: Arc<AtomicBool>,
@@ -231,7 +231,7 @@ impl Server {
                     let mut stream = stream.unwrap();
                     let body: Value = serde_json::from_str(&read_body(&stream)?).unwrap();
                     asks.fetch_add(1, Ordering::SeqCst);
-                    // The client may have left, as it should from a drip.
+                    // The client may have closed the connection, as it should if the server sends too slowly.
                     send(&mut stream, &reply(&body, fault, heals.load(Ordering::SeqCst))).ok()
                 });
             }
@@ -240,7 +240,7 @@ impl Server {
     }
 }
 
-/// Returns what is sent; the question is in the first turn after the system's, whatever was answered and asked since.
+/// Returns the response. The request is in the first message after the system prompt, even in later turns.
 fn reply(body: &Value, fault: Fault, is_healed: bool) -> Sent {
     let prompt = body["messages"][1]["content"].as_str().unwrap();
     let good = answer(prompt, &said_in(prompt, "<conversation>", "</conversation>"));
@@ -274,7 +274,7 @@ fn send(stream: &mut TcpStream, sent: &Sent) -> std::io::Result<()> {
     }
 }
 
-/// Reads the conversation with a client that does not wait between its attempts.
+/// Processes the conversation, using a client that does not wait between attempts.
 fn run(store: &Store, world: &World, base_url: &str) -> Summary {
     let settings = ModelSettings {
         max_retries: 2,
@@ -303,7 +303,7 @@ fn count(store: &Store) -> usize {
     store.list(&Filter::default(), Order::Id, 1_000, 0).unwrap().len()
 }
 
-/// The exit code that the command gives such a summary.
+/// Returns the exit code of the command for such a summary.
 fn exit(summary: &Summary) -> u8 {
     if summary.has_failures() { 3 } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Tests of runs that read only a part of the logs, by time, by project or with exclusions. A later run reads the rest.
+//! Tests of runs that read only some of the logs, selected by time, project or exclusions. A later run reads the rest.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,5 +1,5 @@
-//! Tests that memories that a person has forgotten, rejected, restored or pinned stay so, even if they are extracted or
-//! imported again.
+//! Tests that memories that a person has forgotten, rejected, restored or pinned remain so, even if they are extracted
+//! or imported again.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn memory(content: &str, key: &str, value: &str, day: &str) -> Value {
     json!({"content": content, "key": key, "value": value, "valid_from": at, "created_at": at})
 }
 
-/// Imports one memory and returns what was decided about it.
+/// Imports one memory and returns the decision about it.
 fn settle(desk: &Desk, memory: &Value) -> Value {
     desk.write("one.jsonl", memory.to_string());
     desk.json(&["import", "one.jsonl", "--consolidate"]).remove(0)
@@ -46,7 +46,8 @@ fn a_forgotten_value_comes_back_on_no_way_but_by_restoring_it() {
     assert_eq!(active(&desk).len(), 1);
     let id = id_of(&desk, "Riga");
     good(&desk, &["memory", "forget", &id, "--reason", "wrong"]);
-    // The same words in another conversation, other words for the same value, and another spelling of the attribute.
+    // The value is repeated in the same words in another conversation, in other words, and with another spelling of the
+    // key.
     desk.write("b.json", chat("02-05", "I live in Riga."));
     good(&desk, &["run", "-q", "b.json"]);
     for (content, key) in [
@@ -155,7 +156,7 @@ fn a_pinned_memory_is_changed_by_nothing_but_a_person() {
         good(&desk, &["memory", "pin", &id]);
         let whole = || {
             let mut exported = desk.json(&["export"]).into_iter().find(|memory| memory["id"] == id.as_str()).unwrap();
-            // What confirms it is kept beside it.
+            // The fields that confirm it are removed, because they may differ.
             for field in ["sources", "evidence", "relations"] {
                 exported.as_object_mut().unwrap().remove(field);
             }
@@ -174,7 +175,7 @@ fn a_pinned_memory_is_changed_by_nothing_but_a_person() {
         assert_eq!(whole(), before, "{what}, imported");
         good(&desk, &["import", "one.jsonl"]);
         assert_eq!(whole(), before, "{what}, imported as it is");
-        // A plan whose line was edited by hand to change it after all.
+        // A line of the plan was edited by hand so that it would change the memory.
         let text = std::fs::read_to_string(desk.path("plan.json")).unwrap();
         let forced = text.replace("\"pending\":true", "\"pending\":false").replacen("\"id\": \"", "\"id\": \"x", 1);
         desk.write("forced.json", forced);

@@ -1,5 +1,5 @@
-//! Tests of every format: golden transcripts of its fixtures, its detection among all formats, and damaged files of
-//! every kind.
+//! Tests of every format: golden transcripts of its fixtures, detection among all formats, and damaged files of every
+//! kind.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use transcripts::Transcript;
 use transcripts::{Found, Head, INGESTORS, Ingestor, Logs, Sink, by_name, detect, detect_folder, discover, open};
 
-/// Formats so general that they may also claim what a format further up in the table has taken already.
+/// Formats that are so general that they may also recognise files of a format further up in the table.
 const GENERAL: &[&str] = &["openai-chat", "plain"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-/// Returns the logs of a format's folder: files, and folders that are one log as a whole.
+/// Returns the logs in a format's folder: files, and folders that form one log as a whole.
 fn fixtures(format: &str) -> Vec<PathBuf> {
     let folder = root().join(format);
     let found = discover(std::slice::from_ref(&folder));
@@ -49,7 +49,7 @@ fn read_into(logs: Logs, ingestor: &dyn Ingestor) -> (Vec<Transcript>, String) {
     (seen, skipped)
 }
 
-/// Writes transcripts as people would check them; derived identities stay, folders and times of files go.
+/// Formats transcripts for people to check. Derived identities are kept, but folders and times of files are removed.
 fn render(transcripts: &[Transcript], skipped: &str) -> String {
     let mut text = String::new();
     for one in transcripts {
@@ -84,8 +84,8 @@ fn every_format_reads_its_fixtures_as_its_golden_transcript_says() {
             let name = path.strip_prefix(root()).unwrap().display();
             write!(text, "### {name}\n{}\n", render(&seen, &skipped)).unwrap();
         }
-        // A checked-out file has another time of change each time; and no scanner should take the fixtures' invented
-        // token for a real one.
+        // The modification time of a file changes at each checkout, and no scanner should mistake the fixtures'
+        // invented token for a real one.
         let filters = [(r"\| \S+ \? File\n", "| (of the file)\n"), ("gh[p]_[A-Za-z0-9]{36}", "[token]")];
         insta::with_settings!({ filters => filters, description => ingestor.about() }, {
             insta::assert_snapshot!(ingestor.name(), text);
@@ -168,7 +168,7 @@ fn samples() -> Vec<(&'static dyn Ingestor, Vec<u8>)> {
     INGESTORS.iter().copied().flat_map(of).collect()
 }
 
-/// Puts `bytes` in a file of its own, as a person's damaged log would be.
+/// Writes `bytes` to a separate file, like the damaged log of a user.
 fn on_disk(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
@@ -176,7 +176,7 @@ fn on_disk(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Asks every format whether `bytes` are its own.
+/// Asks every format whether it recognises `bytes`.
 fn ask_all(bytes: &[u8]) {
     let (_folder, path) = on_disk(bytes);
     let Ok(input) = open(&path) else { return };
@@ -184,14 +184,14 @@ fn ask_all(bytes: &[u8]) {
     let _claims = INGESTORS.iter().filter(|row| row.sniff(&head)).count();
 }
 
-/// Reads `bytes` as the format that `ingestor` reads, whatever they are.
+/// Reads `bytes` in the format of `ingestor`, even if they are not in this format.
 fn read_as(ingestor: &dyn Ingestor, bytes: &[u8]) {
     let (_folder, path) = on_disk(bytes);
     let Ok(input) = open(&path) else { return };
     let mut accept = |part: Transcript| {
         assert!(part.messages.iter().all(|message| !message.text.is_empty()));
     };
-    // A file that cannot be read completely may say so; what it must not do is panic.
+    // If a file cannot be read to its end, an error is allowed, but a panic is not.
     let _outcome = ingestor.read(input, &mut Sink::new(&mut accept));
 }
 
@@ -225,7 +225,7 @@ fn hostile_logs_are_survived_by_every_format() {
     }
 }
 
-/// Returns how many of `bytes` precede `share` of them.
+/// Returns the byte position at the fraction `share` of `bytes`.
 fn cut(bytes: &[u8], share: f64) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     let cut = (bytes.len() as f64 * share) as usize;
@@ -273,7 +273,7 @@ proptest! {
     }
 }
 
-/// Puts `value` in the place of some JSON values of `text`: those that follow a colon nearest after each of `places`.
+/// Replaces some JSON values in `text` with `value`: those after the nearest colon that follows each of `places`.
 fn exchanged(text: &str, places: &[f64], value: &str) -> String {
     let mut text = text.to_owned();
     for share in places {

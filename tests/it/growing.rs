@@ -23,7 +23,7 @@ fn rules(desk: &Desk, extra: &[&str]) -> Value {
     desk.json(&[&RULES[..4], extra].concat()).pop().unwrap()
 }
 
-/// Returns how often each fact was asked about.
+/// Returns the number of requests about each fact.
 fn times_asked(server: &Server) -> BTreeMap<String, usize> {
     let mut times = BTreeMap::new();
     for fact in server.asked().into_iter().flat_map(|asked| asked.facts) {
@@ -32,7 +32,7 @@ fn times_asked(server: &Server) -> BTreeMap<String, usize> {
     times
 }
 
-/// Counts `[read, unchanged, passed_over]`.
+/// Returns the counts `[read, unchanged, passed_over]`.
 fn files(summary: &Value) -> [u64; 3] {
     ["read", "unchanged", "passed_over"].map(|name| summary["files"][name].as_u64().unwrap())
 }
@@ -107,7 +107,7 @@ fn a_growing_log_read_by_the_rules_comes_to_the_same_as_a_whole_one() {
     let (growing, whole) = (Desk::new(), Desk::new());
     for count in 1..=words.len() {
         let text = session("one", 2, "/home/ana/shop", &words[..count]);
-        // Half of the last line is there first.
+        // At first, only half of the last line has been written.
         growing.write("logs/one.jsonl", &text.as_bytes()[..text.len() - 40]);
         rules(&growing, &[]);
         growing.write("logs/one.jsonl", &text);
@@ -139,7 +139,7 @@ fn what_has_not_changed_stays_closed() {
         told.err.contains("2 files unchanged since an earlier run, so not opened (--reread opens them)"),
         "{told:?}"
     );
-    // By another spelling of the path, too.
+    // The log is also recognised by another spelling of its path.
     let told = desk.json(&["run", "./logs/../logs/one.jsonl", "--extractor", "rules"]).pop().unwrap();
     assert_eq!(files(&told), [0, 1, 0]);
 }
@@ -156,7 +156,7 @@ fn whatever_the_outcome_depends_on_opens_a_log_again() {
     }
     assert_eq!(files(&rules(&desk, &[])), [1, 0, 0], "the last reading counts");
     assert_eq!(files(&rules(&desk, &[])), [0, 1, 0]);
-    // Rewritten in the same length.
+    // The log is rewritten with the same length.
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     desk.write("logs/one.jsonl", text.replace("Lisbon", "Madrid"));
     fs::File::options().write(true).open(&path).unwrap().set_modified(modified + Duration::from_millis(5)).unwrap();

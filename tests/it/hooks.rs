@@ -1,5 +1,5 @@
-//! Tests of hooks with recorded input of agents. A hook always succeeds within its time limit, with or without an
-//! answer, even if something is broken.
+//! Tests of hooks with recorded input from agents. A hook always succeeds within its time limit, with or without
+//! output, even if something is broken.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use super::unprivileged::bound;
 use super::world::{FACTS, Server, World, raw};
 
-/// Log of a session in which rules find something.
+/// Log of a session in which the rules find something.
 const LOG: &str = "fixtures/claude-code/5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c34.jsonl";
-/// Longest that a hook may take here: its own limit, and what a busy machine adds.
+/// Maximum duration of a hook in these tests: its own limit, plus a margin for a busy machine.
 const IN_TIME: Duration = Duration::from_secs(6);
 
-/// Every event as its agent calls it, but for the log and the folder.
+/// Every event with recorded input of its agent, except for the log and the folder.
 pub(super) fn recorded() -> Vec<(&'static str, &'static str, Value)> {
     let bash = json!({"command": "npm test", "description": "Run the tests"});
     vec![
@@ -103,7 +103,7 @@ impl Desk {
         Self::asking(None)
     }
 
-    /// Returns a desk whose worker asks this server.
+    /// Returns a desk whose worker uses this server.
     fn asking(server: Option<&Server>) -> Self {
         let world = World::new(server);
         fs::create_dir_all(world.path("shop")).unwrap();
@@ -111,13 +111,13 @@ impl Desk {
         Self { world }
     }
 
-    /// Returns where the log of a session is.
+    /// Returns the path of a session's log.
     fn log(&self, session: &str) -> String {
         let path = self.world.path(&format!(".claude/projects/-shop/{session}.jsonl"));
         path.to_str().unwrap().to_owned()
     }
 
-    /// Writes the log of a session, held in this project, that was last written to some minutes ago.
+    /// Writes the log of a session in this project, which was last modified some minutes ago.
     fn session(&self, session: &str, minutes: u64) {
         let shop = self.world.path("shop");
         let text = fs::read_to_string(LOG).unwrap();
@@ -142,7 +142,7 @@ impl Desk {
         command
     }
 
-    /// Calls a hook and returns what it printed; it has ended well and in time.
+    /// Calls a hook, checks that it ends successfully and in time, and returns its output.
     fn called(&self, agent: &str, event: &str, input: &str) -> String {
         Self::call(&mut self.command(agent, event), &format!("{agent} {event}"), input)
     }
@@ -150,25 +150,25 @@ impl Desk {
     fn call(command: &mut Command, what: &str, input: &str) -> String {
         let begun = Instant::now();
         let mut child = command.spawn().unwrap();
-        // A hook that needs no more may have stopped reading.
+        // A hook that needs no further input may have stopped reading.
         child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
         ended_well(child, begun, what)
     }
 
-    /// Calls a hook of Claude Code, and returns what it says, however busy the machine is.
+    /// Calls a hook of Claude Code and returns its output, even on a busy machine.
     fn hook(&self, event: &str, session: &str, rest: &Value) -> Value {
         let mut command = self.command("claude-code", event);
         let printed = Self::call(command.args(["--limit-ms", "5500"]), event, &self.input(session, rest));
         if printed.is_empty() { Value::Null } else { serde_json::from_str(&printed).unwrap() }
     }
 
-    /// Returns what a new session is told.
+    /// Returns the context that a new session receives.
     fn told(&self, session: &str) -> String {
         let said = self.hook("session-start", session, &json!({"source": "startup"}));
         said["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Waits until no work is left that is due.
+    /// Waits until no due work is left.
     fn settle(&self) {
         let begun = Instant::now();
         loop {
@@ -189,7 +189,7 @@ impl Desk {
 }
 
 impl Drop for Desk {
-    /// Ends the worker that hooks have started, which would stay for what comes to rest later.
+    /// Ends the worker that hooks have started, which would otherwise wait for sessions to become idle.
     fn drop(&mut self) {
         let holders = self.world.look("SELECT pid FROM leases", |row| row.get::<_, u32>(0)).unwrap_or_default();
         for pid in holders.into_iter().filter(|pid| *pid != std::process::id()) {
@@ -198,7 +198,7 @@ impl Drop for Desk {
     }
 }
 
-/// Waits for the end of a hook, which must be good and in time, with one JSON object or nothing.
+/// Waits for the end of a hook, which must be successful and in time, with one JSON object or no output.
 fn ended_well(child: Child, begun: Instant, what: &str) -> String {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     assert!(status.success(), "{what}: {status} {}", String::from_utf8_lossy(&stderr));
@@ -228,7 +228,7 @@ fn every_hook_ends_well_with_nothing_known() {
 #[test]
 fn a_database_that_is_locked_missing_corrupt_or_out_of_reach_stops_no_hook() {
     let desk = Desk::new();
-    // Locked by a process that does not let go.
+    // The database is locked by a process that does not release it.
     desk.world.good(&["remember", "The shop deploys with Nomad."]);
     let lock = raw(&desk.world.database()).unwrap();
     lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
@@ -236,14 +236,14 @@ fn a_database_that_is_locked_missing_corrupt_or_out_of_reach_stops_no_hook() {
     drop(lock);
     let log = fs::read_to_string(desk.world.path("memories.hooks.log")).unwrap();
     assert!(log.contains("stop: the hook took too long and was stopped"), "{log}");
-    // No database at all, and a folder in its place.
+    // There is no database, or a folder in its place.
     desk.world.forget();
     every_hook(&desk);
     desk.world.forget();
     fs::create_dir(desk.world.database()).unwrap();
     assert!(every_hook(&desk).iter().all(String::is_empty));
     fs::remove_dir(desk.world.database()).unwrap();
-    // Another program's file, and a damaged one.
+    // The file belongs to another program, or is damaged.
     fs::write(desk.world.database(), "nothing that SQLite knows, and long enough to be no header of it at all")
         .unwrap();
     assert!(every_hook(&desk).iter().all(String::is_empty));
@@ -326,14 +326,14 @@ fn standard_input_that_stays_open_is_not_waited_for() {
     let desk = Desk::new();
     desk.world.good(&["remember", "The user prefers tabs.", "--category", "preference"]);
     for event in ["session-start", "user-prompt-submit", "pre-tool-use", "post-tool-use", "stop", "session-end"] {
-        // Nothing comes at all.
+        // No input arrives at all.
         let begun = Instant::now();
         let mut child = desk.command("claude-code", event).spawn().unwrap();
         let open = child.stdin.take().unwrap();
         assert_eq!(ended_well(child, begun, event), "", "{event}");
         drop(open);
     }
-    // All comes, and no end after it.
+    // The whole input arrives, but the pipe stays open.
     let begun = Instant::now();
     let mut child = desk.command("claude-code", "session-start").spawn().unwrap();
     let mut open = child.stdin.take().unwrap();
@@ -367,12 +367,12 @@ fn a_session_ends_and_the_next_one_knows() {
     assert!(told.contains("Heroku") || told.contains("Harborlight") || told.contains("PostgreSQL"), "{told}");
     assert!(told.encode_utf16().count() <= 10_000);
     assert_eq!(told, desk.told("s3"), "the same bytes for the same memories");
-    // Of another project it is nobody's business.
+    // The memory must not appear in another project.
     fs::create_dir(desk.world.path("other")).unwrap();
     let input = json!({"session_id": "s4", "cwd": desk.world.path("other"), "source": "startup"});
     let elsewhere = desk.called("claude-code", "session-start", &input.to_string());
     assert!(!elsewhere.contains("Heroku"), "{elsewhere}");
-    // What was done is done: the same end again makes no work.
+    // The finished work is not repeated: another event for the same end creates no work.
     desk.hook("session-end", "s1", &json!({}));
     let jobs = desk.world.good(&["runs", "queue", "--all", "--json"]);
     assert_eq!(jobs.lines().count(), 1);
@@ -424,7 +424,7 @@ fn what_the_agent_says_between_answers_puts_the_work_off() {
     let due: jiff::Timestamp = job["not_before"].as_str().unwrap().parse().unwrap();
     let minutes = due.duration_since(jiff::Timestamp::now()).as_mins();
     assert!((8..=10).contains(&minutes), "{job}");
-    // The worker that waits for it takes up what is due at once, meanwhile.
+    // In the meantime, the waiting worker processes jobs that are due at once.
     desk.hook("session-end", "s1", &json!({}));
     desk.settle();
     assert!(desk.world.good(&["runs", "queue", "--all", "--json"]).contains("\"status\":\"done\""));
@@ -449,24 +449,24 @@ fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
     assert_eq!(desk.hook("post-tool-use-failure", "s1", &fails("npm test", missing)), Value::Null);
     desk.hook("post-tool-use", "s1", &works("npm ci"));
     desk.hook("post-tool-use", "s1", &works("npm test"));
-    // In the next session the same failure is met with what mended it, once.
+    // In the next session, the remedy is shown for the same failure, but only once.
     let said = desk.hook("post-tool-use-failure", "s2", &fails("npm test", missing));
     assert!(context(&said).contains("until `npm ci` was run"), "{said}");
     assert!(said["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure");
     assert_eq!(desk.hook("post-tool-use-failure", "s2", &fails("npm test", missing)), Value::Null, "a moment ago");
-    // Another failure of the same command is another matter.
+    // Another failure of the same command has no known remedy.
     assert_eq!(
         desk.hook("post-tool-use-failure", "s3", &fails("npm test", "Timeout in checkout.spec.ts")),
         Value::Null
     );
-    // A spelling that is known to fail is warned of before it runs; others are not.
+    // A spelling that is known to fail causes a warning before it runs; others do not.
     desk.hook("post-tool-use-failure", "s4", &fails("cargo test --foo", "error: unexpected argument '--foo' found"));
     desk.hook("post-tool-use", "s4", &works("cargo test foo"));
     let said = desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", &json!({})));
     assert!(context(&said).contains("`cargo test foo` works instead"), "{said}");
     assert_eq!(desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", &json!({}))), Value::Null, "a moment ago");
     assert_eq!(desk.hook("pre-tool-use", "s6", &bash("cargo test", &json!({}))), Value::Null);
-    // It is a memory as any other, with what it rests on.
+    // The remedy is a memory like any other, with evidence.
     let why = desk.world.good(&["memory", "list", "--category", "solution", "--json"]);
     assert_eq!(why.lines().count(), 2, "{why}");
     assert!(desk.world.export().contains("claude-code:s1"));
@@ -537,7 +537,7 @@ fn a_person_remembers_recalls_and_forgets_by_prompt() {
     assert!(secret["reason"].as_str().unwrap().starts_with("Not remembered: the text contains a secret"), "{secret}");
     assert!(context(&says("s1", "/recall nomad")).contains("Frankfurt cluster"));
     assert_eq!(says("s1", "/recall zebra")["reason"], "Nothing is remembered about: zebra");
-    // What bears on a prompt is told once in a session, and what does not is not.
+    // Memories relevant to a prompt are shown once per session, and irrelevant memories are not shown.
     let told = says("s2", "Does the shop deploy to Frankfurt, or another cluster?");
     assert!(context(&told).contains("Nomad"), "{told}");
     assert_eq!(says("s2", "Does the shop deploy to Frankfurt, or another cluster?"), Value::Null);
@@ -584,7 +584,7 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
     assert!(doctor.contains("8 hooks in place") && doctor.contains("stop 0 s ago"), "{doctor}");
     desk.world.good(&["agent", "uninstall", "claude-code", "--yes"]);
     assert_eq!(read(), own);
-    // What cannot be understood is left alone, and named.
+    // Invalid settings are not changed, and the error mentions them.
     for bad in ["{\"hooks\": ", "[]", "{\"hooks\": {\"Stop\": 1}}"] {
         fs::write(&path, bad).unwrap();
         let output = desk.world.done(&["agent", "install", "claude-code", "--yes"]);
@@ -592,7 +592,7 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("was not changed"), "{output:?}");
         assert_eq!(read(), bad);
     }
-    // The hook as it appears in the settings is what a shell can run.
+    // A shell can run the hook command as it appears in the settings.
     desk.world.good(&["agent", "install", "codex", "--yes"]);
     let codex: Value =
         serde_json::from_str(&fs::read_to_string(desk.world.path(".codex/hooks.json")).unwrap()).unwrap();
@@ -628,7 +628,7 @@ fn slash_commands_are_files_whose_text_the_hook_understands() {
     assert_eq!(read("recall.md"), "Recall the last release.", "it is somebody else's");
     let (head, text) = read("remember.md").split_once("\n---\n").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     assert!(head.starts_with("---\ndescription: Remember something for later sessions (afterthought)"), "{head}");
-    // Whether the hook is told what was typed or what became of it.
+    // The hook may receive the typed text or the expanded command.
     for prompt in ["/remember The shop sells coffee.".to_owned(), text.replace("$ARGUMENTS", "The shop sells tea.")] {
         let said = desk.hook("user-prompt-submit", "s1", &json!({"prompt": prompt}));
         let reason = said["reason"].as_str().unwrap();
@@ -656,14 +656,14 @@ fn each_of_several_remedies_for_one_failure_is_kept_and_the_one_that_helped_most
     };
     mend("s1", "npm ci");
     mend("s2", "npm install left-pad");
-    // The newer one comes first, until the other has helped once more.
+    // The newer remedy comes first, until the other one has helped once more.
     mend("s5", "npm ci");
     let said = desk.hook("post-tool-use-failure", "s3", &fails);
     let told = context(&said);
     assert!(told.contains("until `npm ci` was run"), "{told}");
     assert!(told.contains("until `npm install left-pad` was run"), "{told}");
     assert!(told.find("npm ci") < told.find("npm install"), "{told}");
-    // The same remedy again is no further memory.
+    // Storing the same remedy again adds no memory.
     mend("s4", "npm ci");
     let count = |memories: &str| memories.matches("fails with").count();
     assert_eq!(count(&desk.world.good(&["memory", "list"])), 2);
@@ -691,13 +691,13 @@ fn a_service_is_written_for_each_manager() {
     managers_take_them(&desk, &plist);
 }
 
-/// Has those read the files that know what they must be like, where they are on this machine.
+/// Has the files checked by the service managers on this machine.
 fn managers_take_them(desk: &Desk, plist: &str) {
     let unit = desk.world.path(".config/systemd/user/afterthought.service");
     let mut verify = Command::new("systemd-analyze");
     verify.args(["verify", "--user", "--man=no"]).arg(&unit).env("XDG_RUNTIME_DIR", desk.world.path("."));
     if let Ok(output) = verify.output() {
-        // It says nothing of a good unit; without a session it may say that it cannot begin.
+        // The output does not mention a valid unit; without a session, it may contain an error about systemd itself.
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!said.contains("afterthought.service"), "{said}");
     }
@@ -743,7 +743,7 @@ fn one_process_watches_and_a_signal_ends_it_cleanly() {
     let second = desk.world.done(&["log", "watch", folder]);
     assert_eq!(second.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&second.stderr).contains("is already watching for this database"), "{second:?}");
-    // Hooks leave the work to it.
+    // Hooks leave the work to the running watcher.
     desk.session("s1", 0);
     desk.hook("session-end", "s1", &json!({}));
     let holder: Vec<u32> = desk.world.look("SELECT pid FROM leases WHERE name = 'worker'", |row| row.get(0)).unwrap();
@@ -773,7 +773,7 @@ fn jobs_that_fail_are_told_and_tried_again_on_demand() {
     assert_eq!(desk.world.done(&["runs", "retry", "99"]).status.code(), Some(2));
 }
 
-/// Writes a session of the desk's project in which several things are said, worth several calls.
+/// Writes a session of the desk's project with several statements, which require several calls.
 fn talk(desk: &Desk, session: &str) {
     desk.world.session(session, 2, &FACTS);
     fs::rename(desk.world.path("logs").join(format!("{session}.jsonl")), desk.log(session)).unwrap();
@@ -792,7 +792,7 @@ fn a_worker_that_is_killed_loses_nothing_and_nothing_is_paid_twice() {
     let pid = || desk.world.look("SELECT pid FROM leases WHERE name = 'worker'", |row| row.get::<_, u32>(0));
     let pid = pid().unwrap().pop().unwrap();
     assert!(Command::new("kill").args(["-s", "KILL", &pid.to_string()]).status().unwrap().success());
-    // The dead worker's lease and its job are free as soon as the system knows that it is dead.
+    // The dead worker's lease and job are free as soon as the system knows that the worker is dead.
     let begun = Instant::now();
     while !desk.world.good(&["runs", "work"]).starts_with("1 log extracted") {
         assert!(begun.elapsed() < Duration::from_secs(30));
@@ -803,7 +803,7 @@ fn a_worker_that_is_killed_loses_nothing_and_nothing_is_paid_twice() {
     let mut once = asked.clone();
     once.sort();
     once.dedup();
-    // Only a question whose answer was on its way may have been asked again.
+    // Only a request whose answer was in transit may have been repeated.
     assert!(asked.len() <= once.len() + 1, "{} of {}", once.len(), asked.len());
 }
 
@@ -820,7 +820,7 @@ fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
     let (status, error) = (job["status"].as_str(), job["error"].as_str());
     assert_eq!((status, error), (Some("waiting"), Some("the daily limit of $0.0005 has been reached")));
     assert_eq!(server.count(), 0, "nothing was asked");
-    // With money, it continues.
+    // Once there is a budget, the work continues.
     assert_eq!(
         desk.world.good(&["runs", "retry"]),
         "1 job due again; the next `run` on the same logs retries 0 windows\n"

@@ -1,9 +1,10 @@
-//! A reader for the test servers, which reads one request from a connection.
+//! Reads one request from a connection, for the test servers.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 
-/// Returns the request line with the headers, a line each, and the body; `None` if the other side left in the middle.
+/// Returns the request line and the headers, one per line, and the body; `None` if the client disconnected during the
+/// request.
 pub fn read(stream: &TcpStream) -> Option<(String, Vec<u8>)> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);

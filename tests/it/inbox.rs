@@ -1,4 +1,4 @@
-//! Tests that orders in a conversation wait for review by a person, and that rejected memories do not return.
+//! Tests that instructions in a conversation wait for review by a person, and that rejected memories do not return.
 
 use super::desk::Desk;
 
@@ -9,7 +9,7 @@ const LOG: &str = concat!(
     "\n",
 );
 
-/// Returns a desk where the log was read, and what of it waits.
+/// Returns a desk on which the log was read, and the pending memories.
 fn read() -> (Desk, Vec<String>) {
     let desk = Desk::new();
     desk.write("log.jsonl", LOG);
@@ -49,7 +49,7 @@ fn what_is_rejected_does_not_come_back_until_that_is_undone() {
     assert_eq!(told.code, 0, "{told:?}");
     assert_eq!(desk.run(&["inbox", "list"]).code, 1);
     assert_eq!(status_of_the_order(&desk), "forgotten");
-    // Said again in another conversation.
+    // The same statement is repeated in another conversation.
     desk.write("again.jsonl", LOG.replace("8b1c36", "8b1c37").replace("u1", "v1").replace("2026-03-02", "2026-03-09"));
     let again = desk.run(&["run", "again.jsonl", "--extractor", "rules", "--json"]);
     assert_eq!(again.json().last().unwrap()["waiting"], 0, "{again:?}");

@@ -54,7 +54,8 @@ fn a_hostile_depth_of_nesting_is_survived() {
             r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{deep}],"payload":{deep}}}}}"#
         );
         for (format, text) in FORMATS.into_iter().zip([claude, codex]) {
-            // What is of no known type is passed over whatever its depth; what would be kept is refused.
+            // Content of an unknown type is ignored at any nesting depth; content that would be kept is rejected if it
+            // is nested too deeply.
             let (seen, skipped) = read(by_name(format).unwrap(), Input::from_text("log.jsonl", &text));
             assert_eq!(seen, vec![]);
             assert!(skipped.iter().all(|skipped| skipped.reason == "nested too deeply"), "{skipped:?}");

@@ -1,4 +1,4 @@
-//! Checks the imports of modules. A module may only use the modules above it in `lib.rs`.
+//! Checks the imports of modules. A module may use only the modules above it in `lib.rs`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -22,8 +22,8 @@ fn modules_in_flow_order() -> BTreeMap<String, usize> {
     names.enumerate().map(|(place, name)| (name.to_owned(), place)).collect()
 }
 
-/// Production lines of a file: everything before its inline test module; nothing of a file that is a test module
-/// itself.
+/// Returns the production lines of a file: everything before its inline test module, or nothing if the file itself is a
+/// test module.
 pub fn production(file: &Path) -> String {
     let door = file.with_file_name("mod.rs");
     let declared = format!("#[cfg(test)]\nmod {};", file.file_stem().unwrap().to_string_lossy());
@@ -69,8 +69,8 @@ fn the_library_does_not_know_the_command_line() {
     assert_eq!(files.into_iter().filter(knows).collect::<Vec<_>>(), Vec::<PathBuf>::new());
 }
 
-/// Modules of the library that a command may name besides `api`, `config` and `memory`: files that still go around the
-/// API. The list may only shrink.
+/// Modules of the library that a command may import besides `api`, `config` and `memory`, because these files still
+/// bypass the API. The list must only shrink.
 const AROUND_THE_API: &[(&str, &str)] = &[
     ("src/cli/eval/args.rs", "llm"),
     ("src/cli/eval/consolidation/mod.rs", "consolidate"),
@@ -105,7 +105,7 @@ const AROUND_THE_API: &[(&str, &str)] = &[
     ("src/cli/eval/system.rs", "store"),
 ];
 
-/// Modules that a command may name.
+/// Modules that a command may import.
 const OPEN_TO_COMMANDS: &[&str] = &["api", "config", "memory", "serve"];
 
 /// Returns the modules after each `prefix` in a text, such as `store` of `afterthought::store::Store`.
@@ -155,14 +155,14 @@ fn servers_reach_memories_through_the_api_alone() {
     assert_eq!(around, Vec::<String>::new());
 }
 
-/// Pairs of files that still import each other. The list may only shrink.
+/// Pairs of files that still import each other. The list must only shrink.
 const CIRCLES: &[(&str, &str)] =
     &[("src/cli/eval/job.rs", "src/cli/eval/suites.rs"), ("src/store/error.rs", "src/store/file/keys.rs")];
 
-/// The path of a module, its crate first.
+/// The path of a module, starting with its crate.
 type Module = Vec<String>;
 
-/// The files of every crate by their modules, and what each imports and re-exports.
+/// The files of every crate, indexed by module, and the imports and re-exports of each.
 #[derive(Default)]
 struct Imports {
     files: HashMap<Module, PathBuf>,
@@ -186,7 +186,7 @@ impl Imports {
                 if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
                     parts.pop();
                 }
-                // The command line is a crate of its own, which the library cannot import.
+                // The command line is a separate crate, which the library cannot import.
                 let own = if name == "afterthought" && parts.first().is_some_and(|first| first == "cli") {
                     "command line"
                 } else {
@@ -238,7 +238,7 @@ impl Imports {
         Some(start.into_iter().chain(parts.into_iter().skip(skipped)).collect())
     }
 
-    /// Returns the file in which an imported item stands, through re-exports.
+    /// Returns the file that defines an imported item, following re-exports.
     fn file_of(&self, path: &Module) -> Option<&PathBuf> {
         let mut path = path.clone();
         for _ in 0..6 {

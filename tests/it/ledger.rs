@@ -1,4 +1,4 @@
-//! Tests of the work ledger, from a log to queries by file, error, command and words.
+//! Tests of the work ledger, from a log to queries by file, error, command or words.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use super::mcp::client::Piped;
 const RUN: &[&str] = &["run", "logs", "--extractor", "rules"];
 const SESSION: &str = "7d2f4a10-3b52-4d09-9e64-1c5d3b2f8a71";
 
-/// Writes the log of a session in `/src/shop`: a request, and what was called with which result.
+/// Writes the log of a session in `/src/shop`: a request, and the calls with their results.
 fn write_log(desk: &Desk, calls: &[(&str, Value, bool, &str)]) {
     let mut lines = Vec::new();
     let mut add = |role: &str, content: Value| {

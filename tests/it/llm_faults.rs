@@ -1,4 +1,4 @@
-//! Tests of the real client with every known failure of a server, one row each, over loopback.
+//! Tests of the real client with every known failure of a server, with one row each, over the loopback interface.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
@@ -18,25 +18,25 @@ use serde_json::{Value, json};
 
 use super::http;
 
-/// No real key; put together so that no scanner takes it for one.
+/// An invented key, assembled here so that no scanner mistakes it for a real key.
 const KEY: &str = concat!("sk-", "proj-", "0123456789abcdefFAKE");
 
-/// What the request asks about.
+/// The text that the request is about.
 const SAID: &str = "I moved to Berlin in spring, and now I take the bike to work.";
 
-/// Retries after the first attempt in every row.
+/// Number of retries after the first attempt in every row.
 const RETRIES: u32 = 2;
 
-/// What the server does with one request.
+/// The server's response to one request.
 #[derive(Debug, Clone)]
 enum Answer {
-    /// Sends a whole answer.
+    /// Sends a complete response.
     Http { status: u16, headers: &'static str, body: String },
-    /// Closes the connection without a word.
+    /// Closes the connection without a response.
     Hangup,
-    /// Promises 1,000 bytes and closes after these.
+    /// Announces 1,000 bytes, but closes the connection after these.
     Cut(&'static str),
-    /// Sends headers, then one byte at a time for ever.
+    /// Sends headers, and then one byte at a time, forever.
     Drip,
 }
 
@@ -57,7 +57,7 @@ impl Answer {
         Self::json(status, &json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}))
     }
 
-    /// An answer with this choice and 7 + 3 tokens.
+    /// Returns a response with this choice, and with 7 + 3 tokens.
     fn choice(choice: &Value) -> Self {
         Self::json(
             200,
@@ -89,13 +89,13 @@ impl Answer {
     }
 }
 
-/// A server on loopback that follows a script, its last line for ever, and keeps what it was asked.
+/// A server on the loopback interface that follows a script, repeating the last step forever, and records the requests.
 struct Server {
     base_url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
-/// A request that came in.
+/// A received request.
 #[derive(Debug, Clone)]
 struct Asked {
     head: String,
@@ -120,7 +120,7 @@ impl Server {
                     log.push(request);
                     log.len() - 1
                 };
-                // The client may have left before the end, as it should from a drip.
+                // The client may have closed the connection early, as it should if the server sends too slowly.
                 script[number.min(script.len() - 1)].send(&mut stream).ok();
             }
         });
@@ -157,7 +157,7 @@ fn settings(base_url: &str) -> ModelSettings {
     }
 }
 
-/// Returns a client that does not wait between attempts, and the list of waits that it would have made.
+/// Returns a client that does not wait between attempts, and the list of the waits that it would have made.
 fn client(settings: ModelSettings) -> (Client, Arc<Mutex<Vec<Duration>>>) {
     let waits = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&waits);
@@ -172,7 +172,7 @@ async fn ask(client: &Client) -> Result<Reply, LlmError> {
     client.complete(&request()).await.map(|(reply, _)| reply)
 }
 
-/// Returns what came of it on one line, with the address as `URL`.
+/// Returns the outcome on one line, with `URL` in place of the address.
 fn summary(outcome: &Result<Reply, LlmError>, base_url: &str) -> String {
     match outcome {
         Ok(reply) => {
@@ -186,7 +186,7 @@ fn summary(outcome: &Result<Reply, LlmError>, base_url: &str) -> String {
 struct Row {
     name: &'static str,
     script: Vec<Answer>,
-    /// Requests that the server must have seen.
+    /// Number of requests that the server must have received.
     attempts: usize,
     outcome: &'static str,
 }
@@ -407,7 +407,7 @@ async fn a_server_that_is_not_there_is_named() {
     assert!(outcome.starts_with(start) && outcome.ends_with(end), "{outcome}");
     assert_eq!(waits.lock().unwrap().len(), 2);
 
-    // The next request does not go through all the waits again, until the server is back.
+    // Until the server is available again, the next request does not repeat all the waits.
     let second = ask(&client).await.unwrap_err();
     assert!(matches!(second, LlmError::Transient { attempts: 1, .. }), "{second}");
     assert_eq!(waits.lock().unwrap().len(), 2);

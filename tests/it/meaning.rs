@@ -1,4 +1,4 @@
-//! Tests of search by meaning over MCP, in the brief and in hooks, and of search by words if the server of vectors is
+//! Tests of search by meaning over MCP, in the brief and in hooks, and of search by words if the embedding server is
 //! down or slow.
 
 use std::io::Write as _;
@@ -11,17 +11,17 @@ use super::mcp::client::Piped;
 use super::vectors::{Server, TEXTS, with};
 use super::world::World;
 
-/// What no meaning of the server is about; so it can be told what is usual.
+/// Texts that no meaning known to the server covers, so that the usual similarity can be determined.
 const OTHERS: [&str; 3] =
     ["Ana plays the violin.", "The office has two floors.", "The printer stands beside the window."];
-/// Shares no word with any of them.
+/// A query that shares no words with any of the memories.
 const ASKED: &str = "Which beverage would suit?";
 /// Longer than anybody would wait.
 const FOR_EVER: Duration = Duration::from_secs(40);
-/// What nobody has waited for who was answered within it, however busy the machine.
+/// Maximum time for an answer that did not wait, even on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Returns memories with their vectors.
+/// Returns a world with memories and their vectors.
 fn world(server: &Server) -> World {
     let world = World::new(None);
     TEXTS.iter().chain(&OTHERS).for_each(|text| drop(world.good(&["remember", text])));

@@ -19,7 +19,7 @@ fn read(desk: &Desk, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(desk.path(name)).unwrap()).unwrap()
 }
 
-/// Copies a suite to `suite`, without recorded answers.
+/// Copies a suite to `suite`, without recorded replies.
 fn copied(desk: &Desk, from: &str) {
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != "replies") {
         for file in fs::read_dir(entry.path()).into_iter().flatten().map(Result::unwrap) {
@@ -63,7 +63,7 @@ fn what_a_run_has_finished_is_not_run_again_until_it_is_asked_for() {
     assert_eq!((told.code, told.err.as_str()), (0, "wrote 3 rows to out.json\n"));
     let first = read(&desk, "out.json")["rows"].clone();
 
-    // As if it had been killed while it wrote the third.
+    // The file is changed as if the process had been killed while it wrote the third line.
     let kept = fs::read_to_string(desk.path("out.json.kept.jsonl")).unwrap();
     assert_eq!(kept.lines().count(), 3);
     desk.write("out.json.kept.jsonl", &kept.as_bytes()[..kept.len() - 20]);
@@ -93,7 +93,7 @@ fn two_runs_are_compared_with_intervals_a_test_and_the_cases_that_changed() {
     let suite = &found["suites"][0];
     let recall = &suite["measures"][0];
     assert_eq!((&recall["name"], &recall["a"], &recall["verdict"]), (&"recall".into(), &0.0.into(), &"better".into()));
-    // Three cases, all the same way: two of the eight exchanges are as extreme.
+    // Three cases change in the same direction: two of the eight sign assignments are as extreme.
     assert_eq!(recall["p"].as_f64(), Some(0.25));
     assert_eq!(suite["changes"].as_array().map(Vec::len), Some(3));
     assert!(suite["changes"][0]["fixed"].as_array().is_some_and(|fixed| !fixed.is_empty()), "{suite}");
@@ -128,7 +128,8 @@ fn a_gate_fails_on_what_got_worse_and_tells_it() {
     assert!(told.out.contains("skipped") && told.out.contains("the baseline does not contain it"), "{}", told.out);
 }
 
-/// What a model made of the smoke suite with the prompts of the program, and without the section on what to leave out.
+/// Compares a model's results for the smoke suite with the program's prompts, and without the section on what to leave
+/// out.
 #[test]
 fn a_prompt_that_was_made_worse_is_caught() {
     let desk = Desk::new();

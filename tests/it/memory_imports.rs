@@ -31,7 +31,7 @@ fn a_folder_of_memories_comes_in_once() {
     assert!(desk.run(&["import", "memory/MEMORY.md"]).out.contains("0 added, 1 changed"));
     let listed = desk.run(&["memory", "list"]).out;
     assert!(listed.contains("Obsidian") && !listed.contains("Zettlr"), "{listed}");
-    // What the file said first stays in the history, and coming back to it is a change like any other.
+    // The original text of the file stays in the history, and returning to it is a change like any other.
     desk.write("memory/MEMORY.md", NOTES);
     assert!(desk.run(&["import", "memory/MEMORY.md"]).out.contains("1 changed"));
 }

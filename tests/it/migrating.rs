@@ -1,11 +1,11 @@
-//! Tests of databases with earlier schemas whose migration is interrupted at any step. It continues when the database
-//! is opened again, and nothing is lost.
+//! Tests of databases with earlier schemas whose migration is interrupted at any step. The migration continues when the
+//! database is opened again, and nothing is lost.
 
 use std::fs;
 
 use super::world::World;
 
-/// The statements of every schema, in order.
+/// Returns the statements of every schema, in order.
 fn statements() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/migrations");
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -13,7 +13,8 @@ fn statements() -> Vec<String> {
     paths.into_iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// Makes a file as the program left it that knew the first `version` schemas, with a memory that no index knows yet.
+/// Creates a file as written by the version with the first `version` schemas, containing a memory that no index
+/// includes yet.
 fn file_of(world: &World, all: &[String], version: usize) {
     world.forget();
     let conn = rusqlite::Connection::open(world.database()).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the files that package managers and agents read: the same version everywhere, and the hooks that `agent
-//! install` writes.
+//! Tests of the files that package managers and agents read: all have the same version, and their hooks are the same as
+//! those that `agent install` writes.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::desk::Desk;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Where a file repeats the version of Cargo.toml.
+/// Places in files that repeat the version from Cargo.toml.
 const REPEATED: &[(&str, &str)] = &[
     ("packaging/mcp/server.json", "/version"),
     ("packaging/mcp/server.json", "/packages/0/version"),
@@ -62,13 +62,13 @@ fn every_package_of_one_name_is_the_same() {
     }
 }
 
-/// Returns each hook as one line: its event, its matcher, its time limit and what it asks of the program.
+/// Returns each hook as one line: event, matcher, timeout and the arguments to the program.
 fn hooks(settings: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     for (event, groups) in settings["hooks"].as_object().unwrap() {
         let (group, hook) = (&groups[0], &groups[0]["hooks"][0]);
         let command = hook["command"].as_str().unwrap();
-        // The program's own path, or the script of the plugin, stands before it.
+        // The arguments follow the path of the program, or the script of the plugin.
         let (_, asked) = command.rsplit_once("run.sh\" ").or_else(|| command.rsplit_once(" hook ")).unwrap();
         lines.push(format!("{event} {} {} {asked}", group["matcher"], hook["timeout"]));
     }
@@ -97,7 +97,7 @@ fn the_skill_teaches_commands_that_exist() {
     let (skill, reference) =
         (read("packaging/plugin/skills/afterthought/SKILL.md"), read("docs/reference/commands.md"));
     let sections: Vec<&str> = reference.split("\n## ").collect();
-    // The options of all commands are listed once, at the top of the page.
+    // The options that all commands share are listed once, at the top of the page.
     let top = sections[..2].concat();
     let taught: Vec<&str> = skill.lines().filter(|line| line.starts_with("afterthought ")).collect();
     assert!(taught.len() > 10, "{taught:?}");

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::world::{Asked, FACTS, Fact, Server, World, spoken};
 
-/// A pack has room for four sessions of one message.
+/// A pack has room for four one-message sessions.
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "1400", "--jobs", "2", "--json"];
-/// Nothing here takes longer, however busy the machine is.
+/// No step takes longer than this, even on a busy machine.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Writes a session of one message for each fact, named by the service.
+/// Writes a one-message session for each fact, named after the service.
 fn sessions(world: &World, facts: &[Fact]) {
     for (day, fact) in (1..).zip(facts) {
         world.session(fact.0, day, &[*fact]);
@@ -27,7 +27,7 @@ fn told(printed: &str) -> Value {
     serde_json::from_str(printed.lines().last().unwrap()).unwrap()
 }
 
-/// Returns what was asked about windows from request `begin` on.
+/// Returns the requests about windows, starting with request `begin`.
 fn asked(server: &Server, begin: usize) -> Vec<Asked> {
     server.asked().split_off(begin).into_iter().filter(|one| !one.facts.is_empty()).collect()
 }
@@ -48,7 +48,7 @@ fn short_sessions_share_a_request_and_keep_their_evidence() {
     let estimate = told(&world.good(&[RUN, &["--estimate"]].concat()));
     let summary = told(&world.good(RUN));
     let asked = asked(&server, 0);
-    // Both are in flight at once, in whatever order they arrive.
+    // Both requests are in flight at once, so they may arrive in any order.
     let mut packs = facts_of(&asked);
     packs.sort();
     assert_eq!(packs, [spoken_all(&FACTS[..4]), spoken_all(&FACTS[4..])]);
@@ -124,7 +124,7 @@ fn one_session_that_the_model_declines_costs_its_neighbours_nothing() {
     world.session("elder", 9, &FACTS[4..5]);
     world.good(RUN);
     assert_eq!(world.active().len(), 5);
-    // Both are in flight at once, in whatever order they arrive.
+    // Both requests are in flight at once, so they may arrive in any order.
     let mut again = facts_of(&asked(&server, begin));
     again.sort();
     assert_eq!(again, [wanted(&[1]), wanted(&[4])], "what failed is asked about alone");
@@ -136,7 +136,7 @@ fn a_pack_that_was_killed_is_asked_for_again_as_it_was() {
     let world = World::new(Some(&server));
     sessions(&world, &FACTS);
     let first = spoken_all(&FACTS[..4]);
-    // The first pack is read in halves, since its whole is declined.
+    // The first pack is split into halves, because the model refuses the whole pack.
     server.set(|manner| manner.declines = vec![first[0].clone(), first[3].clone()]);
     let mut child = world.command(RUN).spawn().unwrap();
     let is_second_half = |one: &Asked| one.facts == first[2..];
@@ -149,7 +149,7 @@ fn a_pack_that_was_killed_is_asked_for_again_as_it_was() {
     child.wait().unwrap();
     let done = world.look("SELECT count(*) FROM windows WHERE status = 'done'", |row| row.get::<_, u64>(0)).unwrap();
     assert_eq!(done, [4], "the other pack is finished, and nothing of this one");
-    // A new session would fit into the pack that is open again, and comes before its other sessions.
+    // A new session would fit in the pack that is being filled again, and precedes the other sessions of this pack.
     world.session("aaa", 20, &[("aaa", 1000)]);
     let (begin, kept) = (server.count(), world.replies().len());
     server.set(|manner| manner.delay = Duration::ZERO);

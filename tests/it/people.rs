@@ -30,7 +30,7 @@ fn archive(name: &str, files: &[(&str, String)]) -> (TempDir, PathBuf) {
     (place, path)
 }
 
-/// Opens what is at `path`, finds out what it is, and reads all of it.
+/// Opens the file or folder at `path`, detects the format, and reads everything.
 fn read(path: &Path) -> (Vec<&'static str>, Vec<Transcript>, Vec<String>) {
     let (mut formats, mut seen) = (Vec::new(), Vec::new());
     let mut accept = |transcript| seen.push(transcript);
@@ -54,7 +54,7 @@ fn read(path: &Path) -> (Vec<&'static str>, Vec<Transcript>, Vec<String>) {
     (formats, seen, skipped)
 }
 
-/// Writes a message as a person would check it: the time on the clock of who wrote it, the clock's offset, and who.
+/// Formats a message for a person to check: the time on the writer's clock, the offset of this clock, and the writer.
 fn line(message: &Message) -> String {
     let mut line = String::new();
     match message.time {
@@ -72,7 +72,7 @@ fn lines(transcript: &Transcript) -> Vec<String> {
     transcript.messages.iter().map(line).collect()
 }
 
-/// Reads the one chat at `path`; a phone's clock has no zone that the export would name.
+/// Reads the single chat at `path`; the export does not contain the time zone of the phone's clock.
 fn chat(path: &Path) -> (String, Vec<String>) {
     let (formats, mut seen, skipped) = read(path);
     assert_eq!((formats, seen.len(), skipped), (vec!["whatsapp"], 1, vec![]));
@@ -96,7 +96,7 @@ fn a_slack_archive_comes_out_with_names_clocks_and_threads_in_order() {
     opener["reply_count"] = json!(1);
     let mut answer = post("U2", "1772528400.000300", "The pears, on Friday");
     answer["thread_ts"] = json!("1772442000.000200");
-    // Within a second the digits after the point decide, which a float would round away.
+    // Within a second, the digits after the point determine the order, and a float would round them away.
     let first_day = json!([
         post("U2", "1772442060.000010", "second"),
         {"type": "message", "subtype": "channel_join", "user": "U2", "ts": "1772441990.000100", "text": "<@U2> has joined"},
@@ -197,7 +197,7 @@ fn a_british_chat_without_a_day_over_twelve_is_read_by_what_falls() {
         "2026-03-02 00:10:00 ? User Prose Asha: Four o'clock",
     ];
     assert_eq!(chat(&path).1, told);
-    // The same without its first line: nothing is over twelve, but the day changes and the month does not.
+    // The same text without its first line: no number exceeds twelve, but the day changes and the month does not.
     let (_place, path) = file("WhatsApp Chat with Asha.txt", text.split_once('\n').unwrap().1);
     assert_eq!(chat(&path).1, told[1..]);
 }

@@ -1,6 +1,6 @@
-//! Tests of fault points outside of runs: in backups, restoring, repairs, erasing, vectors and exports. A process that
-//! ends at such a point loses nothing, and the same command then reaches the same result. `batch` tests the fault
-//! points of batches.
+//! Tests of fault points outside runs: in backups, restoring, repairs, erasing, vectors and exports. If a process ends
+//! at such a point, nothing is lost, and repeating the command has the same result. The fault points of batches are
+//! tested in `batch`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +29,7 @@ fn every_place_is_one_at_which_some_test_ends_a_process() {
     assert!(ELSEWHERE.iter().all(|place| POINTS.contains(place)));
 }
 
-/// Ends a command at a place, which it must come to.
+/// Ends a command at a fault point, which the command must reach.
 fn ended_at(world: &World, place: &str, arguments: &[&str]) -> Output {
     let output = world.command(arguments).env("AFTERTHOUGHT_FAULT", place).output().unwrap();
     assert_eq!(output.status.code(), None, "{place} is met: {output:?}");
@@ -41,7 +41,7 @@ fn assert_whole(world: &World, of: &str) {
     assert_eq!(checked.status.code(), Some(0), "{of}: {checked:?}");
 }
 
-/// A world in which some things are remembered.
+/// Returns a world with some memories.
 fn lived() -> (Server, World) {
     let server = Server::start(Duration::ZERO);
     let world = World::new(Some(&server));
@@ -51,7 +51,7 @@ fn lived() -> (Server, World) {
     (server, world)
 }
 
-/// Returns the files beside the database whose names contain `part`.
+/// Returns the files next to the database whose names contain `part`.
 fn named(world: &World, part: &str) -> Vec<String> {
     let names = fs::read_dir(world.path(".")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.contains(part)).collect();
@@ -73,7 +73,7 @@ fn a_copy_is_whole_or_not_there_and_what_was_left_of_one_goes() {
         } else {
             assert_eq!(named(&world, "copy.db.").len(), 1, "{place}");
         }
-        // What others may still be making stays; what nobody can be is taken away.
+        // Files that another process may still be writing are kept; files that no process can be writing are removed.
         for left in named(&world, ".new") {
             let file = fs::OpenOptions::new().write(true).open(world.path(&left)).unwrap();
             file.set_modified(std::time::SystemTime::now() - Duration::from_hours(2)).unwrap();
@@ -100,7 +100,7 @@ fn taking_a_copy_back_leaves_one_or_the_other() {
         assert_whole(&world, place);
         world.good(&["db", "restore", "copy.db"]);
         assert_eq!(world.export(), former, "{place}");
-        // What was there is in a copy; it is taken back for the next place.
+        // The previous content is in a copy, which is restored before the next fault point.
         let kept = named(&world, ".before-");
         let of_later = kept.iter().find(|name| world.good(&["--db", name, "export", "--all"]) == later);
         let of_later = of_later.unwrap_or_else(|| panic!("{place}: nothing is lost"));
@@ -154,7 +154,7 @@ fn an_erasure_that_ends_anywhere_is_brought_to_its_end() {
         fs::write(world.database(), &whole).unwrap();
         ended_at(&world, place, &erase);
         assert_whole(&world, place);
-        // Nothing was erased yet, or all of it, and what is left in freed parts goes with the next maintenance.
+        // Either nothing or everything has been erased, and the next maintenance clears the freed parts of the file.
         if world.memories() != wanted {
             assert!(["write.begin", "write.commit"].contains(&place), "{place}");
             world.good(&erase);
@@ -174,7 +174,7 @@ fn vectors_that_are_there_are_not_asked_for_again() {
             vectors::with(&world, &server, &["db", "embed"]).env("AFTERTHOUGHT_FAULT", place).output().unwrap();
         assert_eq!(output.status.code(), None, "{place} is met: {output:?}");
         assert_eq!(server.taken().len(), 4);
-        // Whoever was at it is dead, and its right runs out.
+        // The process that had the lease is dead, and its lease expires.
         let conn = rusqlite::Connection::open(world.database()).unwrap();
         conn.execute("UPDATE vector_lease SET until = 0", ()).unwrap();
         drop(conn);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::desk::{Desk, Told};
 
-/// Words of one chat, a message a minute apart on one day of 2026.
+/// Returns a chat on one day of 2026, with messages one minute apart.
 fn chat(day: &str, said: &[&str]) -> String {
     let line = |(minute, text): (usize, &&str)| json!({"role": "user", "content": text, "timestamp": format!("2026-{day}T10:{minute:02}:00Z")});
     let mut lines: Vec<Value> = said.iter().enumerate().map(line).collect();
@@ -12,7 +12,8 @@ fn chat(day: &str, said: &[&str]) -> String {
     Value::from(lines).to_string()
 }
 
-/// A desk that knows where the team deploys, and a log that says three more things, one against it.
+/// Returns a desk with a memory of where the team deploys, and a log with three more facts, one of which contradicts
+/// the memory.
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.write("old.json", chat("01-05", &["We deploy on Heroku."]));
@@ -98,7 +99,7 @@ fn lines_that_a_person_takes_out_are_not_learnt_now_nor_proposed_again() {
         assert_eq!(desk.run(&["run", "-q", "new.json"]).code, 0);
         assert!(!desk.memories().iter().any(|(_, content)| content.contains(words)), "{words}");
         assert_eq!(has(&desk, "active", "Heroku"), words == "Fly.io");
-        // It can be had after all.
+        // The memory that was removed from the plan can still be added later.
         let run = told.json().pop().unwrap()["run"].as_str().unwrap().to_owned();
         assert_eq!(desk.run(&["undo", &run, "--redo"]).code, 0);
         assert_eq!(desk.run(&["run", "-q", "new.json"]).code, 0);
@@ -126,7 +127,7 @@ fn what_changed_since_is_decided_again_alone_and_said() {
 fn what_was_learnt_or_rejected_meanwhile_is_not_learnt_twice() {
     let desk = desk();
     assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "plan.json"]).code, 0);
-    // The very log is run in between, and one thing that it says is forgotten.
+    // In the meantime, the same log is read by a run, and one of its memories is forgotten.
     assert_eq!(desk.run(&["run", "-q", "new.json"]).code, 0);
     let listed = desk.json(&["memory", "list"]);
     let nuts = listed.iter().find(|memory| memory["content"].as_str().unwrap().contains("peanuts")).unwrap();

@@ -14,7 +14,7 @@ use super::world::{FACTS, Server, World};
 const SHOP: &str = "git@github.com:ana/shop.git";
 
 impl Desk {
-    /// Makes a repository with a remote and a first commit, as git leaves it.
+    /// Creates a repository with a remote and a first commit, in the same way as git.
     fn repository(&self, name: &str, remote: Option<&str>) {
         self.write(&format!("{name}/.git/HEAD"), "ref: refs/heads/main\n");
         self.write(&format!("{name}/.git/objects/info/packs"), "");
@@ -33,7 +33,7 @@ impl Desk {
         self.write(&format!("{name}/.git"), format!("gitdir: {}\n", self.path(&inside).display()));
     }
 
-    /// Writes a session of one statement, held in `cwd`; a path in it that begins with `~` is on this desk.
+    /// Writes a session with one statement and the working folder `cwd`; a path that begins with `~` is on this desk.
     fn session(&self, id: &str, cwd: &str, words: &str) {
         let cwd = cwd.replace('~', &self.path("").to_string_lossy()).replace("//", "/");
         let line = |role: &str, parent: Value, content: &str| {
@@ -53,7 +53,7 @@ impl Desk {
         told
     }
 
-    /// Returns what is remembered and where, sorted.
+    /// Returns the memories and their namespaces, sorted.
     fn places(&self) -> Vec<(String, String)> {
         let told = self.run(&["export", "-q", "--db", "m.db"]);
         let mut places: Vec<_> = told
@@ -69,7 +69,7 @@ impl Desk {
         places
     }
 
-    /// Returns where the memory that contains `words` is.
+    /// Returns the namespace of the memory that contains `words`.
     fn place_of(&self, words: &str) -> String {
         let places = self.places();
         let found = places.iter().find(|(content, _)| content.contains(words));
@@ -80,7 +80,7 @@ impl Desk {
         self.json(&["project", "list", "--db", "m.db"])
     }
 
-    /// Returns the namespace that earlier versions made of a folder's text.
+    /// Returns the namespace that earlier versions derived from the text of a folder.
     fn namespace_of_old(&self, name: &str) -> String {
         let path = self.path(name).to_string_lossy().into_owned();
         let digits =
@@ -88,7 +88,7 @@ impl Desk {
         format!("project/{}-{digits}", path.rsplit(['/', '\\']).next().unwrap())
     }
 
-    /// Puts what the database contains into one as the second version of the schema left it.
+    /// Copies the contents of the database to a database with the second version of the schema.
     fn age_database(&self) {
         let (now, before) = (self.path("m.db"), self.path("before.db"));
         let conn = rusqlite::Connection::open(&before).unwrap();
@@ -396,7 +396,8 @@ fn a_strangers_file_has_no_effect_until_it_is_trusted_and_once_it_changes() {
     desk.write("foreign/afterthought.toml", "[memory]\nenabled = false\n# more\n");
     let changed = inside(&["config", "show", "memory.enabled"]);
     assert!(changed.out.contains("default") && changed.err.contains(ignored), "{changed:?}");
-    // No name in it leads to the memories of another project, even if a person trusts it.
+    // No project name in the settings file gives access to the memories of another project, even if a person trusts the
+    // file.
     let derived = shop.strip_prefix("project/").unwrap();
     for (name, id) in [(derived, "derived"), ("shop", "plain"), ("till", "given")] {
         assert_eq!(desk.run(&["project", "alias", &shop, "till", "--db", "m.db"]).code, 0);
@@ -472,7 +473,7 @@ fn a_run_finds_a_project_by_the_names_that_it_was_given_and_those_that_it_had() 
     let till = desk.place_of("Redis");
     says(&["project", "merge", &till, "checkout"]);
     says(&["project", "alias", "till-2", "drawer"]);
-    // Conversations of (checkout and till), wharf, till-2.
+    // The conversations are in checkout and till, wharf, and till-2.
     let table = [
         ("legacy", 2),
         ("checkout", 2),

@@ -1,4 +1,4 @@
-//! Tests of the binary with the known behaviour of servers, one row each. It obtains its answer from every server.
+//! Tests of the binary with the known behaviour of servers, with one row each. Every server must yield an answer.
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::http;
 use super::world::{World, completion};
 
-/// A request that came in.
+/// A received request.
 #[derive(Debug, Clone)]
 struct Heard {
-    /// Method and path with its query.
+    /// Method, and path with query.
     line: String,
     /// Headers in lower case, one per line.
     head: String,
@@ -29,7 +29,7 @@ impl Heard {
     }
 }
 
-/// Answers one request, given how many came before it.
+/// Answers one request, given the number of preceding requests.
 type Manner = fn(&Heard, usize) -> (u16, String);
 
 struct Server {
@@ -76,7 +76,7 @@ fn send(mut stream: TcpStream, status: u16, body: &str) {
     write!(stream, "{head}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()).ok();
 }
 
-/// A reply with one memory.
+/// Returns a reply with one memory.
 fn content() -> Value {
     json!({"memories": [{
         "messages": [1], "quote": "we deploy with Nomad", "basis": "stated", "type": "semantic", "category": "decision",
@@ -103,7 +103,7 @@ fn rejected(message: &str, param: &str) -> (u16, String) {
     (400, json!({"error": error}).to_string())
 }
 
-/// The reasoning models of OpenAI: the newer limit only, no temperature.
+/// OpenAI's reasoning models accept only the newer limit and no temperature.
 fn openai(heard: &Heard, _: usize) -> (u16, String) {
     if heard.has("max_tokens") {
         let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
@@ -117,7 +117,7 @@ fn openai(heard: &Heard, _: usize) -> (u16, String) {
     good("gpt-5-mini-2025-08-07")
 }
 
-/// Azure wants the version in the query, and fills in what its filter found.
+/// Azure requires the version in the query, and adds the results of its content filter.
 fn azure(heard: &Heard, _: usize) -> (u16, String) {
     if !heard.line.contains("/openai/v1/chat/completions?api-version=preview") {
         let error = json!({"code": "404", "message": "Resource not found"});
@@ -132,7 +132,8 @@ fn azure(heard: &Heard, _: usize) -> (u16, String) {
     (status, body.to_string())
 }
 
-/// `OpenRouter` keeps the line open with blanks, and tells an upstream's overload inside a 200 answer.
+/// `OpenRouter` keeps the connection open with white space, and reports an overload of the upstream provider inside a
+/// response with status 200.
 fn openrouter(_: &Heard, before: usize) -> (u16, String) {
     if before == 0 {
         let error = json!({"code": 429, "message": "Provider returned error", "metadata": {"provider_name": "X"}});
@@ -142,13 +143,13 @@ fn openrouter(_: &Heard, before: usize) -> (u16, String) {
     (status, format!("\n         \n{body}"))
 }
 
-/// Ollama takes the schema and ignores what it does not know.
+/// Ollama accepts the schema and ignores unknown fields.
 fn ollama(heard: &Heard, _: usize) -> (u16, String) {
     assert!(heard.has("max_tokens") && !heard.head.contains("authorization"), "{heard:?}");
     good("qwen3:8b")
 }
 
-/// vLLM spells its errors without a wrapper and forbids unknown fields.
+/// vLLM reports errors without a wrapper and rejects unknown fields.
 fn vllm(heard: &Heard, _: usize) -> (u16, String) {
     if heard.format() == Some("json_schema") {
         let message = "Grammar error: json_schema backend is not available";
@@ -161,7 +162,7 @@ fn vllm(heard: &Heard, _: usize) -> (u16, String) {
     good("Qwen/Qwen3-8B")
 }
 
-/// llama.cpp is still loading its model when the first request comes.
+/// llama.cpp is still loading its model when the first request arrives.
 fn llama_cpp(heard: &Heard, before: usize) -> (u16, String) {
     if before < 2 {
         let error = json!({"code": 503, "message": "Loading model", "type": "unavailable_error"});
@@ -171,7 +172,7 @@ fn llama_cpp(heard: &Heard, before: usize) -> (u16, String) {
     good("gpt-3.5-turbo")
 }
 
-/// LM Studio takes a schema or plain text, nothing between, and spells its error as a text.
+/// LM Studio accepts either a schema or plain text, and reports an error as a string.
 fn lm_studio(heard: &Heard, _: usize) -> (u16, String) {
     match heard.format() {
         Some("json_schema") => {
@@ -185,7 +186,7 @@ fn lm_studio(heard: &Heard, _: usize) -> (u16, String) {
     }
 }
 
-/// Name, path after the address, key, manner, requests until the answer.
+/// Name, path after the address, key, behaviour, and number of requests until the answer.
 const SERVERS: &[(&str, &str, Option<&str>, Manner, usize)] = &[
     ("OpenAI", "/v1", Some("k-0123456789"), openai, 3),
     ("Azure", "/openai/v1?api-version=preview", Some("k-0123456789"), azure, 3),
@@ -228,8 +229,8 @@ fn every_server_is_understood_after_the_requests_it_takes() {
     }
 }
 
-/// Anthropic wants its version and its own field for the key, and refuses fields that it does not know. A schema with
-/// many alternatives is too large for its grammar; a tool may have it.
+/// Anthropic requires its version and a separate header for the key, and rejects unknown fields. A schema with many
+/// alternatives is too large for its grammar, but is accepted for a tool.
 fn anthropic(heard: &Heard, _: usize) -> (u16, String) {
     let refused = |message: &str| {
         let error = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
@@ -271,7 +272,7 @@ fn a_key_of_anthropic_is_enough() {
     let reported = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{output:?}");
     assert!(reported.contains("ANTHROPIC_API_KEY is set, so the model is claude-haiku-4-5 of anthropic"), "{reported}");
-    // The second request leaves out what the first was refused for.
+    // The second request omits the field for which the first request was rejected.
     assert_eq!(server.heard().len(), 2, "{:#?}", server.heard());
     assert!(world.good(&["memory", "list"]).contains("Nomad"));
     let status = command(&["status", "--days", "30", "--json"]).output().unwrap();
@@ -284,7 +285,7 @@ fn a_key_of_anthropic_is_enough() {
     assert_eq!(server.heard().len(), 2, "{:#?}", server.heard());
 }
 
-/// Puts a shell script on a path of its own and returns the path.
+/// Writes a shell script to a separate folder and returns the path of the folder.
 #[cfg(unix)]
 fn program(world: &World, name: &str, script: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;
@@ -326,7 +327,7 @@ fn the_login_of_an_agent_extracts_where_it_is_named_and_only_there() {
                 reply.display()
             ),
         );
-        // A program that is installed is offered, not used.
+        // An installed program is suggested, but not used.
         let offered = world.command(&["runs", "plan", "logs"]).env("PATH", &path).output().unwrap();
         let reported = String::from_utf8_lossy(&offered.stderr).replace('\n', " ");
         assert!(reported.contains(&format!("--model {}", model.split('/').next().unwrap())), "{offered:?}");
@@ -363,7 +364,7 @@ fn a_program_that_cannot_answer_is_named_with_the_remedy() {
     assert!(reported.contains("sh: broken"), "{reported}");
 }
 
-/// Lists two models and answers only for the one that can chat.
+/// Lists two models, and answers only for the model that can chat.
 fn ollama_at_home(heard: &Heard, _: usize) -> (u16, String) {
     if heard.line.starts_with("GET /api/tags") {
         let models = json!([
@@ -391,7 +392,7 @@ fn an_ollama_on_this_machine_is_found_where_nothing_is_configured() {
         }
         command.output().unwrap()
     };
-    // Neither where the rules are asked for, nor where another server is named.
+    // The server is used neither if the rules are requested nor if another server is specified.
     assert!(run(&["run", "logs", "--extractor", "rules"], None).status.success());
     assert_eq!(run(&["run", "logs"], Some("http://127.0.0.1:9/v1")).status.code(), Some(3));
     assert!(server.heard().is_empty(), "{:#?}", server.heard());
@@ -399,7 +400,8 @@ fn an_ollama_on_this_machine_is_found_where_nothing_is_configured() {
     let output = run(&["run", "logs", "--json"], None);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("qwen3:8b on the local Ollama server"), "{output:?}");
-    // Which models there are, what the log says, and how that relates to what the rules found in it.
+    // The three requests are for the list of models, for the memories in the log, and for their relations to those that
+    // the rules found.
     assert_eq!(server.heard().len(), 3, "{:#?}", server.heard());
     assert!(world.good(&["memory", "list"]).contains("Nomad"));
 }
@@ -419,7 +421,7 @@ fn spending_is_told_by_day_and_stops_the_next_run_of_the_day() {
     let first = command(&[&["run", "logs", "--json"][..], &config].concat()).output().unwrap();
     assert!(first.status.success(), "{first:?}");
 
-    // 900 + 120 tokens at $1,000 for a million.
+    // 900 + 120 tokens at $1,000 per million.
     let told = command(&[&["status", "--days", "30", "--json"][..], &config].concat()).output().unwrap();
     let line: Value = serde_json::from_slice(&told.stdout).unwrap();
     let cost = line["cost"].as_f64().unwrap();

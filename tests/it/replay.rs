@@ -21,13 +21,13 @@ use transcripts::{Found, Sink, detect, discover, open};
 
 const LOGS: &str = "tests/replay/logs";
 const REPLIES: &str = "tests/replay/replies";
-/// Name under which the recorded model was asked.
+/// Name of the recorded model in requests.
 const MODEL: &str = "bridge";
 
-/// When the logs had last been changed when the exchange was recorded; text without dates takes its time from there.
+/// Modification time of the logs during the recording, which determines the time of texts without dates.
 const CHANGED_AT: &str = "2026-11-21T10:57:00Z";
 
-/// Copies the logs with the file times that they were recorded with.
+/// Copies the logs with the modification times of the recording.
 fn logs() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let changed_at = SystemTime::from(CHANGED_AT.parse::<jiff::Timestamp>().unwrap());
@@ -59,7 +59,7 @@ fn run(store: &Store, logs: &Path) -> Summary {
     runtime.block_on(pipeline::run(pipeline, &arguments, CancellationToken::new(), &mut |_| {})).unwrap()
 }
 
-/// The conversations as the pipeline sees them, by key.
+/// Returns the conversations as the pipeline reads them, by key.
 fn transcripts(logs: &Path) -> BTreeMap<String, Transcript> {
     let mut seen = BTreeMap::new();
     for Found { path, .. } in discover(&[logs.to_owned()]).unwrap() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::world::{FACTS, Fact, Server, World, spoken};
 
-/// Small windows, so that a few messages fill several.
+/// Small windows, so that a few messages fill several windows.
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
 const PLAN: &[&str] = &["runs", "plan", "logs", "--window-tokens", "600", "--json"];
 
@@ -16,7 +16,7 @@ fn server() -> Server {
     Server::start(Duration::from_millis(5))
 }
 
-/// Two sessions; the later one moves a service that the earlier one names.
+/// Two sessions; the later session moves a service that the earlier session mentions.
 fn two_sessions(server: &Server) -> World {
     let world = World::new(Some(server));
     world.session("early", 2, &FACTS[..5]);
@@ -178,6 +178,6 @@ fn a_plan_of_more_than_one_batch_pays_for_the_run_after_it() {
     let done = summary(&world.good(&["run", "logs", "--json"]));
     assert_eq!(server.count() - asked, 0);
     assert_eq!(done["decisions"], planned["decisions"]);
-    // Each of 125 values changed once.
+    // Each of the 125 values has changed once.
     assert_eq!(world.active().len(), 125);
 }

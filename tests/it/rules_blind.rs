@@ -14,9 +14,9 @@ use jiff::{Timestamp, ToSpan};
 use serde::Deserialize;
 use transcripts::{Message, MessageTime, Role, Transcript};
 
-/// Minimum share of what was found that a person would have kept, in hundredths.
+/// Minimum percentage of the extracted memories that a person would have kept.
 const LEAST_PRECISION: usize = 90;
-/// Minimum share of what a person would have kept that was found, in hundredths.
+/// Minimum percentage of the memories that a person would have kept that must be extracted.
 const LEAST_RECALL: usize = 90;
 
 #[derive(Deserialize)]
@@ -26,10 +26,10 @@ struct Expected {
 
 #[derive(Deserialize)]
 struct Log {
-    /// When its first message was said; the others follow a minute apart.
+    /// Time of the first message; the others follow at intervals of one minute.
     began: Timestamp,
     expected: Vec<Wanted>,
-    /// Words of which nothing may be kept.
+    /// Words that must not appear in any memory.
     traps: Vec<String>,
 }
 
@@ -38,9 +38,9 @@ struct Log {
 struct Wanted {
     #[serde(rename = "type")]
     memory_type: MemoryType,
-    /// Stands in one of its quotes.
+    /// Text that appears in one of the memory's quotes.
     quote: String,
-    /// Each appears in its content, in any capitals.
+    /// Words that must all appear in the content, ignoring case.
     words: Vec<String>,
     key: Option<String>,
     value: Option<String>,
@@ -85,7 +85,7 @@ fn transcript(folder: &Path, name: &str, began: Timestamp) -> Transcript {
 fn found(transcript: &Transcript) -> Vec<Candidate> {
     let span = Span { context_start: 0, start: 0, end: transcript.messages.len() };
     let task = Task { transcript, span, known: &[], instructions: None, categories: &[] };
-    // An update is kept only where it changes a known memory, and none is known here.
+    // An update is kept only if it changes a known memory, and there are no known memories here.
     offline::extract(&task).candidates.into_iter().filter(|candidate| !candidate.updates_only).collect()
 }
 

@@ -10,12 +10,12 @@ use afterthought::memory::Candidate;
 use transcripts::Transcript;
 use transcripts::{Logs, Sink, detect, detect_folder, discover};
 
-/// Words of the frames, and forms that "I", "we", "our" and irregular verbs turn into.
+/// Words of the sentence frames, and forms that "I", "we", "our" and irregular verbs are converted to.
 const FRAME: &str = "the user user's team team's project project's assistant assistant's standing instruction said wants \
     to be used called does not is has was did will goes decided proposed by confirmed and which did work solved it what \
     problem error came up tried could would were on in of week rather than failed broke hung returned threw kept got stopped written uses \
     el usuario dijo der nutzer sagte";
-/// The same in Chinese, by character.
+/// The same for Chinese, by character.
 const CHINESE_FRAME: &str =
     "用户团队的长期要求说希望使用被称为决定由助手提议确认问题解决办法了出现错误试过没有用那一周年月项目而不是";
 
@@ -29,7 +29,7 @@ const fn is_han(c: char) -> bool {
     matches!(c, '\u{4e00}'..='\u{9fff}')
 }
 
-/// Whether `word` is `said`, in another person or tense at most.
+/// Returns whether `word` is `said`, possibly in another person or tense.
 fn is_form_of(word: &str, said: &str) -> bool {
     let ending = |word: &str, said: &str| {
         word.strip_prefix(said).is_some_and(|rest| matches!(rest, "s" | "es" | "'s" | "ed" | "d"))
@@ -40,7 +40,7 @@ fn is_form_of(word: &str, said: &str) -> bool {
         || said.strip_suffix("es").or_else(|| said.strip_suffix('s')).is_some_and(|stem| ending(word, stem))
 }
 
-/// Returns the words of a candidate's content that nobody said.
+/// Returns the words in a candidate's content that nobody said.
 fn foreign(found: &Candidate) -> Vec<String> {
     let quotes: String = found.evidence.iter().map(|piece| piece.quote.clone() + "\n").collect();
     let speakers = found.evidence.iter().filter_map(|piece| piece.speaker.as_deref()).collect::<Vec<_>>().join(" ");
@@ -48,7 +48,7 @@ fn foreign(found: &Candidate) -> Vec<String> {
     let frame: BTreeSet<&str> = FRAME.split_whitespace().collect();
     let content = &found.claim.content;
     let times = || found.evidence.iter().filter_map(|piece| piece.said_at);
-    // "last year (2025)" in 2026, as days are spelled out.
+    // This allows "last year (2025)" in 2026, because relative dates are spelled out.
     let is_last_year = |word: &str| {
         content.contains(&format!("last year ({word})"))
             && times().any(|time| word.parse() == Ok(time.civil().year() - 1))
@@ -78,7 +78,7 @@ fn fixtures() -> Vec<Transcript> {
     let mut sink = Sink::new(&mut accept);
     for found in discover(&[root]).unwrap() {
         match Logs::open(&found.path).unwrap() {
-            // What is only beside a log, such as the metadata of a task, is not a log of its own.
+            // A file that only accompanies a log, such as the metadata of a task, is not a separate log.
             Logs::File(input) => {
                 if let Ok(ingestor) = detect(&input) {
                     ingestor.read(*input, &mut sink).unwrap();

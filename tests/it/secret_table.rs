@@ -10,12 +10,12 @@ use serde_json::json;
 use super::desk::Desk;
 use super::secrets::Server;
 
-/// So many characters of a secret in a row are a leak; shorter parts of one count as a whole.
+/// This many consecutive characters of a secret count as a leak; a shorter part counts as a leak if all of it appears.
 const PIECE: usize = 12;
-/// Shortest part that reveals anything, in bytes; a PIN of four digits appears in any file of numbers.
+/// Minimum length of a part that reveals anything, in bytes; a four-digit PIN appears in any file of numbers.
 const SHORTEST: usize = 8;
 
-/// Fills the template of a row; returns it with its invented parts.
+/// Fills in the template of a row; returns the text and its invented parts.
 fn assemble(template: &str, seed: u32) -> (String, Vec<String>) {
     let (mut text, mut parts, mut state) = (String::new(), Vec::new(), seed);
     for (index, piece) in template.split(['{', '}']).enumerate() {
@@ -50,7 +50,7 @@ fn invent(piece: &str, state: &mut u32) -> String {
     (0..length).map(|_| next()).collect()
 }
 
-/// Returns the texts in which an example stands, each said as a message of its own kind.
+/// Returns the texts that contain an example, each used as a message of another kind.
 fn places(example: &str) -> Vec<(&'static str, String)> {
     let json = json!({ "note": example }).to_string();
     vec![

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use super::desk::Desk;
 use super::world::read_body;
 
-/// So many characters of a secret in a row are a leak.
+/// This many consecutive characters of a secret count as a leak.
 const PIECE: usize = 8;
-/// What the model may quote.
+/// The text that the model may quote.
 const SAID: &str = "I always rotate the staging credentials on Mondays";
 
-/// Made up and put together here, so that no scanner takes them for real; by where they stand.
+/// Invented secrets by the place where they occur, assembled here so that no scanner mistakes them for real secrets.
 const SECRETS: &[(&str, &str)] = &[
     ("api key", concat!("sk-", "proj-", "Zq7Lw2Vn9Rk4Tb6Yc1Hd8Mf3Xs5Jg0Pa")),
     ("private key", concat!("MIIEowIBAAKCAQEA", "u7WvQm2xKfRz9LpTn4YdBs6GhJc8VwXe1AoZi3CkEy5Dt")),
@@ -31,14 +31,14 @@ const SECRETS: &[(&str, &str)] = &[
     ("cwd", concat!("gl", "pat-", "Hq3Nv8Ls5Dk2Wm7Bx9Tc")),
 ];
 
-/// What the model invents in its second reply.
+/// The key that the model invents in its second reply.
 const INVENTED: &str = concat!("sk-", "proj-", "Uy5Gt3Rf7Ed2Ws9Qa4Hj6Kl8Mn1Bv0Cx");
 
 fn secret(place: &str) -> &'static str {
     SECRETS.iter().find(|(name, _)| *name == place).unwrap().1
 }
 
-/// Returns a session in which every secret is at its place.
+/// Returns a session with every secret in its place.
 fn log() -> String {
     let cwd = format!("/home/ana/{}/shop", secret("cwd"));
     let mut lines =
@@ -74,7 +74,7 @@ fn log() -> String {
     lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns `text` with a line end after every sixteen characters.
+/// Returns `text` with a line break after every sixteen characters.
 fn split_in_lines(text: &str) -> String {
     text.as_bytes().chunks(16).map(|line| String::from_utf8_lossy(line)).collect::<Vec<_>>().join("\n")
 }
@@ -86,7 +86,7 @@ impl Pieces {
     fn new() -> Self {
         let mut pieces = HashMap::new();
         for (place, secret) in SECRETS.iter().chain(&[("invented", INVENTED)]) {
-            // The well-known beginning of a key is not a secret.
+            // The well-known prefix of a key is not a secret.
             let from = ["sk-proj-", "sk-ant-api03-", "ghp_", "glpat-", "MIIEowIBAAKCAQEA"]
                 .iter()
                 .find(|mark| secret.starts_with(**mark))
@@ -141,7 +141,7 @@ fn neither_the_model_nor_its_recordings_nor_what_it_answers_hold_a_secret() {
     assert!(!desk.memories_in("memories.db").is_empty(), "the model's memories are kept but for the secrets");
 }
 
-/// Runs `args` as loudly as can be, and looks everywhere.
+/// Runs `args` with the most verbose output, and checks all output and files.
 fn check(desk: &Desk, args: &[&str]) {
     let pieces = Pieces::new();
     let mut command = desk.command(&[args, &["-v", "--db", "memories.db"]].concat());
@@ -166,7 +166,7 @@ fn check(desk: &Desk, args: &[&str]) {
     }
 }
 
-/// A model on loopback that proposes what it has seen as a memory, and a key of its own.
+/// A model on the loopback interface that proposes its input as a memory, and adds an invented key.
 pub struct Server {
     pub url: String,
     pub asked: Arc<Mutex<Vec<String>>>,
@@ -196,7 +196,7 @@ impl Server {
     }
 }
 
-/// Returns a completion whose memories repeat what is in the conversation, and contain a key that nobody said.
+/// Returns a completion whose memories repeat the conversation, and contain a key that nobody mentioned.
 fn answer(body: &str) -> Value {
     let request: Value = serde_json::from_str(body).unwrap();
     let prompt = request["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();

@@ -1,7 +1,7 @@
-//! Every sentence that a command prints where it has nothing to show or cannot do what was asked, in one snapshot.
+//! Snapshot of every sentence that a command prints when there is nothing to show or the request is impossible.
 //!
 //! The commands come from the reference, which a test compares with the program: a new command without a line in
-//! [`CASES`] fails here. The snapshot is meant to be read from top to bottom by somebody who does not know the program.
+//! [`CASES`] fails here. The snapshot should be understandable to a reader who does not know the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,12 +19,12 @@ enum State {
 }
 use State::{Empty, Filled};
 
-/// A command, and for each situation the state and the arguments after the command.
+/// A command, and for each situation, the state and the arguments of the command.
 type Case = (&'static str, &'static [(&'static str, State, &'static [&'static str])]);
 
-/// Stands for the first characters of both stored ids.
+/// Placeholder for the first characters of both stored IDs.
 const PREFIX: &str = "PREFIX";
-/// No path leads there.
+/// A path that does not exist.
 const NOWHERE: &str = "nowhere/x";
 
 #[rustfmt::skip]
@@ -118,7 +118,7 @@ const CASES: &[Case] = &[
     ("eval mine", &[("unknown option", Empty, &["--nonsense"])]),
 ];
 
-/// Commands that only group others.
+/// Commands that only group other commands.
 const GROUPS: &[&str] = &["inbox", "memory", "log", "runs", "project", "agent", "serve", "db", "config"];
 
 fn world(state: State) -> World {
@@ -132,14 +132,14 @@ fn world(state: State) -> World {
     world
 }
 
-/// Returns the characters with which the ids of both memories begin: the time at which they were stored.
+/// Returns the characters that the IDs of both memories begin with, which encode the time at which they were stored.
 fn shared_prefix(world: &World) -> String {
     let listed = world.good(&["memory", "list", "--json"]);
     let ids = listed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     ids.map(|one| one["id"].as_str().unwrap()[..4].to_owned()).next().unwrap()
 }
 
-/// Returns what the command printed, without what differs between machines and runs.
+/// Returns the output of the command, without the parts that differ between machines and runs.
 fn printed(output: &Output, world: &World) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let folder = world.path("").display().to_string();
@@ -155,7 +155,7 @@ fn printed(output: &Output, world: &World) -> String {
     time.replace_all(&both, "[TIME]").into_owned()
 }
 
-// The reasons of the operating system are part of the sentences.
+// The sentences contain error messages of the operating system.
 #[cfg(target_os = "linux")]
 #[test]
 fn every_command_says_in_a_sentence_that_it_has_nothing_or_cannot() {

@@ -17,7 +17,8 @@ fn line(content: &str, key: Option<(&str, &str)>, day: &str) -> String {
     json!({"content": content, "key": key, "value": value, "valid_from": at, "created_at": at}).to_string()
 }
 
-/// Where somebody lives, in as many projects: three places one after the other, of which the file tells the last first.
+/// Returns memories about where people live, in several projects: three consecutive places each, with the last place
+/// first in the file.
 fn homes(from: usize, to: usize) -> String {
     let mut text = String::new();
     for (day, city) in [("03-01", "Rome"), ("02-01", "Oslo"), ("01-01", "Riga")] {
@@ -38,7 +39,7 @@ fn told(world: &World, args: &[&str]) -> Vec<Value> {
     world.good(args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Returns what holds now with what it rests on, by namespace and content.
+/// Returns the active memories with their evidence, by namespace and content.
 fn state(world: &World) -> BTreeSet<(String, String, BTreeSet<String>)> {
     let exported = world.export();
     let memories = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -122,7 +123,7 @@ fn a_model_is_asked_about_the_grey_zone_once() {
     let dry = told(&world, &[IMPORT, &["--dry-run", "--out", "plan.json"]].concat());
     assert_eq!((world.active().len(), server.count()), (0, 1), "a dry run asks and writes nothing: {dry:?}");
     let lines = told(&world, IMPORT);
-    // A memory gets its id when it is planned, so each plan names another.
+    // A memory gets its ID during planning, so each plan contains different IDs.
     let without_ids = |lines: &[Value]| -> Vec<Value> {
         lines.iter().cloned().map(|mut line| (line["target"] = line["target"].is_string().into(), line).1).collect()
     };
@@ -223,7 +224,7 @@ fn two_runs_at_once_end_as_one_after_the_other() {
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success(), "{output:?}");
         }
-        // What one of them held while the other looked is left to the next run.
+        // A window that one run had claimed while the other checked is left to the next run.
         runs.iter().for_each(|args| drop(world.good(args)));
         assert_eq!(state(&world), wanted, "round {round}");
     }

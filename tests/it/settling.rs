@@ -1,4 +1,4 @@
-//! Tests of `eval` for consolidation: its report on the rules, on controls, and on lines that are not cases.
+//! Tests of `eval` for consolidation: its reports on the rules, on controls, and on lines that are not cases.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn reports(desk: &Desk, more: &[&str]) -> Vec<Value> {
     reports
 }
 
-/// Returns a measure, which one of the reports has.
+/// Returns a measure from the report that contains it.
 fn measure(reports: &[Value], name: &str) -> Option<f64> {
     let measure = reports.iter().find_map(|report| report["measures"].get(name));
     measure.unwrap_or_else(|| panic!("{name} is measured"))["value"].as_f64()
@@ -45,7 +45,7 @@ fn the_rules_pass_the_small_set_also_among_distractors_and_the_controls_fail() {
     assert_eq!((measure(&alike, "streams"), measure(&alike, "wrong retirements")), (Some(0.0), Some(1.0)));
 }
 
-/// The recorded answers belong to the very requests of this version, and settle what the README says.
+/// The recorded replies belong to the exact requests of this version, and the results agree with the README.
 #[test]
 fn recorded_answers_settle_pairs_and_streams_as_they_are_told() {
     let desk = Desk::new();

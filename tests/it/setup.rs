@@ -12,7 +12,7 @@ const CLAUDE: &str = "{\n    \"model\": \"opus\",\n  \"hooks\": {\"Stop\": [{\"h
 const CODEX: &str = "# My own settings.\nmodel = \"gpt-5\"   # small\n\n[mcp_servers.other]\ncommand = \"other\"\n";
 const ZED: &str = "// Zed settings\n{\n  \"theme\": \"One\", // dark\n  \"context_servers\": {\n    // mine\n  },\n}\n";
 
-/// A home in which Claude Code, Codex, Cursor and Zed have been used, and Claude Code has a log.
+/// Returns a home folder in which Claude Code, Codex, Cursor and Zed have been used, with a log of Claude Code.
 fn home() -> World {
     let world = World::new(None);
     let write = |path: &str, text: &str| {
@@ -32,7 +32,7 @@ fn home() -> World {
     world
 }
 
-/// Returns every file below the home folder but those of the program itself.
+/// Returns every file in the home folder, except the files of the program itself.
 fn files(world: &World) -> BTreeMap<String, Vec<u8>> {
     fn walk(folder: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -84,7 +84,7 @@ fn every_agent_is_connected_and_every_byte_comes_back() {
     assert!(zed.contains("// dark") && zed.contains("// mine") && zed.contains("\"serve\""), "{zed}");
     assert!(read(&world, ".cursor/mcp.json").contains("afterthought"));
 
-    // A second time changes nothing, and the first state is still what comes back.
+    // Running the command a second time changes nothing, and undoing it still restores the first state.
     let after = files(&world);
     world.good(&["setup", "--yes"]);
     assert_eq!(files(&world), after);

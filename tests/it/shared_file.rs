@@ -1,7 +1,7 @@
 //! Tests of eight processes that read and write one database: no process reports an error, and nothing is lost.
 //!
-//! In the suite, the processes run for some seconds. A longer run is started with
-//! `AFTERTHOUGHT_SHARED_SECONDS=300 cargo test --test it shared_file -- --nocapture`.
+//! In the suite, the processes run for some seconds. To start a longer run, use `AFTERTHOUGHT_SHARED_SECONDS=300 cargo
+//! test --test it shared_file -- --nocapture`.
 
 use afterthought::changeset::Action;
 use afterthought::guard::Guard;
@@ -27,7 +27,7 @@ fn timed(waits: &mut Vec<u64>, errors: &mut Vec<String>, write: impl FnOnce() ->
     errors.extend(ended.err().map(|error| format!("{error:?}")));
 }
 
-/// One of the eight; nothing without a place to work at.
+/// One of the eight processes; does nothing unless a folder to work in is set.
 #[test]
 fn worker() {
     let Some(place) = std::env::var_os(PLACE).map(PathBuf::from) else { return };

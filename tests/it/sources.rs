@@ -1,5 +1,5 @@
-//! Tests of the sources on a machine, which are listed without reading their content and read by the name of the
-//! program.
+//! Tests of the sources on a machine, which are listed without reading their content, and which are read using the name
+//! of the program.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::desk::Desk;
 
-/// A Claude Code session in which a person says `words`, on a day of March 2026.
+/// Returns a Claude Code session in which a person says `words`, on a day of March 2026.
 pub fn session(id: &str, day: u32, project: &str, words: &[&str]) -> String {
     let line = |(number, words): (usize, &&str)| {
         json!({

@@ -22,7 +22,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// Returns the short id of the memory that says `words`.
+/// Returns the short ID of the memory that contains `words`.
 fn id_of(desk: &Desk, words: &str) -> String {
     let listed = desk.json(&["memory", "list", "-n", "500"]);
     let found = listed.iter().find(|memory| memory["content"].as_str().unwrap().contains(words));
@@ -72,7 +72,7 @@ fn a_person_can_follow_the_whole_story() {
         (r"finished \d+ \w+ ago", "finished [age] ago"),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[id]"),
         (r"\b[0-9a-f]{8}(-[0-9a-f]{1,4})*\b", "[short]"),
-        // Ids of one moment need more characters, so the width of their column varies.
+        // IDs from the same moment need more characters, so the width of the ID column varies.
         (r"\[short\] {2,}", "[short]  "),
         (r"\b(id|run) {2,}(memory|started)", "$1  $2"),
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[time]"),
@@ -165,7 +165,7 @@ fn programs_get_documented_fields() {
         (&["undo", "last"], &["removed", "restored", "kept"]),
     ];
     for (args, fields) in rows {
-        // Undoing leaves alone what was changed by hand, and says so by 3.
+        // Undoing does not revert manual changes, which exit code 3 indicates.
         let told = desk.run(&[args, &["--json"][..]].concat());
         assert!(told.code == 0 || (args[0] == "undo" && told.code == 3), "{args:?}: {told:?}");
         let value = &told.json()[0];

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::desk::Desk;
 
-/// Texts that act on a terminal, or show something else than they are.
+/// Texts that control a terminal, or whose display is misleading.
 const PAYLOADS: [&str; 14] = [
     "\u{1b}[2J\u{1b}[H",
     "\u{1b}[31mred\u{1b}[0m",
@@ -22,7 +22,8 @@ const PAYLOADS: [&str; 14] = [
     "\u{1b}",
 ];
 
-/// Returns what of `text` a terminal would act on, or would not show; sequences of our own styles are taken out before.
+/// Returns the first character of `text` that would control a terminal or be invisible, ignoring the sequences of our
+/// own styles.
 fn acts(text: &str) -> Option<char> {
     let mut text = text.replace("\r\n", "\n");
     for code in ["0", "1", "2", "31", "32", "33"] {
@@ -50,14 +51,14 @@ fn stored() -> (Desk, Vec<String>) {
         "timestamp": "2026-03-02T09:01:00.000Z", "message": {"role": "user", "content": said}});
     desk.write("log.jsonl", format!("{message}\n"));
     assert_eq!(desk.run(&["run", "log.jsonl", "--extractor", "rules"]).code, 0);
-    // Quiet, or the spinner would go back to the start of its own line.
+    // Quiet mode is needed, because the spinner would move the cursor to the start of its own line.
     let again = message.to_string().replace("u1", "v1").replace("pnpm", "ruff").replace("s\\u001b", "t\\u001b");
     desk.write("again.jsonl", format!("{again}\n"));
     let ids = desk.json(&["memory", "list", "--all", "--limit", "100"]);
     (desk, ids.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect())
 }
 
-/// Runs `args` on a terminal of its own and returns what appeared there.
+/// Runs `args` on a separate terminal and returns the output.
 #[cfg(target_os = "linux")]
 fn on_terminal(desk: &Desk, args: &[&str]) -> String {
     let plain = desk.command(args);
@@ -109,7 +110,7 @@ fn nothing_that_is_printed_acts_on_the_terminal() {
             assert_eq!(acts(text), None, "{args:?}: {text:?}");
         }
         assert!(!shown.is_empty() || !piped.out.is_empty() || !piped.err.is_empty(), "{args:?} prints nothing");
-        // The first two print every memory, so that what was looked for was there.
+        // The first two commands print every memory, which shows that the payloads were present.
         let spelled = ["\\x1b", "\\u001b"][usize::from(args.contains(&"--json"))];
         assert!(at > 3 || shown.contains(spelled) && piped.out.contains(spelled), "{args:?}: {shown:?}");
     }

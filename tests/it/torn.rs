@@ -1,5 +1,5 @@
-//! Tests of a write-ahead log that a power failure has cut or changed. The data read is the state at some earlier
-//! moment.
+//! Tests of a write-ahead log that a power failure has truncated or changed. Reading must yield the state at some
+//! earlier moment.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,9 +12,9 @@ use jiff::Timestamp;
 
 use super::world::Chance;
 
-/// Writes that are in the log alone.
+/// Number of writes that are only in the log.
 const WRITES: usize = 4;
-/// The log is cut at every multiple of this many bytes.
+/// The log is truncated at every multiple of this many bytes.
 const STEP: usize = 512;
 
 fn remember(store: &Store, number: usize) {
@@ -24,7 +24,7 @@ fn remember(store: &Store, number: usize) {
     store.write::<_, StoreError>(None, Timestamp::UNIX_EPOCH, |w| w.insert(&clean, &none)).unwrap();
 }
 
-/// A file and the log beside it, as they were while a process was at them.
+/// A file and its log, as they were while a process was using them.
 struct Live {
     folder: tempfile::TempDir,
     file: Vec<u8>,
@@ -47,7 +47,7 @@ impl Live {
         self.folder.path().join("torn.db")
     }
 
-    /// Opens the file with this log, and returns how many of the writes are there: the first ones, whole.
+    /// Opens the file with this log, and returns the number of complete writes, which must be the first ones.
     fn opened_with(&self, log: &[u8], of: &str) -> usize {
         let path = self.torn();
         for ending in ["", "-wal", "-shm"] {
@@ -110,7 +110,7 @@ fn a_log_that_is_changed_anywhere_is_taken_up_to_there() {
 fn a_log_without_its_file_or_of_another_changes_nothing() {
     let live = Live::new();
     let other = Live::new();
-    // Every log has its own salts, so frames of another do not follow its head.
+    // Each log has different salts, so frames of another log are not valid after its header.
     let mixed = [&live.log[..32], &other.log[32..]].concat();
     assert_eq!(live.opened_with(&mixed, "another log"), 0);
     assert_eq!(live.opened_with(&vec![0; 8_192], "zeros"), 0);

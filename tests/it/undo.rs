@@ -1,10 +1,10 @@
-//! Tests of undoing a run on which later runs are based.
+//! Tests of undoing a run that later runs are based on.
 
 use serde_json::Value;
 
 use super::desk::{Desk, Told};
 
-/// A desk with three runs: the second replaces what the first learnt, and the third has to do with neither.
+/// Returns a desk with three runs: the second replaces memories of the first, and the third is independent of both.
 fn desk() -> (Desk, [String; 3]) {
     let desk = Desk::new();
     let log = |day: &str, text: &str| {
@@ -152,7 +152,7 @@ fn last_is_whatever_changed_memories_last_by_hand_or_by_a_run() {
     assert!(told.code == 0 && told.out.contains("heron") && told.out.contains("1 memory removed"), "{told:?}");
     assert_eq!(states(&desk), before);
 
-    // What comes next is the last run, and nothing else of it is left.
+    // The next undo reverts the last run, of which nothing remains.
     let told: Value = desk.json(&["undo", "last"]).remove(0);
     assert_eq!(told["runs"], serde_json::json!([third]), "{told}");
     assert!(!states(&desk).iter().any(|line| line.contains("peanuts")));

@@ -1,12 +1,13 @@
-//! Support for tests of permissions. It runs the program as an unprivileged user, because tests often run as root, to
+//! Support for tests of permissions. It runs the program as an unprivileged user, because tests often run as root, for
 //! whom permissions do not apply.
 
 use std::process::Command;
 
 use super::world::World;
 
-/// Returns the command as the user nobody runs it, where the tests run as root and may be somebody else; else as it is.
-/// The program is put where everybody can run it, and the world's folder opened for everybody to look into.
+/// Returns the command, executed as the user `nobody` if the tests run as root and can change the user, and otherwise
+/// unchanged. The program is copied to a place where everybody can run it, and the world's folder is made readable by
+/// everybody.
 #[cfg(unix)]
 pub fn bound(world: &World, command: &Command) -> Command {
     use std::fs;

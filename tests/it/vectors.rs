@@ -1,4 +1,4 @@
-//! Tests of the vectors of memories, with a server on loopback that behaves like real servers.
+//! Tests of the vectors of memories, with a server on the loopback interface that behaves like real servers.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
@@ -9,20 +9,21 @@ use serde_json::{Value, json};
 
 use super::world::{World, read_body, send, signal};
 
-/// What the server does. A vector has a number for each of some words, so that texts with the same words are near.
+/// The behaviour of the server. A vector has a component for each of some words, so that texts with the same words are
+/// close.
 #[derive(Debug, Clone)]
 pub struct Manner {
-    /// Numbers of a vector.
+    /// Number of components of a vector.
     pub dimension: usize,
-    /// Status of every answer but 200, for this many requests.
+    /// Status of every answer other than 200, and the number of such answers.
     pub refuses: Option<(u16, usize)>,
-    /// Time before each answer.
+    /// Delay before each answer.
     pub delay: Duration,
-    /// Texts of one request at most.
+    /// Maximum number of texts in one request.
     most_texts: usize,
-    /// Characters of one text at most.
+    /// Maximum number of characters in one text.
     longest: usize,
-    /// Texts that contain this are not taken.
+    /// Texts that contain this are rejected.
     poison: &'static str,
 }
 
@@ -42,9 +43,9 @@ impl Default for Manner {
 #[derive(Default)]
 struct State {
     manner: Mutex<Manner>,
-    /// Each request that was answered well: its texts.
+    /// The texts of each request that was answered successfully.
     asked: Mutex<Vec<Vec<String>>>,
-    /// Bodies of all.
+    /// Bodies of all requests.
     bodies: Mutex<Vec<String>>,
     came: Condvar,
 }
@@ -73,7 +74,7 @@ impl Server {
         change(&mut self.state.manner.lock().unwrap());
     }
 
-    /// Returns the texts that were answered since this was last called.
+    /// Returns the texts that were answered since the last call of this function.
     pub fn taken(&self) -> Vec<String> {
         self.state.asked.lock().unwrap().drain(..).flatten().collect()
     }
@@ -121,7 +122,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
         let vector = vector(text, manner.dimension);
         json!({"object": "embedding", "index": index, "embedding": vector})
     });
-    // Any order is allowed.
+    // The answer may be in any order.
     let data: Vec<Value> = vectors.rev().collect();
     let tokens = texts.iter().map(|text| text.split_whitespace().count()).sum::<usize>();
     let answer = json!({"object": "list", "data": data, "model": value["model"],
@@ -130,7 +131,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
     send(stream, 200, "", &answer)
 }
 
-/// Words that mean the same have the same place.
+/// Words with the same meaning have the same component.
 const MEANINGS: [&[&str]; 4] =
     [&["tea", "beverage", "coffee"], &["cat", "pet"], &["deploy", "release"], &["city", "Köln"]];
 
@@ -171,7 +172,7 @@ fn embed(world: &World, server: &Server) -> Value {
     serde_json::from_str(&stdout).unwrap()
 }
 
-/// Returns the contents found for a query that shares no word with any, best first.
+/// Returns the contents found for a query that shares no words with any memory, best first.
 fn found(world: &World, server: &Server, query: &str) -> (Vec<String>, String) {
     let (_, stdout, stderr) = out(&mut with(world, server, &["search", query, "--json"]));
     let hits = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -346,7 +347,7 @@ fn a_kill_in_the_middle_loses_the_calls_in_flight_alone() {
     std::thread::sleep(Duration::from_millis(400));
     let before = server.taken().len();
     assert_eq!(before, 3 * 64);
-    // The one that was killed still holds the right to make vectors for up to half a minute; this waits for it.
+    // The killed process still holds the lease for computing vectors for up to half a minute, so the command waits.
     let filled = embed(&world, &server);
     let after = server.taken().len();
     assert_eq!(filled["embedded"], json!(after));

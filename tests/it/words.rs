@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::layering::{production, sources};
 
-/// Words that readers stumbled over, with what to write instead.
+/// Words that are hard to understand, each with a better alternative.
 const RULED_OUT: &[(&str, &str)] = &[
     (r"(?i)\b(tell|tells|told|telling)\b", "say, show, print, report or distinguish"),
     (r"(?i)\bamiss\b", "wrong"),
@@ -17,7 +17,7 @@ const RULED_OUT: &[(&str, &str)] = &[
     (r"(?i)\b(go|goes|going|went|gone) by\b", "use"),
 ];
 
-/// Files in which such a word is a datum: a phrase that people say in logs, or one that a program writes.
+/// Files in which such a word is data: a phrase that people use in logs, or that a program writes.
 const DATA: &[&str] = &[
     "src/extract/check/table.rs",
     "src/extract/offline/claims.rs",
@@ -28,16 +28,16 @@ const DATA: &[&str] = &[
     "src/search/brief/query.rs",
     "src/text/change.rs",
     "src/text/relative.rs",
-    // Measured with its recorded replies, which a change of the prompt would make void.
+    // The prompt was measured with recorded replies, which any change of it would invalidate.
     "prompts/extract/system.md",
-    // Quotes an order that a conversation may contain.
+    // The page quotes an instruction that a conversation may contain.
     "docs/reference/mcp.md",
 ];
 
-/// First words of a header that promise a question instead of saying what the file is.
+/// First words of a header that introduce a question instead of describing the file.
 const QUESTIONS: &[&str] = &["What", "Which", "Whether", "Who", "Whose", "Where", "When", "How", "Why"];
 
-/// Verbs that open a line of help. A new one is added here on purpose.
+/// Verbs that begin a line of help. New verbs are added here deliberately.
 const VERBS: &[&str] = &[
     "Accept", "Apply", "Back", "Cancel", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt",
     "Export", "Find", "Forget", "Import", "Install", "Judge", "Link", "List", "Measure", "Merge", "Name", "Pin",
@@ -45,7 +45,7 @@ const VERBS: &[&str] = &[
     "Serve", "Show", "Store", "Turn", "Undo", "Watch", "Write",
 ];
 
-/// Nouns of programming that name types besides the terms of the glossary.
+/// Programming nouns that may be names of types, in addition to the terms of the glossary.
 const NOUNS: &str = "ablation access act action adapter address admission alias allowance amount answer arg args arguments author \
     backup basis batching budget builder call capabilities certainty channel checkout choice cleaning client \
     clock column command commit conflict context contexts conversation conversations conversion correction cost \
@@ -64,7 +64,7 @@ const NOUNS: &str = "ablation access act action adapter address admission alias 
     target task template terms text time tool totals treatment turn unit usage vector vectors verbosity \
     verdict view visit voice weights word worker wrappers writer";
 
-/// Names of before that are not nouns. The list may only shrink.
+/// Existing names that are not nouns. The list must only shrink.
 const NOT_YET_NOUNS: &[&str] = &[
     "Answered",
     "Applied",
@@ -180,7 +180,7 @@ fn pages() -> Vec<PathBuf> {
     found
 }
 
-/// Identifiers are words too: `told_by` and `ToldBy` are read as `told by`.
+/// Identifiers also count as words: `told_by` and `ToldBy` are read as `told by`.
 fn words_of(line: &str) -> String {
     let mut words = String::with_capacity(line.len());
     for c in line.chars() {
@@ -199,7 +199,7 @@ fn no_line_uses_a_word_that_readers_stumble_over() {
     let mut wrong = Vec::new();
     let mut look = |path: &Path, text: &str| {
         for (number, line) in text.lines().enumerate() {
-            // A table of earlier schemas keeps its name.
+            // A table of earlier schemas retains its name.
             let words = words_of(&line.replace("hook_told", ""));
             let found = ruled_out.iter().find(|(pattern, _)| pattern.is_match(&words));
             wrong

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::http;
 
-/// Chance that is the same in every run of the tests.
+/// Pseudo-random numbers that are the same in every run of the tests.
 pub struct Chance(pub u64);
 
 impl Chance {
@@ -23,15 +23,15 @@ impl Chance {
     }
 }
 
-/// Kills to make: more with `AFTERTHOUGHT_KILLS`.
+/// Returns the number of processes to kill, which `AFTERTHOUGHT_KILLS` can increase.
 pub fn kills_wanted(least: usize) -> usize {
     std::env::var("AFTERTHOUGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
 }
 
-/// Something a person says in a log: which service listens where.
+/// A statement of a person in a log about the port on which a service listens.
 pub type Fact = (&'static str, u32);
 
-/// Facts enough for many windows of [`RUN`].
+/// Enough facts for many windows of [`RUN`].
 pub const MANY_FACTS: [Fact; 14] = [
     ("amber", 4101),
     ("basil", 5202),
@@ -48,32 +48,32 @@ pub const MANY_FACTS: [Fact; 14] = [
     ("maple", 16313),
     ("nettle", 17414),
 ];
-/// Facts enough for several.
+/// Enough facts for several windows.
 pub const FACTS: [Fact; 8] = *MANY_FACTS.first_chunk().expect("there are more");
-/// Reads the logs in windows so small that a few messages fill one.
+/// Reads the logs in windows so small that a few messages fill each window.
 pub const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
 
-/// A request that came in.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Body as it was sent.
+    /// Body of the request.
     pub body: String,
-    /// What persons say in the part to extract from; empty for a question about memories.
+    /// Facts stated by people in the part to extract from; empty for a question about memories.
     pub facts: Vec<String>,
-    /// What persons say in the part shown as context.
+    /// Facts stated by people in the part shown as context.
     pub context: Vec<String>,
     /// Text of the answer.
     pub reply: String,
 }
 
-/// What the server does with requests that contain a text: status 200 answers them.
+/// The server's behaviour for requests that contain a text; status 200 answers them.
 #[derive(Debug, Clone, Default)]
 pub struct Manner {
-    /// Time before each answer.
+    /// Delay before each answer.
     pub delay: Duration,
-    /// Requests that contain this text are refused with this status.
+    /// Requests that contain this text are rejected with this status.
     pub refuses: Option<(String, u16)>,
-    /// Requests that contain all of these texts are declined by the model itself.
+    /// Requests that contain all of these texts are refused by the model itself.
     pub declines: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ struct State {
 /// An OpenAI-compatible server that proposes one memory for each fact in the part to extract from.
 pub struct Server {
     state: Arc<State>,
-    /// For `OPENAI_BASE_URL`.
+    /// Value for `OPENAI_BASE_URL`.
     pub base_url: String,
 }
 
@@ -101,7 +101,7 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let state = Arc::clone(&shared);
-                // A client that was killed leaves in the middle; that ends the thread and nothing else.
+                // A killed client disconnects in the middle of a request, which ends only its thread.
                 std::thread::spawn(move || serve(&stream.unwrap(), &state));
             }
         });
@@ -125,7 +125,8 @@ impl Server {
         change(&mut self.state.manner.lock().unwrap());
     }
 
-    /// Waits until `count` requests have come in all, or `limit` is over; returns whether they have.
+    /// Waits until `count` requests have been received in total, or until `limit` has elapsed; returns whether they
+    /// were received.
     pub fn wait_for(&self, count: usize, limit: Duration) -> bool {
         let asked = self.state.asked.lock().unwrap();
         let waited = self.state.came.wait_timeout_while(asked, limit, |asked| asked.len() < count).unwrap();
@@ -177,7 +178,7 @@ pub fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) ->
     write!(stream, "{head}content-length: {length}\r\n\r\n{body}").ok()
 }
 
-/// Returns the facts between each two tags, each with the number of its message.
+/// Returns the facts between each pair of tags, each with the number of its message.
 pub fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     let (open, close) = (format!("{open}\n"), format!("\n{close}"));
     let parts = prompt.split(&open).skip(1).map(|rest| rest.split_once(&close).unwrap().0);
@@ -194,12 +195,12 @@ pub fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     facts
 }
 
-/// Returns the facts that persons say in the part of a prompt to extract from.
+/// Returns the facts stated by people in the part of a prompt to extract from.
 pub fn facts_of(prompt: &str) -> Vec<(i64, String)> {
     said_in(prompt, "<conversation>", "</conversation>")
 }
 
-/// Returns what a model answers to a prompt.
+/// Returns a model's answer to a prompt.
 pub fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     let content = if prompt.contains("<questions>") {
         relations(prompt)
@@ -209,7 +210,7 @@ pub fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     content.to_string()
 }
 
-/// Returns the body that carries an answer, of 100 tokens sent and 10 received.
+/// Returns a response body with an answer, with 100 tokens sent and 10 received.
 pub fn completion(content: &str) -> Value {
     json!({
         "model": "m-1",
@@ -218,7 +219,8 @@ pub fn completion(content: &str) -> Value {
     })
 }
 
-/// Says of each memory asked about that it changes the one about the same service, and has to do with no other.
+/// Returns, for each memory in the prompt, that it changes the memory about the same service and is unrelated to all
+/// others.
 fn relations(prompt: &str) -> Value {
     let (memories, questions) = prompt.split_once("<questions>").unwrap();
     let number = |line: &str| line.split([':', ' ']).next().unwrap().parse::<usize>().unwrap();
@@ -254,17 +256,17 @@ fn proposal(number: i64, fact: &str) -> Value {
     })
 }
 
-/// Returns what a person says about a service, as the server hears it.
+/// Returns a person's statement about a service, in the form that the server recognises.
 pub fn spoken((name, port): Fact) -> String {
     format!("the service called {name} listens on port {port}")
 }
 
-/// The key of the files that tests make, where they are to be encrypted.
+/// Returns the key of the files that tests create, if these files are to be encrypted.
 pub fn key_of_tests() -> Option<String> {
     std::env::var("AFTERTHOUGHT_DB_KEY").ok().filter(|key| !key.is_empty())
 }
 
-/// Opens a database from beside, with the key of the tests if they have one: 64 hex digits.
+/// Opens a database directly, with the key of the tests, if they use one: 64 hex digits.
 pub fn raw(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     let conn = rusqlite::Connection::open(path)?;
     if let Some(key) = key_of_tests() {
@@ -273,7 +275,7 @@ pub fn raw(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     Ok(conn)
 }
 
-/// A folder with logs and a database, in which the binary runs without any other settings.
+/// A folder with logs and a database, in which the binary runs without other settings.
 pub struct World {
     folder: TempDir,
     base_url: Option<String>,
@@ -287,12 +289,12 @@ impl World {
         Self { folder, base_url: server.map(|server| server.base_url.clone()), is_anthropic: false }
     }
 
-    /// Returns a folder whose runs ask the server at `base_url`.
+    /// Returns a world whose runs send requests to the server at `base_url`.
     pub fn at(base_url: &str) -> Self {
         Self { base_url: Some(base_url.to_owned()), ..Self::new(None) }
     }
 
-    /// Returns a folder whose runs ask a server of Anthropic's protocol at `base_url`.
+    /// Returns a world whose runs send requests in Anthropic's protocol to the server at `base_url`.
     pub fn at_anthropic(base_url: &str) -> Self {
         Self { is_anthropic: true, ..Self::at(base_url) }
     }
@@ -305,18 +307,18 @@ impl World {
         self.path("memories.db")
     }
 
-    /// Removes the database, as if nothing had ever been run.
+    /// Removes the database, as if no command had ever been run.
     pub fn forget(&self) {
         for end in ["", "-wal", "-shm"] {
             std::fs::remove_file(self.path(&format!("memories.db{end}"))).ok();
         }
     }
 
-    /// Returns the binary with arguments; windows are as small as they may be.
+    /// Returns the binary with arguments, using the smallest possible windows.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
         command.env_clear().env("HOME", self.folder.path()).env("AFTERTHOUGHT_DB", self.database());
-        // Whatever runs on this machine is not asked.
+        // A model server on this machine must not receive requests.
         command.env("OLLAMA_HOST", "127.0.0.1:9");
         command.envs(key_of_tests().map(|key| ("AFTERTHOUGHT_DB_KEY", key)));
         match &self.base_url {
@@ -338,26 +340,27 @@ impl World {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs it to its end, which must be a good one, and returns what it printed.
+    /// Runs the binary to its end, checks that it succeeds, and returns its output.
     pub fn good(&self, arguments: &[&str]) -> String {
         let output = self.done(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Writes a Claude Code session: a message for each fact, about 250 tokens long, and an answer to it.
+    /// Writes a Claude Code session: for each fact, a message of about 250 tokens and an answer.
     pub fn session(&self, name: &str, day: u32, facts: &[Fact]) {
         std::fs::write(self.path("logs").join(format!("{name}.jsonl")), turns(name, day, 0, facts)).unwrap();
     }
 
-    /// Appends to a session that says `told` facts already.
+    /// Appends to a session that already contains `told` facts.
     pub fn append(&self, name: &str, day: u32, told: usize, facts: &[Fact]) {
         let path = self.path("logs").join(format!("{name}.jsonl"));
         let text = std::fs::read_to_string(&path).unwrap() + &turns(name, day, told, facts);
         std::fs::write(path, text).unwrap();
     }
 
-    /// Returns every memory with its relations, by content and without what differs from run to run; sorted.
+    /// Returns every memory with its relations, identified by content and without data that differs from run to run;
+    /// sorted.
     pub fn memories(&self) -> Vec<String> {
         let exported = self.export();
         let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -371,7 +374,7 @@ impl World {
         told
     }
 
-    /// Returns the contents of the memories that are active, sorted.
+    /// Returns the contents of the active memories, sorted.
     pub fn active(&self) -> Vec<String> {
         let output = self.done(&["export"]);
         let text = String::from_utf8(output.stdout).unwrap();
@@ -381,22 +384,22 @@ impl World {
         contents
     }
 
-    /// Returns everything that is remembered, exactly.
+    /// Returns the complete export of all memories.
     pub fn export(&self) -> String {
         String::from_utf8(self.done(&["export", "--all"]).stdout).unwrap()
     }
 
-    /// Returns the number of changes ever made.
+    /// Returns the total number of changes.
     pub fn changes(&self) -> u64 {
         self.look("SELECT count(*) FROM history", |row| row.get(0)).unwrap_or_default().pop().unwrap_or_default()
     }
 
-    /// Returns the replies that are kept.
+    /// Returns the stored replies.
     pub fn replies(&self) -> Vec<String> {
         self.look("SELECT text FROM requests WHERE text IS NOT NULL", |row| row.get(0)).unwrap_or_default()
     }
 
-    /// Reads rows from beside; none where there is no such table yet.
+    /// Reads rows directly; returns none if the table does not exist yet.
     pub fn look<T>(
         &self,
         sql: &str,

@@ -1,5 +1,5 @@
-//! Tests of runs that use batches: the result is the same as without batches, even after failures, and nothing is paid
-//! twice.
+//! Tests of runs that use batches: the result is the same as without batches, even after failures, and no request is
+//! paid for twice.
 
 mod server;
 
@@ -14,12 +14,12 @@ use server::{BatchServer, Fault, Point, asked_about};
 
 const PLAIN: &[&str] = &["run", "logs", "--window-tokens", "600"];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api"];
-/// Named places in a run that asks in batches.
+/// Fault points in a run that uses batches.
 pub const PLACES: [&str; 6] =
     ["request.rendered", "batch.planned", "batch.uploaded", "batch.submitted", "batch.fetched", "batch.ended"];
 const DETACH: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api", "--no-wait"];
 
-/// Two sessions of several windows each; the second moves services that the first names.
+/// Two sessions of several windows each; the second session moves services that the first mentions.
 fn world() -> (BatchServer, World, Vec<String>) {
     let server = BatchServer::start();
     let world = World::at(&server.base_url);
@@ -32,7 +32,7 @@ fn world() -> (BatchServer, World, Vec<String>) {
     (server, world, wanted)
 }
 
-/// The same, with a server that speaks Anthropic's protocol.
+/// The same sessions, with a server that uses Anthropic's protocol.
 fn anthropic() -> (BatchServer, World, Vec<String>) {
     let server = BatchServer::start();
     server.set(|manner| manner.is_anthropic = true);
@@ -51,7 +51,7 @@ fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// No request was answered twice, so none was paid twice.
+/// Checks that no request was answered twice, so that none was paid for twice.
 fn assert_paid_once(server: &BatchServer) {
     let answered = server.answered();
     let mut seen = BTreeSet::new();
@@ -77,7 +77,8 @@ fn one_batch_holds_every_window_and_comes_to_the_same_end() {
     assert_eq!(batches.len(), 1);
     let lines = batches[0].lines.len();
     assert!(lines >= 5, "{lines}");
-    // One question is asked first, and the question about memories that are hard to tell apart comes after.
+    // One request about windows is sent directly first; the request about memories that are hard to tell apart comes
+    // afterwards.
     let about_windows = server.direct().iter().filter(|body| !body.to_string().contains("<questions>")).count();
     assert_eq!(about_windows, 1);
     assert_paid_once(&server);
@@ -99,7 +100,7 @@ fn a_batch_costs_what_the_vendor_asks_for_it() {
     let model = &["--model", "gpt-5-mini", "--price", "100,100", "--json"];
     let printed = world.good(&[RUN, model].concat());
     let (direct, lines) = (server.direct().len(), server.batches()[0].lines.len());
-    // Each answer is of 110 tokens.
+    // Each answer uses 110 tokens.
     #[expect(clippy::cast_precision_loss, reason = "a few calls")]
     let cost = (direct as f64 + 0.5 * lines as f64) * 110.0 / 1e6 * 100.0;
     let told = summary(&printed)["cost"].as_f64().unwrap();
@@ -251,9 +252,9 @@ fn what_is_left_to_the_provider_is_taken_up_days_later() {
     assert!(world.good(&["status"]).contains("outstanding in batches"));
     assert!(world.good(&["status", "--check"]).contains("run --batch-api"));
 
-    // What is known has changed meanwhile, which must not change what was asked.
+    // The known memories have changed in the meantime, which must not change the stored requests.
     world.good(&["remember", "The service called hazel is down on Mondays.", "--namespace", "user/default"]);
-    // A run without batches leaves those windows alone.
+    // A run without batches does not process these windows.
     let direct = server.direct().len();
     let plain = world.done(PLAIN);
     assert_eq!(plain.status.code(), Some(3), "{plain:?}");
@@ -274,7 +275,7 @@ fn sessions_that_share_a_request_share_its_answer_days_later() {
     for (day, fact) in (1..).zip(FACTS) {
         world.session(fact.0, day, &[fact]);
     }
-    // A pack has room for two sessions of one message; more packs wait than there are jobs.
+    // A pack has room for two one-message sessions, and there are more waiting packs than jobs.
     let run = |more: &[&'static str]| {
         [&["run", "logs", "--window-tokens", "700", "--jobs", "1", "--batch-api"], more].concat()
     };
@@ -282,7 +283,7 @@ fn sessions_that_share_a_request_share_its_answer_days_later() {
     let lines = server.batches()[0].lines.len();
     assert!((5..FACTS.len() - 1).contains(&lines), "{lines}");
     world.good(&["remember", "The service called hazel is down on Mondays.", "--namespace", "user/default"]);
-    // Asked about without its companions, a session is left to the answer that is about all of them.
+    // If a session is processed without the other sessions in its pack, it waits for the answer to the whole pack.
     let alone = ["run", "logs/nettle.jsonl", "--window-tokens", "700", "--batch-api"];
     assert_eq!(world.done(&alone).status.code(), Some(3));
     world.good(&run(&[]));
@@ -311,7 +312,7 @@ fn a_session_that_grew_meanwhile_is_asked_about_what_is_new_only() {
     const THIRD: [Fact; 3] = [("olive", 18418), ("pepper", 19519), ("quince", 20620)];
     const MORE: [Fact; 2] = [FACTS[12], FACTS[13]];
     let (server, world, _) = world();
-    // Its last window has room for another message, which must not be put in it any more.
+    // The last window of the session has room for another message, which must not be added to it any more.
     world.session("third", 9, &THIRD);
     assert_eq!(world.done(DETACH).status.code(), Some(3));
     world.append("third", 9, 3, &MORE);

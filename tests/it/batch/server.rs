@@ -1,5 +1,5 @@
-//! A server on loopback with batches like those of real servers: files, states that change with time, lists, and rows
-//! in any order.
+//! A server on the loopback interface that imitates the batches of real servers: files, states that change over time,
+//! lists, and rows in any order.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -12,20 +12,20 @@ use serde_json::{Map, Value, json};
 use crate::http;
 use crate::world::{answer, completion, facts_of};
 
-/// Where a client may be kept waiting for ever.
+/// Points at which a client may be kept waiting indefinitely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
     FileComes,
     FileTaken,
     BatchComes,
     BatchTaken,
-    /// The client is kept waiting, and the batch is taken a while after.
+    /// The client is kept waiting, and the batch is accepted a while later.
     BatchLate,
     Look,
     Download,
 }
 
-/// What becomes of a request instead of an answer.
+/// Faults that a request may encounter instead of an answer.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
     Missing,
@@ -35,17 +35,17 @@ pub enum Fault {
     Twice,
 }
 
-/// How the server behaves.
+/// The behaviour of the server.
 #[derive(Debug, Clone)]
 pub struct Manner {
     pub has_batches: bool,
-    /// Whether it speaks Anthropic's protocol, in which a batch contains its requests.
+    /// Whether the server uses Anthropic's protocol, in which a batch contains its requests.
     pub is_anthropic: bool,
-    /// Looks at a batch until it is over.
+    /// Number of status checks until a batch is complete.
     pub looks: usize,
-    /// How it ends.
+    /// The final status of batches.
     pub ending: &'static str,
-    /// What becomes of requests that contain a text; each counts down.
+    /// Faults for requests that contain a text, each with the remaining number of times.
     pub faults: Vec<(String, Fault, usize)>,
     pub hang: Option<Point>,
 }
@@ -63,7 +63,7 @@ pub struct Batch {
     pub metadata: Value,
     pub lines: Vec<Value>,
     looks: usize,
-    /// Its end, once it is reached: status, output, errors.
+    /// The end of the batch, once it is reached: status, output, errors.
     end: Option<(String, Option<String>, Option<String>, Value)>,
 }
 
@@ -72,11 +72,11 @@ struct State {
     manner: Manner,
     files: BTreeMap<String, String>,
     batches: Vec<Batch>,
-    /// Bodies of requests that were asked directly.
+    /// Bodies of requests that were sent directly.
     direct: Vec<Value>,
     /// Bodies that were answered, directly or in a batch.
     answered: Vec<String>,
-    /// Methods and paths of what came in.
+    /// Methods and paths of the requests received.
     calls: Vec<String>,
     headers: Vec<String>,
     is_hanging: bool,
@@ -97,7 +97,7 @@ impl BatchServer {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let server = shared.clone();
-                // A client that was killed leaves in the middle; that ends the thread and nothing else.
+                // A killed client disconnects in the middle of a request, which ends only its thread.
                 std::thread::spawn(move || server.serve(&stream.unwrap()));
             }
         });
@@ -118,7 +118,7 @@ impl BatchServer {
         assert!(!waited.1.timed_out(), "nobody came to the point");
     }
 
-    /// Waits until this many batches were looked at.
+    /// Waits until this call has been received `count` times.
     pub fn wait_for_call(&self, call: &str, count: usize) {
         let (state, changed) = &*self.state;
         let came = |state: &mut State| state.calls.iter().filter(|one| one.starts_with(call)).count() < count;
@@ -150,7 +150,7 @@ impl BatchServer {
         self.state.0.lock().unwrap().headers.clone()
     }
 
-    /// Forgets what was asked, as if the server had just been started.
+    /// Deletes the records of requests, as if the server had just been started.
     pub fn forget(&self) {
         let manner = self.state.0.lock().unwrap().manner.clone();
         *self.state.0.lock().unwrap() = State { manner, ..State::default() };
@@ -207,7 +207,7 @@ impl BatchServer {
         send(stream, status, answer.to_string().as_bytes())
     }
 
-    /// Takes a batch in Anthropic's form; what the real server refuses is refused.
+    /// Accepts a batch in Anthropic's format, and rejects batches that the real server would reject.
     fn take_messages(&self, body: &[u8]) -> (u16, Value) {
         if !self.hang_before(Point::BatchComes) {
             return error(500, "gone");
@@ -240,7 +240,7 @@ impl BatchServer {
         (200, described)
     }
 
-    /// Keeps the client waiting if it is to hang here.
+    /// Keeps the client waiting if the server should hang at this point.
     fn hang_at(&self, point: Point) {
         let (state, changed) = &*self.state;
         let hangs = {
@@ -253,7 +253,7 @@ impl BatchServer {
         if hangs && point == Point::BatchLate {
             std::thread::sleep(Duration::from_secs(3));
         } else if hangs {
-            // The client is killed meanwhile, and what it has not got it never gets.
+            // The client is killed in the meantime, and never receives the rest.
             std::thread::sleep(Duration::from_mins(2));
         }
     }
@@ -288,7 +288,7 @@ impl BatchServer {
         (200, json!({"id": id, "object": "file", "bytes": content.len(), "filename": name, "purpose": "batch"}))
     }
 
-    /// Whether the client may continue.
+    /// Keeps the client waiting if the server should hang at this point; returns whether the client may continue.
     fn hang_before(&self, point: Point) -> bool {
         let hangs = self.state.0.lock().unwrap().manner.hang == Some(point);
         self.hang_at(point);
@@ -322,7 +322,7 @@ impl BatchServer {
         (200, described)
     }
 
-    /// One batch a page, the newest first.
+    /// Lists one batch per page, the newest first.
     fn list(&self, query: &str) -> (u16, Value) {
         let asked: BTreeMap<&str, &str> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
         let state = self.state.0.lock().unwrap();
@@ -387,7 +387,7 @@ pub fn asked_about(body: &str) -> Vec<String> {
     facts_of(prompt).into_iter().map(|(_, fact)| fact).collect()
 }
 
-/// Returns what is wrong with a file, as the server finds it before it answers anything.
+/// Returns the error that the server reports about a file before it answers any request.
 fn complaint(lines: &[Value]) -> Option<String> {
     let mut ids = std::collections::BTreeSet::new();
     for (number, line) in lines.iter().enumerate() {
@@ -405,7 +405,7 @@ fn complaint(lines: &[Value]) -> Option<String> {
     lines.is_empty().then(|| "the file is empty".to_owned())
 }
 
-/// Ends a batch: writes its files, answers last to first.
+/// Ends a batch and writes its files, with the answers in reverse order.
 fn end(state: &mut State, place: usize) {
     let lines = state.batches[place].lines.clone();
     if state.manner.is_anthropic {
@@ -458,7 +458,7 @@ fn end(state: &mut State, place: usize) {
     state.batches[place].end = Some((state.manner.ending.to_owned(), output, errors, Value::Null));
 }
 
-/// Ends a batch in Anthropic's form.
+/// Ends a batch in Anthropic's format.
 fn end_messages(state: &mut State, place: usize, lines: &[Value]) {
     let mut rows = Vec::new();
     for line in lines.iter().rev() {

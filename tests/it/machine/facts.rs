@@ -1,4 +1,4 @@
-//! The facts in random histories: a few attributes, with values that may exclude each other, each in several wordings.
+//! The facts in random histories: a few keys, with values that may exclude each other, in several wordings each.
 
 use afterthought::consolidate::IncomingClaim;
 use afterthought::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, MemoryType, Namespace};
@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use transcripts::MessageTime;
 
-/// How many values a matter has at a time.
+/// The number of values that a topic may have at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arity {
     One,
     Many,
 }
 
-/// A matter: `wordings[value]` are ways to say one value, `values` their short names.
+/// A topic: `wordings[value]` contains the possible wordings of a value, and `values` the short names of the values.
 pub struct Topic {
     pub key: Option<&'static str>,
     pub arity: Arity,
@@ -21,7 +21,7 @@ pub struct Topic {
     pub wordings: &'static [&'static [&'static str]],
 }
 
-/// Where two of the matters are below.
+/// Indices of two topics in the list below.
 pub const RESIDENCE: u8 = 0;
 pub const MASCOT: u8 = 2;
 
@@ -120,28 +120,28 @@ pub const TOPICS: &[Topic] = &[
     },
 ];
 
-/// A fact as it is said once, all of it small numbers so that it shrinks.
+/// A fact that is stated once, consisting of small numbers so that it can shrink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fact {
     pub place: u8,
     pub topic: u8,
     pub value: u8,
     pub wording: u8,
-    /// The conversation, and the day of it on which it was said.
+    /// The conversation, and the day within it on which the fact was stated.
     pub talk: u8,
     pub day: u8,
     pub is_dated: bool,
-    /// Days before it was said since which it holds, if that was said.
+    /// Number of days for which the fact had been true when it was stated, if this was mentioned.
     pub since: Option<u8>,
     pub has_key: bool,
     pub is_sure: bool,
-    /// Days after it was said when it is no longer recalled.
+    /// Number of days after the statement when the memory is no longer recalled.
     pub expires: Option<u8>,
-    /// Which of the memories that are there the extractor says it replaces.
+    /// The existing memory that, according to the extractor, this fact replaces.
     pub replaces: Option<u8>,
 }
 
-/// What one case is about: few matters in few places, so that much meets.
+/// The subject of one case: a few topics in a few namespaces, so that many facts interact.
 #[derive(Debug, Clone, Copy)]
 pub struct Focus {
     topics: [u8; 3],
@@ -169,7 +169,7 @@ pub fn any_fact(focus: Focus) -> impl Strategy<Value = Fact> {
     )
 }
 
-/// 2026-01-01T12:00:00Z plus this many days.
+/// Returns 2026-01-01T12:00:00Z plus this many days.
 pub fn day(days: i64) -> Timestamp {
     Timestamp::from_second(1_767_268_800 + days * 86_400).unwrap()
 }
@@ -196,7 +196,8 @@ impl Fact {
         wordings[usize::from(self.wording) % wordings.len()]
     }
 
-    /// What it rests on: a message has one text per day and talk, of which the fact is a part.
+    /// Returns the evidence for the fact: a message has one text per day and conversation, and the fact is a part of
+    /// this text.
     pub fn evidence(&self) -> Evidence {
         let transcript = format!("jsonl:{}-talk-{}", place(self.place), self.talk);
         Evidence {
@@ -233,7 +234,7 @@ impl Fact {
     }
 }
 
-/// Returns the matter and the value of which `text` speaks, by the longest wording that appears in it.
+/// Returns the topic and the value that `text` is about, using the longest wording that appears in it.
 pub fn recognise(text: &str) -> Option<(usize, usize)> {
     let all = TOPICS.iter().enumerate().flat_map(|(topic, found)| {
         let values = found.wordings.iter().enumerate();

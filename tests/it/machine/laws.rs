@@ -11,7 +11,7 @@ use super::played::Machine;
 use super::rows::State;
 use super::steps::{Run, Step};
 
-/// What a step may do that nothing else may.
+/// Returns whether the step is an action of a person, which may do things that no other step may do.
 fn is_by_person(step: &Step) -> bool {
     match step {
         Step::Run(run) | Step::ThereAndBack(run) => matches!(run, Run::Accept(_) | Run::Reject(_)),
@@ -26,7 +26,7 @@ fn is_by_person(step: &Step) -> bool {
     }
 }
 
-/// Checks everything after `step`, before which the rows were `before`; returns the rows as they are.
+/// Checks all invariants after `step`, given the rows before it; returns the current rows.
 pub fn check(machine: &Machine, before: &State, step: &Step) -> State {
     let state = State::of(&machine.store, &machine.raw);
     let wrong = [
@@ -51,7 +51,8 @@ fn resting<'a>(state: &'a State, piece: &Evidence) -> Vec<&'a Memory> {
     found.map(|((id, ..), _)| &state.memories[id]).collect()
 }
 
-/// Every fact that was taken in rests somewhere, and if nobody put it away, what it led to is known.
+/// Checks that every accepted fact is evidence of some memory and that, unless somebody removed it, the resulting
+/// memory is accounted for.
 fn lost(machine: &Machine, state: &State) -> Vec<String> {
     let mut wrong = Vec::new();
     for taken in &machine.taken {
@@ -65,7 +66,7 @@ fn lost(machine: &Machine, state: &State) -> Vec<String> {
     wrong
 }
 
-/// Whether a memory is there, was put away by a person or by time, or has a successor of which that is true.
+/// Returns whether a memory is active, was removed by a person or expired, or has a successor for which this is true.
 fn is_accounted_for(machine: &Machine, state: &State, memory: &Memory) -> bool {
     let (mut open, mut seen) = (vec![memory.id.as_str()], BTreeSet::new());
     while let Some(id) = open.pop() {
@@ -89,8 +90,8 @@ fn successors<'a>(state: &'a State, id: &str) -> Vec<&'a str> {
     found.map(|link| link.from.as_str()).collect()
 }
 
-/// Every superseded memory has a successor, unless that was forgotten and is purged, or it met a person's rejection where
-/// its project was merged into.
+/// Checks that every superseded memory has a successor, unless the successor was forgotten and purged, or conflicted
+/// with a rejection in the project that its project was merged into.
 fn unlinked(machine: &Machine, state: &State) -> Vec<String> {
     let superseded = state.memories.values().filter(|memory| memory.status == Status::Superseded);
     let alone = superseded.filter(|memory| successors(state, memory.id.as_str()).is_empty());
@@ -127,7 +128,7 @@ fn circular(state: &State) -> Vec<String> {
     wrong
 }
 
-/// Links and evidence stay within a namespace, and both ends of a link are there.
+/// Checks that links and evidence stay within a namespace, and that both ends of each link exist.
 fn strayed(machine: &Machine, state: &State) -> Vec<String> {
     let place = |id: &str| state.memories.get(id).map(|memory| &memory.namespace);
     let is_within =
@@ -148,7 +149,7 @@ fn is_known(memory: &Memory) -> bool {
     matches!(memory.status, Status::Active | Status::Pending)
 }
 
-/// What a person forgot or rejected is not there again, unless a person says so.
+/// Checks that memories that a person forgot or rejected do not become active again, unless a person restores them.
 fn revived(before: &State, after: &State, step: &Step) -> Vec<String> {
     if matches!(step, Step::Restore(_) | Step::Run(Run::Accept(_)) | Step::ThereAndBack(_)) {
         return Vec::new();
@@ -159,7 +160,7 @@ fn revived(before: &State, after: &State, step: &Step) -> Vec<String> {
         if was.is_some_and(|was| is_known(was) && was.namespace == memory.namespace) {
             continue;
         }
-        // Undoing the very rejection brings it back; what is pinned goes where its project goes.
+        // Undoing the rejection itself restores the memory, and a pinned memory moves with its project.
         let is_wanted = was.is_some_and(|was| was.status == Status::Forgotten) && matches!(step, Step::Undo(_));
         if is_wanted || memory.pinned {
             continue;
@@ -181,7 +182,7 @@ fn is_rejected(note: &Tombstone, memory: &Memory) -> bool {
     note.content_hash == normalised_hash(&memory.claim.content) || (same_value && value.is_some())
 }
 
-/// A pinned memory stays as it is; only its project may be merged into another.
+/// Checks that a pinned memory is not changed, except that its project may be merged into another.
 fn touched(before: &State, after: &State, step: &Step) -> Vec<String> {
     if is_by_person(step) {
         return Vec::new();
@@ -201,7 +202,7 @@ fn touched(before: &State, after: &State, step: &Step) -> Vec<String> {
     wrong
 }
 
-/// The history, applied to nothing, gives the rows.
+/// Checks that replaying the history from the start yields the current rows.
 fn forged(machine: &Machine, state: &State) -> Vec<String> {
     let replayed = State::replayed(&machine.raw).without(&machine.purged);
     let state = state.clone().without(&machine.purged);

@@ -1,7 +1,7 @@
 //! Tests with random histories of a store, in which certain invariants must be true after any sequence of steps.
 //!
 //! Each case is a list of steps. After a failure, proptest removes the steps that are not needed to reproduce it. Steps
-//! refer to existing objects by number, so that every list can be executed, without preconditions.
+//! refer to existing objects by number, so that every list of steps can be executed without preconditions.
 //!
 //! `PROPTEST_CASES` sets the number of cases for each property, for longer tests.
 
@@ -20,7 +20,7 @@ use self::played::Machine;
 use self::rows::{State, difference};
 use self::steps::{any_runs, any_steps};
 
-/// Few enough cases for every test run, unless the environment asks for more.
+/// Returns a number of cases that is low enough for every test run, unless the environment requests more.
 fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases };

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::facts::{Arity, TOPICS, recognise};
 
-/// Who answers.
+/// The kind of model that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Nobody,
-    /// Knows every matter.
+    /// A model that knows the right answer for every topic.
     Faithful,
-    /// Names anything of anything, and breaks off, refuses or fails now and then.
+    /// A model that answers at random, and occasionally stops early, refuses or fails.
     Random(u64),
 }
 
@@ -22,7 +22,7 @@ pub fn anybody() -> impl Strategy<Value = Who> {
     prop_oneof![2 => Just(Who::Nobody), 2 => Just(Who::Faithful), 3 => any::<u64>().prop_map(Who::Random)]
 }
 
-/// A model that counts how often it was asked.
+/// A model that counts the requests to it.
 pub struct Model {
     who: Who,
     state: Cell<u64>,
@@ -37,7 +37,7 @@ impl Model {
         Some(Self { who, state: Cell::new(seed), calls: Cell::new(0) })
     }
 
-    /// A number below `limit`.
+    /// Returns a pseudo-random number below `limit`.
     fn roll(&self, limit: usize) -> usize {
         let next = self.state.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.state.set(next);
@@ -47,7 +47,7 @@ impl Model {
     }
 }
 
-/// What a request shows: texts by number, and which numbers each candidate is held against.
+/// The content of a request: texts by number, and the numbers that each candidate is compared with.
 struct Sheet {
     texts: Vec<String>,
     questions: Vec<(usize, Vec<usize>)>,

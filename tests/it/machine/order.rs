@@ -12,29 +12,29 @@ use super::facts::{Fact, MASCOT, RESIDENCE, TOPICS, place};
 use super::model::Who;
 use super::played::Machine;
 
-/// How it is known when a value held.
+/// How it is known when a value was true.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Time {
-    /// By when it was said.
+    /// By the time of the statement.
     Said,
-    /// By words that tell since when; all is said on one day.
+    /// By words about the start of validity; all statements are made on the same day.
     Since,
 }
 
-/// Values of one attribute by the day on which they hold, in the order in which they are learnt.
+/// Values of one key, each with the day on which it is true, in the order in which they are learnt.
 #[derive(Debug, Clone)]
 struct Stream {
     topic: u8,
     time: Time,
-    /// Day, value, wording, and whether it is said surely.
+    /// Day, value, wording, and whether the statement is certain.
     arrivals: Vec<(u8, u8, u8, bool)>,
-    /// Facts in a batch.
+    /// Number of facts in a batch.
     size: usize,
     who: Who,
 }
 
-/// A beginning is told of a value once, or in the order of time: what was said again of a value that holds does not tell
-/// whether something else held in between.
+/// Generates streams in which the start of a value is stated once, or in chronological order: repeating a current value
+/// does not reveal whether there was another value in between.
 fn any_stream(topic: u8, who: impl Strategy<Value = Who>) -> impl Strategy<Value = Stream> {
     let said = (Just(Time::Said), any_values(), Just(Order::Any));
     let since = (Just(Time::Since), any_values(), prop_oneof![Just(Order::Any), Just(Order::OfTime)]);
@@ -96,14 +96,14 @@ impl Stream {
         machine
     }
 
-    /// The value that holds last.
+    /// Returns the value that is true last.
     fn last(&self) -> &'static str {
         let (_, value, ..) = self.arrivals.iter().max().unwrap();
         TOPICS[usize::from(self.topic)].values[usize::from(*value)]
     }
 }
 
-/// The values of an attribute that hold now.
+/// Returns the current values of a key.
 fn held(machine: &Machine, key: &str) -> Vec<String> {
     let holds = |memory: &Memory| {
         matches!(memory.status, Status::Active | Status::Pending)

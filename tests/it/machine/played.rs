@@ -22,12 +22,12 @@ use super::rows::{self, difference, snapshot};
 use super::steps::{Pick, Run, Step};
 use crate::world::raw;
 
-/// Days from one step to the next.
+/// Number of days between steps.
 const PACE: i64 = 1;
-/// The day of the first step; everything was said before.
+/// The day of the first step; all statements were made before.
 const START: i64 = 20;
 
-/// Words that were taken in: the memory that rests on them must not go.
+/// An accepted statement: a memory that is based on it must continue to exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Taken {
     pub piece: Evidence,
@@ -36,20 +36,20 @@ pub struct Taken {
 
 pub struct Machine {
     pub store: Store,
-    /// A connection of its own, so that no code under test reads for the tests.
+    /// A separate connection, so that the tests do not read through the code under test.
     pub raw: Connection,
     _folder: TempDir,
     guard: Guard,
     day: i64,
-    /// What must be there, unless its run is undone.
+    /// Memories that must exist, unless their run is undone.
     pub taken: Vec<Taken>,
     batches: Vec<Vec<IncomingClaim>>,
     pub runs: Vec<RunId>,
     export: Vec<String>,
     pub purged: BTreeSet<MemoryId>,
-    /// What was superseded by those alone.
+    /// Memories that were superseded only by purged memories.
     pub bereft: BTreeSet<MemoryId>,
-    /// Which namespaces were ever merged, each with its lot.
+    /// The number of each namespace's group; merged namespaces are in the same group.
     pub lots: BTreeMap<Namespace, usize>,
 }
 
@@ -93,7 +93,7 @@ impl Machine {
         found.get(index).map(|memory| memory.id.clone())
     }
 
-    /// Writes outside any run, as a person's commands do.
+    /// Writes outside any run, like the commands of a person.
     fn by_hand<T>(&self, change: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
         self.store.write(None, self.now(), change).unwrap()
     }
@@ -134,7 +134,7 @@ impl Machine {
         }
     }
 
-    /// Does what a run does, and returns its id unless there is nothing to do.
+    /// Performs a run, and returns its ID unless there is nothing to do.
     pub fn run(&mut self, run: &Run) -> Option<RunId> {
         match run {
             Run::Take { facts, who } => {
@@ -219,7 +219,8 @@ impl Machine {
         run
     }
 
-    /// Plans and applies as a run does, where what was merged away goes to what it was merged into.
+    /// Plans and applies in the same way as a run. Memories of a merged namespace go to the namespace that it was
+    /// merged into.
     pub fn take(&mut self, mut incoming: Vec<IncomingClaim>, who: Who) -> RunId {
         for one in &mut incoming {
             one.namespace = self.store.merged_into(&one.namespace).unwrap();
@@ -240,7 +241,7 @@ impl Machine {
         (plan, model.map_or(0, |model| model.calls.get()))
     }
 
-    /// The same batch at once again: no change, and no question.
+    /// Checks that processing the same batch again immediately causes no changes and no requests.
     fn nothing_again(&self, incoming: Vec<IncomingClaim>, who: Who) {
         let (plan, calls) = self.plan(incoming, who);
         let changes: Vec<_> = plan.changes.iter().filter(|change| change.decision != Decision::Skip).collect();
@@ -248,7 +249,8 @@ impl Machine {
         assert_eq!(calls, 0, "asked about what was just settled\n{}", self.story());
     }
 
-    /// Remembers on what memories must rest from now on. What was skipped is known from the same words, or rejected.
+    /// Records which memories must have evidence from now on. Skipped facts are known from the same words, or were
+    /// rejected.
     fn note(&mut self, plan: &Plan, run: &RunId) {
         for change in plan.changes.iter().filter(|change| change.decision != Decision::Skip) {
             let pieces = change.incoming.candidate.evidence.iter();
@@ -287,7 +289,7 @@ impl Machine {
         self.undo_run(&run);
     }
 
-    /// Undoes a run; what is kept is as it was.
+    /// Undoes a run, and checks that kept memories are unchanged.
     pub fn undo_run(&mut self, run: &RunId) -> Option<UndoReport> {
         let before = rows::State::of(&self.store, &self.raw);
         match self.store.undo_run(run, self.now()) {
@@ -340,7 +342,7 @@ impl Machine {
         lines.collect()
     }
 
-    /// Does what `import` does with a file.
+    /// Does the same as `import` with a file.
     fn import(&self, lines: &[String], consolidate: bool) {
         let parse = |(index, line): (usize, &String)| {
             let mut imported = parse_line(line, index + 1, &Namespace::global(), self.now()).unwrap();
@@ -370,13 +372,13 @@ impl Machine {
         settle_by_rules(&self.store, &incoming.collect::<Vec<_>>(), None, self.now()).unwrap();
     }
 
-    /// What is there now, exported and imported: nothing changes.
+    /// Checks that exporting and importing the current memories changes nothing.
     pub fn import_of_itself_changes_nothing(&self) {
         let (before, lines) = (self.snapshot(), self.exported());
         for consolidate in [false, true] {
             self.import(&lines, consolidate);
             let mut changed = difference(&before, &self.snapshot());
-            // That it was decided is noted, so that it need not be decided again.
+            // The decision is recorded, so that it need not be made again.
             changed.retain(|line| !line.starts_with("+ settled "));
             assert!(changed.is_empty(), "consolidate {consolidate}: {changed:#?}\n{}", self.story());
         }
@@ -398,7 +400,7 @@ impl Machine {
     }
 }
 
-/// A line of JSON as another program writes it.
+/// Returns a line of JSON in the format of another program.
 fn line(fact: &Fact) -> String {
     let claim = fact.claim();
     json!({

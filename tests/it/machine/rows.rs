@@ -8,11 +8,11 @@ use afterthought::memory::{Evidence, Memory, MemoryId, Relation};
 use afterthought::store::{Filter, Order, Store};
 use rusqlite::Connection;
 
-/// What grows even where everything is as it was.
+/// Tables that grow even if the content is unchanged.
 const GROWING: &[&str] =
     &["history", "revisions", "runs", "sqlite_sequence", "audit", "passes", "judged", "changesets"];
 
-/// Returns one line a row of every table, and one for each place of each word in the indexes.
+/// Returns one line per row of every table, and one line per position of each word in the indexes.
 pub fn snapshot(conn: &Connection) -> BTreeSet<String> {
     let indexes = names(conn, "sql LIKE 'CREATE VIRTUAL TABLE%'");
     let is_inside = |name: &String| indexes.iter().any(|index| name.starts_with(index));
@@ -40,7 +40,7 @@ fn lines(conn: &Connection, table: &str) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(row) = rows.next().unwrap() {
         let mut line = table.to_owned();
-        // Evidence that is put back gets a new row number.
+        // Restored evidence gets a new row number.
         for (index, name) in names.iter().enumerate().filter(|(_, name)| table != "evidence" || *name != "id") {
             write!(line, " {name}={:?}", row.get_ref(index).unwrap()).unwrap();
         }
@@ -49,18 +49,18 @@ fn lines(conn: &Connection, table: &str) -> Vec<String> {
     lines
 }
 
-/// Everything that the history accounts for.
+/// All data that the history covers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     pub memories: BTreeMap<String, Memory>,
-    /// By memory, transcript, message and quote.
+    /// Evidence by memory, transcript, message and quote.
     pub evidence: BTreeMap<(String, String, String, String), Evidence>,
     pub relations: BTreeMap<(String, String, String), Relation>,
     pub tombstones: BTreeMap<String, Tombstone>,
 }
 
 impl State {
-    /// Reads the rows as they are.
+    /// Reads the current rows.
     pub fn of(store: &Store, conn: &Connection) -> Self {
         let all = Filter { statuses: Vec::new(), ..Filter::default() };
         let mut state = Self::default();
@@ -83,7 +83,7 @@ impl State {
         self.evidence.insert(place_of(memory, &piece), piece);
     }
 
-    /// Applies every line of the history to nothing.
+    /// Replays every history entry, starting with an empty state.
     pub fn replayed(conn: &Connection) -> Self {
         let mut state = Self::default();
         let mut statement = conn.prepare("SELECT memory_id, entity, before, after FROM history ORDER BY id").unwrap();
@@ -124,7 +124,7 @@ impl State {
         }
     }
 
-    /// Leaves out what was removed for good, together with its history.
+    /// Removes the data that was permanently deleted together with its history.
     pub fn without(mut self, purged: &BTreeSet<MemoryId>) -> Self {
         let gone = |id: &str| purged.iter().any(|purged| purged.as_str() == id);
         self.memories.retain(|id, _| !gone(id));
@@ -165,7 +165,7 @@ pub fn tombstones(conn: &Connection) -> Vec<Tombstone> {
     found.unwrap().map(Result::unwrap).collect()
 }
 
-/// Names the rows that only one of two snapshots has.
+/// Lists the rows that are in only one of two snapshots.
 pub fn difference(before: &BTreeSet<String>, after: &BTreeSet<String>) -> Vec<String> {
     let gone = before.difference(after).map(|line| format!("- {line}"));
     gone.chain(after.difference(before).map(|line| format!("+ {line}"))).collect()

@@ -5,17 +5,17 @@ use proptest::prelude::*;
 use super::facts::{Fact, Focus, any_fact, any_focus};
 use super::model::{Who, anybody};
 
-/// One of the things that are there, counted round.
+/// The index of an existing object, modulo the number of objects.
 pub type Pick = u8;
 
-/// What happens as a run, which can be undone.
+/// Steps that are executed as a run, which can be undone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Run {
     Take {
         facts: Vec<Fact>,
         who: Who,
     },
-    /// A batch of before is taken once more.
+    /// A previous batch is processed again.
     Again {
         batch: Pick,
         who: Who,
@@ -27,14 +27,14 @@ pub enum Run {
     Accept(Pick),
     Reject(Pick),
     Expire,
-    /// Everything is compared with everything, by the rules.
+    /// All memories are compared with each other, using the rules.
     Tidy,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     Run(Run),
-    /// Run, undo, and nothing is left of it.
+    /// A run is executed and then undone, and nothing remains of it.
     ThereAndBack(Run),
     Undo(Pick),
     Remember(Fact),
@@ -44,11 +44,11 @@ pub enum Step {
     Unpin(Pick),
     Reword(Pick, Fact),
     Export,
-    /// What was exported last is imported as it is, or settled with what is there.
+    /// The last export is imported unchanged, or consolidated with the existing memories.
     Import {
         consolidate: bool,
     },
-    /// Lines of another program.
+    /// Lines in the format of another program are imported.
     ImportLines {
         facts: Vec<Fact>,
         consolidate: bool,

@@ -7,7 +7,7 @@ use afterthought::memory::Memory;
 use super::played::Machine;
 
 impl Machine {
-    /// Tells each memory with what it rests on, its links and its history.
+    /// Describes each memory with its evidence, links and history.
     pub fn story(&self) -> String {
         let mut told = String::new();
         for memory in self.memories() {

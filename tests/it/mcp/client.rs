@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::desk::Desk;
 
-/// Longest time for one answer.
+/// Maximum time for one answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server on standard input and output.
@@ -22,12 +22,12 @@ pub struct Piped {
 }
 
 impl Piped {
-    /// Starts `afterthought serve mcp` and says hello.
+    /// Starts `afterthought serve mcp` and initialises the session.
     pub fn start(desk: &Desk, args: &[&str]) -> Self {
         Self::of(desk.command(&[&["serve", "mcp"], args].concat()))
     }
 
-    /// Starts a command that serves, and says hello.
+    /// Starts a command that serves, and initialises the session.
     pub fn of(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -45,7 +45,7 @@ impl Piped {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// Sends a request and returns the answer to it.
+    /// Sends a request and returns the answer.
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let id = self.next;
@@ -64,7 +64,7 @@ impl Piped {
         }
     }
 
-    /// Calls a tool and returns what it answers.
+    /// Calls a tool and returns its answer.
     #[expect(clippy::needless_pass_by_value, reason = "arguments are made where they are sent")]
     pub fn call(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
@@ -77,7 +77,7 @@ impl Piped {
         result["structuredContent"].clone()
     }
 
-    /// Calls a tool that must refuse, and returns why.
+    /// Calls a tool that must return an error, and returns the error message.
     #[expect(clippy::needless_pass_by_value, reason = "arguments are made where they are sent")]
     pub fn refused(&mut self, name: &str, arguments: Value) -> String {
         let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
@@ -85,30 +85,30 @@ impl Piped {
         answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// Returns the process id.
+    /// Returns the process ID.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends the input, and returns the lines that still came and how the server ended.
+    /// Ends the input, and returns the remaining lines of output and the exit status of the server.
     pub fn end(mut self) -> (Vec<String>, ExitStatus) {
         drop(self.input.take());
         let rest = self.lines.iter().collect();
         (rest, ended(&mut self.child))
     }
 
-    /// Waits for the server to end by itself.
+    /// Waits for the server to end on its own.
     pub fn ended(mut self) -> ExitStatus {
         ended(&mut self.child)
     }
 }
 
-/// What a client says first.
+/// Returns the first message of a client.
 pub fn hello() -> Value {
     json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
 }
 
-/// Waits for a process to end, and not for ever.
+/// Waits a limited time for a process to end.
 fn ended(child: &mut Child) -> ExitStatus {
     let begun = Instant::now();
     loop {
@@ -124,11 +124,11 @@ fn ended(child: &mut Child) -> ExitStatus {
 pub struct Http {
     child: Child,
     address: String,
-    /// What it lets in.
+    /// The token that the server requires.
     pub token: String,
 }
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Debug)]
 pub struct Answered {
     pub status: u16,
@@ -150,17 +150,17 @@ impl Http {
         Self { child, address, token }
     }
 
-    /// Connects, and sends nothing.
+    /// Opens a connection without sending anything.
     pub fn connect(&self) -> TcpStream {
         TcpStream::connect(&self.address).unwrap()
     }
 
-    /// Returns where MCP is.
+    /// Returns the URL of the MCP endpoint.
     pub fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Sends one request with these lines of headers; `Host` is the server's own unless they say otherwise.
+    /// Sends one request with these header lines; unless they contain `Host`, it is the server's own address.
     pub fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answered {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -174,7 +174,7 @@ impl Http {
             body.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
-        // A server that has seen enough answers before it has read everything.
+        // A server that can decide early answers before it has read the whole request.
         let _ = stream.write_all(body.as_bytes());
         let mut text = Vec::new();
         let _ = stream.read_to_end(&mut text);
@@ -184,24 +184,24 @@ impl Http {
         Answered { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// Sends a message of the protocol, with further headers.
+    /// Sends a protocol message, with additional headers.
     pub fn post(&self, message: &Value, headers: &[&str]) -> Answered {
         let own = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
         self.send("POST", "/mcp", &[&own, headers].concat(), &message.to_string())
     }
 
-    /// Returns the process id.
+    /// Returns the process ID.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for the server to end by itself.
+    /// Waits for the server to end on its own.
     pub fn ended(mut self) -> ExitStatus {
         ended(&mut self.child)
     }
 }
 
-/// Returns the token that a server wrote.
+/// Returns the token that a server generated.
 fn own_token(desk: &Desk) -> String {
     let path = desk.path(".local/state/afterthought/http-token");
     std::fs::read_to_string(path).unwrap().trim().to_owned()
@@ -214,7 +214,7 @@ impl Drop for Http {
     }
 }
 
-/// Asks a process to end, as a system does that shuts down.
+/// Asks a process to end, as the system does at shutdown.
 #[cfg(unix)]
 pub fn terminate(pid: u32) {
     assert!(Command::new("kill").args(["-TERM", &pid.to_string()]).status().unwrap().success());

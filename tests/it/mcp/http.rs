@@ -139,7 +139,7 @@ fn connections_that_say_nothing_keep_nobody_out() {
     let desk = Desk::new();
     let server = Http::start(&desk, &[], None);
     let mut silent: Vec<_> = (0..300).map(|_| server.connect()).collect();
-    // Half of a head is no request either.
+    // Half of the headers is not a request either.
     for stream in &mut silent[..150] {
         stream.write_all(b"POST /mcp HTTP/1.1\r\nHost:").unwrap();
     }
@@ -165,7 +165,7 @@ fn a_client_that_does_not_finish_its_request_is_not_waited_for() {
     for (mut stream, expected) in [(without_end, ""), (without_body, "HTTP/1.1 408")] {
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut text = Vec::new();
-        // The server closes the connection; that alone ends the reading before its own limit.
+        // The server closes the connection, which ends the reading before the client's own limit.
         let ended = stream.read_to_end(&mut text);
         assert!(ended.is_ok_and(|_| String::from_utf8_lossy(&text).starts_with(expected)), "{expected}");
     }

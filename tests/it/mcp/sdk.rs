@@ -6,12 +6,12 @@ use std::process::Command;
 use super::client::Http;
 use crate::desk::Desk;
 
-/// Where `.ci/run` installs `tests/mcp/requirements.txt`.
+/// The folder in which `.ci/run` installs `tests/mcp/requirements.txt`.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/mcp-client/bin/python");
-/// Runs each exchange.
+/// The script that runs each exchange.
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/client.py");
 
-/// Returns whether the client is installed. Where it must be, its lack is a failure.
+/// Returns whether the client is installed; if it is required, its absence is an error.
 fn is_installed() -> bool {
     let installed = Path::new(PYTHON).exists();
     let must_be = std::env::var_os("AFTERTHOUGHT_MCP_CLIENT").is_some_and(|value| value == "required");

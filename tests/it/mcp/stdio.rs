@@ -259,7 +259,7 @@ fn what_a_file_holds_that_cannot_be_written_is_read_and_a_write_is_refused_with_
     assert!(brief["text"].as_str().unwrap().contains("Ana drinks tea."), "{brief}");
     let why = client.refused("memory_store", store("Bo keeps bees."));
     assert!(why.contains("cannot write") && why.contains("check its permissions"), "{why}");
-    // As soon as it can be written, it is.
+    // The memory is written as soon as the folder is writable.
     set(&folder, 0o777);
     set(&database, 0o666);
     client.call("memory_store", store("Bo keeps bees."));

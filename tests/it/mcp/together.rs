@@ -9,7 +9,7 @@ use crate::desk::Desk;
 
 const EACH: usize = 12;
 
-/// Texts that have no more to do with each other than people have.
+/// Returns texts that are as unrelated as those of different people.
 fn text(who: &str, number: usize) -> String {
     let things = [
         "anvils",

@@ -1,4 +1,4 @@
-//! A browser without JavaScript, which stores cookies, sends forms, and follows redirects.
+//! A simple browser without JavaScript that stores cookies, sends forms, and follows redirects.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::desk::Desk;
 
-/// A server of the page, and the one browser that has access to it.
+/// A server of the page, and the only browser that has access to it.
 pub struct Browser {
     child: Child,
     pub address: String,
@@ -17,7 +17,7 @@ pub struct Browser {
     language: &'static str,
 }
 
-/// What the server answered.
+/// The response of the server.
 #[derive(Debug)]
 pub struct Answered {
     pub status: u16,
@@ -26,7 +26,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Returns the value of a header; its name is in lower case.
+    /// Returns the value of a header, given its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (field, value) = line.split_once(": ")?;
@@ -36,26 +36,26 @@ impl Answered {
 }
 
 impl Browser {
-    /// Starts `afterthought serve ui` and opens the address that it prints.
+    /// Starts `afterthought serve ui` and opens the printed URL.
     pub fn open(desk: &Desk, language: &'static str) -> Self {
         let browser = Self::start(desk, language);
         browser.enter();
         browser
     }
 
-    /// Opens the printed address.
+    /// Opens the printed URL.
     pub fn enter(&self) {
         let entered = self.send("GET", &self.entry, &[], "");
         assert_eq!(entered.status, 200, "{entered:?}");
         self.keep(&entered);
     }
 
-    /// Starts the server, and opens nothing.
+    /// Starts the server without opening a page.
     pub fn start(desk: &Desk, language: &'static str) -> Self {
         Self::start_with(desk, language, &[])
     }
 
-    /// Starts the server with further options, and opens nothing.
+    /// Starts the server with additional options, without opening a page.
     pub fn start_with(desk: &Desk, language: &'static str, options: &[&str]) -> Self {
         let mut command = desk.command(&["serve", "ui", "--no-open"]);
         command.args(options);
@@ -72,14 +72,14 @@ impl Browser {
         self.send("GET", path, &self.cookie(), "")
     }
 
-    /// Returns a page that must be there.
+    /// Returns a page, which must exist.
     pub fn page(&self, path: &str) -> String {
         let answered = self.get(path);
         assert_eq!(answered.status, 200, "{path}: {answered:?}");
         answered.body
     }
 
-    /// Sends a form with the token of a page of this server, and returns where it leads.
+    /// Sends a form with the token from a page of this server, and returns the response.
     pub fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answered {
         let page = self.page("/");
         let token = page.split("name=\"form_token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -89,14 +89,14 @@ impl Browser {
         answered
     }
 
-    /// Sends a form that must be accepted, and returns the page to which it leads.
+    /// Sends a form that must be accepted, and returns the page that it leads to.
     pub fn submit(&self, path: &str, fields: &[(&str, &str)]) -> String {
         let answered = self.post(path, fields);
         assert_eq!(answered.status, 303, "{path}: {answered:?}");
         self.page(answered.header("location").unwrap())
     }
 
-    /// Returns the line of the cookies.
+    /// Returns the line with the cookies.
     pub fn cookie(&self) -> Vec<String> {
         let cookies = self.cookies.lock().unwrap();
         if cookies.is_empty() { Vec::new() } else { vec![format!("Cookie: {}", cookies.join("; "))] }
@@ -108,7 +108,7 @@ impl Browser {
         }
     }
 
-    /// Sends a request with exactly these headers besides the language, and `Host` unless it is among them.
+    /// Sends a request with only these headers and the language, and with `Host` unless it is among them.
     pub fn send(&self, method: &str, path: &str, headers: &[String], body: &str) -> Answered {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
@@ -121,7 +121,7 @@ impl Browser {
             body.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
-        // A server that has seen enough answers before it has read everything.
+        // A server that can decide early answers before it has read the whole request.
         let _ = stream.write_all(body.as_bytes());
         let mut text = Vec::new();
         let _ = stream.read_to_end(&mut text);

@@ -1,4 +1,4 @@
-//! Settings, merging and erasing, the graph and the charts, and a server that refuses every change.
+//! Tests of settings, merging and erasing, the graph and the charts, and a read-only server.
 
 use super::browser::Browser;
 use super::reading::{demo, first_id};

@@ -1,7 +1,7 @@
-//! Tests of the page in a real browser, if one is installed: every page in both languages, themes and two widths, the life of a
-//! memory by mouse and by keyboard, without scripts, and with a server that has ended.
+//! Tests of the page in a real browser, if one is installed: every page in both languages, themes and two widths, the
+//! life of a memory using mouse and keyboard, without scripts, and after the server has ended.
 //!
-//! Chromium, Node and fonts for Chinese are needed. Without them the tests are skipped with a line, unless
+//! The tests need Chromium, Node and fonts for Chinese. Without these, they print a line and are skipped, unless
 //! `AFTERTHOUGHT_NEEDS_BROWSER` is set.
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,12 +17,12 @@ use super::reviewing::contradicted;
 use crate::desk::Desk;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-/// The checker of accessibility, from the registry of npm.
+/// The accessibility checker, from the npm registry.
 const AXE: &str = "axe-core@4.10.3";
-/// Maximum size of a page with all that it loads, in bytes.
+/// Maximum size of a page, including all resources, in bytes.
 const MAX_BYTES: f64 = 250_000.0;
 
-/// Chromium, driven by a script.
+/// Chromium, controlled by a script.
 struct Chromium {
     child: Child,
     input: ChildStdin,
@@ -34,14 +34,14 @@ fn runs(program: &str) -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// Says that a test is skipped, or fails where that is not allowed.
+/// Prints that a test is skipped, or fails if skipping is not allowed.
 #[expect(clippy::print_stderr, reason = "the output of a test is where a skipped part is reported")]
 fn skip(reason: &str) {
     assert!(std::env::var_os("AFTERTHOUGHT_NEEDS_BROWSER").is_none(), "{reason}");
     eprintln!("skipped: {reason}");
 }
 
-/// Returns the text of axe-core, which is fetched once; `None` without the registry.
+/// Returns the source text of axe-core, which is downloaded once; `None` if the registry is unavailable.
 fn axe() -> Option<&'static str> {
     static SOURCE: OnceLock<Option<String>> = OnceLock::new();
     let source = SOURCE.get_or_init(|| {
@@ -59,7 +59,7 @@ fn axe() -> Option<&'static str> {
 }
 
 impl Chromium {
-    /// Starts the browser with a profile in `desk`; `None` if something that it needs is missing.
+    /// Starts the browser with a profile in `desk`; `None` if a prerequisite is missing.
     fn start(desk: &Desk) -> Option<Self> {
         let Some(program) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| runs(name))
         else {
@@ -109,7 +109,7 @@ impl Chromium {
         self.run(json!({"key": key, "leads": leads}), "press");
     }
 
-    /// Presses the tabulator until the element has the focus.
+    /// Presses the Tab key until the element has the focus.
     fn tab_to(&mut self, selector: &str) {
         for _ in 0..150 {
             self.press("Tab", false);
@@ -139,7 +139,7 @@ fn entered(desk: &Desk, language: &'static str) -> Option<(Chromium, Browser)> {
     let browser = Browser::start(desk, language);
     let entry = browser.entry.clone();
     chromium.open(&browser, &entry);
-    // That page leads on by itself, and nothing else may be opened before it has.
+    // The entry page redirects by itself, and no other page may be opened before it has done so.
     while chromium.evaluate("document.readyState === 'complete' && document.getElementById('search') !== null")
         != json!(true)
     {
@@ -148,7 +148,7 @@ fn entered(desk: &Desk, language: &'static str) -> Option<(Chromium, Browser)> {
     Some((chromium, browser))
 }
 
-/// Returns the addresses of all pages.
+/// Returns the paths of all pages.
 fn every_page(desk: &Desk) -> Vec<String> {
     let memories = desk.json(&["memory", "list", "--all"]);
     let id = |part: &str| {
@@ -226,7 +226,7 @@ fn every_page_is_whole_and_accessible_in_both_languages_themes_and_widths() {
             if wide != json!([]) {
                 faults.push(format!("{seen} is wider than the screen: {wide}"));
             }
-            // Both themes and both widths differ in contrast and in what is shown.
+            // The themes and widths differ in contrast and in the displayed elements.
             if let Some(axe) = axe {
                 let found = chromium.run(json!({"source": axe}), "axe");
                 if found != json!([]) {
@@ -242,7 +242,7 @@ fn every_page_is_whole_and_accessible_in_both_languages_themes_and_widths() {
 fn the_printed_address_works_once() {
     let desk = demo();
     let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
-    // The page of the address leads on by itself.
+    // The page of the printed URL redirects by itself.
     chromium.open(&browser, "/");
     assert!(chromium.text().contains("Last changed"));
     let again = Desk::new();
@@ -290,12 +290,12 @@ fn the_whole_life_of_a_memory_by_mouse() {
 fn the_whole_life_of_a_memory_by_keyboard_alone() {
     let desk = contradicted();
     let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
-    // The inbox: the first row, then accept.
+    // The inbox: selects the first row, then accepts it.
     chromium.open(&browser, "/inbox");
     chromium.press("j", false);
     chromium.press("a", true);
     assert!(chromium.text().contains("Accepted."), "{}", chromium.text());
-    // Search: the field has a key of its own.
+    // Search: the field has a keyboard shortcut.
     chromium.open(&browser, "/");
     chromium.press("/", false);
     chromium.run(json!({"text": "Fly.io"}), "type");
@@ -360,7 +360,7 @@ fn an_open_page_shows_what_others_change() {
     panic!("{}", chromium.text());
 }
 
-/// Memories of a larger project, for the picture of the graph.
+/// Memories of a larger project, for the screenshot of the graph.
 const SHOP: &[(&str, &str, &str)] = &[
     ("hosting", "semantic", "The API is deployed on Fly.io, region ams."),
     ("hosting", "episodic", "The move from Heroku took one evening."),
@@ -403,7 +403,7 @@ fn shop() -> Desk {
     desk
 }
 
-/// Takes the pictures of the guide with `AFTERTHOUGHT_UPDATE=1`.
+/// Takes the screenshots for the guide if `AFTERTHOUGHT_UPDATE=1` is set.
 #[test]
 fn pictures_of_the_guide_exist() {
     let images = Path::new(ROOT).join("docs/images");
@@ -432,7 +432,7 @@ fn pictures_of_the_guide_exist() {
     }
 }
 
-/// Takes a picture of what is seen without scrolling.
+/// Takes a screenshot of the part that is visible without scrolling.
 fn picture(chromium: &mut Chromium, browser: &Browser, path: &str, look: (&str, &str, u32), file: &Path) {
     let (address, (language, theme, height)) = (format!("http://{}{path}", browser.address), look);
     let options = json!({"address": address, "language": language, "theme": theme, "width": 1200, "height": height});

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::browser::Browser;
 use crate::desk::Desk;
 
-/// Texts that would run a script, or leave their place in the page, if they were not escaped.
+/// Texts that would run a script, or break out of their place in the page, if they were not escaped.
 const PAYLOADS: &[&str] = &[
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
@@ -68,7 +68,8 @@ fn no_page_shows_a_payload_unescaped() {
     desk.write("hostile.jsonl", lines.join("\n"));
     let told = desk.run(&["import", "hostile.jsonl", "-q"]);
     assert_eq!(told.code, 0, "{told:?}");
-    // Logs say the same in what waits for a person, in names of files, in errors and in the name of the log itself.
+    // Logs contain the same payloads in pending memories, in names of files, in errors and in the name of the log
+    // itself.
     for (number, payload) in PAYLOADS.iter().enumerate() {
         let name = if payload.contains('/') { "log" } else { payload };
         desk.write(&format!("logs/{number} {name}.jsonl"), log(number, payload));
@@ -127,7 +128,7 @@ fn no_page_shows_a_payload_unescaped() {
         for payload in PAYLOADS {
             assert!(!body.contains(payload), "{path} shows {payload}");
         }
-        // Of scripts, there is only the page's own; and no attribute is one.
+        // The page's own script is the only one, and no attribute contains a script.
         let scripts = body.to_lowercase().matches("<script").count();
         let own = body.matches("<script src=\"/page.js\" defer></script>").count();
         assert_eq!(scripts, own, "{path}");
@@ -136,7 +137,7 @@ fn no_page_shows_a_payload_unescaped() {
     assert!(seen > PAYLOADS.len(), "{seen} pages showed what was stored");
 }
 
-/// Returns the log of a session in which everything says the payload.
+/// Returns the log of a session in which every text contains the payload.
 fn log(number: usize, payload: &str) -> String {
     let said = |place: usize, role: &str, content: serde_json::Value| {
         json!({
@@ -161,7 +162,7 @@ fn log(number: usize, payload: &str) -> String {
     .join("\n")
 }
 
-/// Whether a tag of `page` has an attribute that is a script.
+/// Returns whether a tag in `page` has an attribute with a script.
 fn has_handler(page: &str) -> bool {
     let tags = regex::Regex::new(r#"<[a-z](?:[^<>"']|"[^"]*"|'[^']*')*>"#).unwrap();
     let quoted = regex::Regex::new(r#""[^"]*"|'[^']*'"#).unwrap();

@@ -3,7 +3,7 @@
 use super::browser::Browser;
 use crate::desk::Desk;
 
-/// Returns a desk with what the demo's logs say.
+/// Returns a desk with the memories from the demo's logs.
 pub fn demo() -> Desk {
     let desk = Desk::new();
     let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
@@ -31,7 +31,7 @@ fn a_search_shows_why_each_result_stands_where_it_does_and_the_tasks() {
     assert!(!browser.page("/?kind=procedural").contains("Heroku"));
     let none = browser.page("/?q=zeppelin&category=mistake");
     assert!(none.contains("Nothing matches.") && none.contains("clear the filters"), "{none}");
-    // A filter that finds nothing still shows itself.
+    // A filter without results is still displayed.
     assert!(none.contains("<option value=\"mistake\" selected"), "{none}");
 }
 
@@ -73,7 +73,7 @@ fn the_whole_life_of_a_memory_without_javascript() {
     assert_eq!(desk.memories()[0].0, "forgotten");
     assert!(browser.submit(&format!("{path}/restore"), &[]).contains("active again"));
     assert_eq!(desk.memories(), [("active".to_owned(), "The shop deploys to Fly.io.".to_owned())]);
-    // An edit that is refused says why, and changes nothing.
+    // A rejected edit shows the reason, and changes nothing.
     let key = format!("The key is sk-proj-{}", "a1B2c3D4".repeat(6));
     let refused = browser.post(&format!("{path}/edit"), &[("content", &key), ("category", "project")]);
     assert_eq!(refused.status, 422);

@@ -1,4 +1,4 @@
-//! Tests of the inbox, the runs, and the pages of projects, days, the next brief and the database's state.
+//! Tests of the inbox, the runs, and the pages for projects, days, the next brief and the database's state.
 
 use super::browser::Browser;
 use super::reading::{demo, first_id};
