@@ -1,4 +1,4 @@
-//! Measures the program against its goals, and shows each figure beside a reference from the same run.
+//! Measures the program against its goals, and shows each figure next to a reference from the same run.
 //!
 //! `cargo bench --bench pipeline` measures everything except `search-million`, which takes a long time. `-- startup
 //! guard` selects these two parts, and `-- --json` prints JSON.

@@ -1,4 +1,4 @@
-//! Speed of searches, beside a bare FTS5 query for any of the words.
+//! Speed of searches, compared with a bare FTS5 query for any of the words.
 //!
 //! The store has 100,000 memories by default; `AFTERTHOUGHT_BENCH_MEMORIES=20000` sets another number.
 

@@ -16,7 +16,7 @@ use super::report::{Report, Row, best_of, figure};
 const MEMORIES: usize = 10_000;
 const ROUNDS: usize = 3;
 
-/// Measures writing 10,000 memories in one transaction, beside bare rows with the same texts.
+/// Measures writing 10,000 memories in one transaction, compared with writing bare rows with the same texts.
 pub fn measure(report: &mut Report) {
     let texts = texts(MEMORIES);
     let speed = |time: Duration| figure(MEMORIES) / time.as_secs_f64();

@@ -122,7 +122,7 @@ async fn consolidate_batch<C: Complete>(
 
 /// Reasons why a batch was not written.
 enum Taken {
-    /// Another process has written some of its windows; the next batch contains the remaining ones.
+    /// Another process has written some of its windows; the next batch contains the remaining windows.
     Windows,
     /// The plan cannot be written.
     Plan(ApplyError),
@@ -217,7 +217,7 @@ pub struct NamespaceReport {
 
 /// Compares all stored memories with each other, and continues an interrupted pass with the same `arguments`.
 ///
-/// Each namespace is written in its own transactions. After a cancellation, no further namespace is started. With
+/// Each namespace is written in separate transactions. After a cancellation, no further namespace is started. With
 /// `dry_run`, the pass works on a copy, which is dropped. Replies of the model are kept, so that a later actual pass
 /// does not pay for them again.
 ///
@@ -342,7 +342,7 @@ pub struct ImportResult {
     pub failed_calls: u64,
 }
 
-/// Consolidates imported memories with the stored ones, in the order of their times, and writes them as part of `run`,
+/// Consolidates imported memories with the stored memories, in chronological order, and writes them as part of `run`,
 /// each batch in one transaction. If the process ends in between, nothing is lost, because the same call continues from
 /// there.
 ///

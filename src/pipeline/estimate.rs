@@ -1,4 +1,4 @@
-//! Estimates what a run would cost, and surveys the logs on this machine.
+//! Estimates the cost of a run, and surveys the logs on this machine.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};

@@ -217,9 +217,9 @@ const fn nothing() -> Extraction {
     }
 }
 
-/// Returns the memories closest to the windows of a pack, from among those that were stored when the run began.
-/// Memories learnt during the run must not change its requests, or an interrupted run would send different requests
-/// from an uninterrupted one.
+/// Returns the memories closest to the windows of a pack, considering only memories that were stored when the run
+/// began. Memories learnt during the run must not affect its requests; otherwise, an interrupted run would send other
+/// requests than an uninterrupted run.
 fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
     let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();
@@ -289,7 +289,7 @@ struct ClaimedWindows {
 }
 
 impl ClaimedWindows {
-    /// Claims the windows of a pack, and tallies those that this run does not extract.
+    /// Claims the windows of a pack, and tallies the windows that this run does not extract.
     fn claim<C: Complete>(
         pipeline: &Pipeline<'_, C>,
         pack: Vec<Job>,

@@ -66,7 +66,7 @@ impl Writer<'_> {
         // Changes from a file are redacted as well: a saved plan may have been edited, or written with an older guard.
         let changes = &*self.redact(changes.to_vec());
         let mut last: HashMap<RowKey<'_>, &Row> = HashMap::new();
-        // Later changes of a row replace earlier ones, so only the final state of each row remains.
+        // Later changes of a row replace earlier changes, so only the final state of each row remains.
         last.extend(changes.iter().filter_map(|change| Some((change.row.key()?, &change.row))));
         let (mut applied, mut stale) = (Applied::default(), Stale::default());
         let mut standings: HashMap<RowKey<'_>, Standing> = HashMap::new();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Reasons why the store could not do what was requested; each variant is a case that callers handle differently.
+/// Reasons why an operation of the store failed; each variant is a case that callers handle differently.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder of the file is missing and cannot be created.

@@ -193,7 +193,7 @@ fn is_tag(rest: &str) -> bool {
         || TAGS.iter().any(|tag| name.starts_with(tag) || name.ends_with(tag))
 }
 
-/// Control tokens in angle brackets, except those that also have bars.
+/// Control tokens in angle brackets, except tokens that also contain bars.
 #[rustfmt::skip]
 const CONTROLS: &[&str] = &[
     "s", "bos", "eos", "pad", "unk", "mask", "sep", "cls", "sop", "eop", "eod", "sys", "start_of_turn", "end_of_turn", "start_of_image",

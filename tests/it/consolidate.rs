@@ -379,7 +379,7 @@ impl Judge {
     }
 }
 
-/// Memories that cannot be told apart by their words, and episodes.
+/// Memories that cannot be distinguished by their words, and episodes.
 fn doubtful() -> Lines {
     let mut lines = Lines::episodes(&["2026-01-05", "2026-01-12", "2026-02-02"]);
     for (number, service) in ["billing", "search", "login", "mail"].iter().enumerate() {

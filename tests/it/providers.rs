@@ -400,8 +400,8 @@ fn an_ollama_on_this_machine_is_found_where_nothing_is_configured() {
     let output = run(&["run", "logs", "--json"], None);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("qwen3:8b on the local Ollama server"), "{output:?}");
-    // The three requests are for the list of models, for the memories in the log, and for their relations to those that
-    // the rules found.
+    // The three requests are for the list of models, for the memories in the log, and for the relations between these
+    // memories and the memories that the rules found.
     assert_eq!(server.heard().len(), 3, "{:#?}", server.heard());
     assert!(world.good(&["memory", "list"]).contains("Nomad"));
 }

@@ -47,7 +47,7 @@ impl Live {
         self.folder.path().join("torn.db")
     }
 
-    /// Opens the file with this log, and returns the number of complete writes, which must be the first ones.
+    /// Opens the file with this log, and returns the number of complete writes, which must be the earliest writes.
     fn opened_with(&self, log: &[u8], of: &str) -> usize {
         let path = self.torn();
         for ending in ["", "-wal", "-shm"] {

@@ -81,7 +81,7 @@ pub(crate) struct SuiteComparison {
     pub(crate) measures: Vec<Difference>,
     /// The cost of the cases in each run.
     pub(crate) cost: [Cost; 2],
-    /// Cases that changed in either direction, those that got worse first.
+    /// Cases that changed in either direction, starting with the cases that got worse.
     pub(crate) changes: Vec<CaseChange>,
 }
 
@@ -323,7 +323,7 @@ fn cost(results: &Results, tally: &Tally, cases: &BTreeSet<&str>) -> Cost {
     Cost::sum(own.chain(shared))
 }
 
-/// Returns the cases of both tallies that changed, those that got worse first.
+/// Returns the cases of both tallies that changed, starting with the cases that got worse.
 fn case_changes(a: &Tally, b: &Tally, results: [&Results; 2]) -> Vec<CaseChange> {
     let mut found: Vec<CaseChange> = a
         .cases
@@ -503,7 +503,7 @@ fn chance(contributions: &[f64]) -> f64 {
         // Sums in a different order differ in the last digits; without the tolerance, equal sums would not be counted.
         as_large += u32::from(sum.abs() >= seen - size * ROUNDING);
     }
-    // The observed assignment counts as one of the random ones, so p is never zero.
+    // The observed assignment counts as one of the random assignments, so p is never zero.
     let extra = u32::from(!exact);
     f64::from(as_large + extra) / f64::from(rounds + extra)
 }

@@ -33,7 +33,7 @@ pub(crate) fn format_error(path: &Path, place: &str, reason: impl Into<String>) 
     EvalError::Format { path: path.to_owned(), place: place.to_owned(), reason: reason.into() }
 }
 
-/// Writes `text` to a temporary file beside `path` and renames it, so that a reader never sees an incomplete file.
+/// Writes `text` to a temporary file next to `path` and renames it, so that a reader never sees an incomplete file.
 pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = fs::create_dir_all(folder).and_then(|()| {
@@ -173,7 +173,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
     let counts = |entry: &walkdir::DirEntry| {
         let name = entry.file_name().to_string_lossy();
         let is_markdown = Path::new(&*name).extension().is_some_and(|ending| ending == "md");
-        // Recordings and notes do not change what is measured, so they must not invalidate a baseline.
+        // Recordings and notes do not affect the results, so they must not invalidate a baseline.
         entry.depth() == 0 || !(name.starts_with('.') || name == REPLIES || is_markdown)
     };
     // The files are sorted, because the hash depends on their order and file systems list entries in arbitrary order.

@@ -177,7 +177,7 @@ const SAME: f64 = 1e-9;
 /// Ruling on one suite, which may be missing from the baseline.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SuiteRuling {
-    /// The suite with its kind and extractor, for people.
+    /// The name of the suite with its kind and extractor, for display.
     pub(crate) suite: String,
     /// The ruling.
     pub ruling: Ruling,
@@ -203,8 +203,8 @@ pub enum Ruling {
     Wrong,
 }
 
-/// Compares `results` with `baseline`. Suites are in the order of the baseline, followed by those that it does not
-/// contain.
+/// Compares `results` with `baseline`. Suites are in the order of the baseline, followed by suites that the baseline
+/// does not contain.
 pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
     let run: Vec<(BaselineSuite, Tally)> = results.iter().flat_map(suites_of).collect();
     let mut rulings = Vec::new();

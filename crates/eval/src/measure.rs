@@ -1,4 +1,4 @@
-//! Measures: what the rows of each kind count, in which unit, and which direction is good.
+//! Measures: the quantities that rows of each kind record, their units, and whether high or low values are good.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub(crate) struct Measure {
 impl Measure {
     /// Returns whether both measures are computed in the same way; their descriptions may differ.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        // The description is left out, as it may be reworded without changing what is measured.
+        // The description is left out, because rewording it does not change the measure.
         let key = |one: &Self| (one.kind.clone(), one.name.clone(), one.better, one.unit, one.harmonic_of.clone());
         key(self) == key(other)
     }

@@ -26,7 +26,7 @@ pub enum Block {
     Line(String),
     /// A table; its first row is the header.
     Table(Vec<Vec<Cell>>),
-    /// A case with findings: its name, what it is about, and one line for each finding.
+    /// A case with findings: its name, its topic, and one line for each finding.
     Case(String, Cell, Vec<Cell>),
     /// A note about omitted entries.
     Note(String),
@@ -120,7 +120,7 @@ impl Detail {
 /// The rows of one run under one label.
 #[derive(Debug)]
 pub struct Report {
-    /// Description of what was measured.
+    /// Description of the subject of the report.
     label: String,
     results: Results,
 }
@@ -357,7 +357,7 @@ fn spread(values: &[f64]) -> [Option<f64>; 4] {
 }
 
 impl Manifest {
-    /// Returns a description of what was run, on one line.
+    /// Returns a one-line description of the run.
     pub(crate) fn summary(&self) -> String {
         let prompts: String = self.prompts.chars().take(8).collect();
         let folder = self.prompt_folder.as_ref().map_or_else(String::new, |folder| format!(" of {}", folder.display()));

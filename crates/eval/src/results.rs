@@ -1,4 +1,5 @@
-//! The result file of a run: what was run, and one row for each case. Finished cases are cached in a file beside it.
+//! The result file of a run: a description of the run, and one row for each case. Finished cases are cached in a file
+//! next to it.
 //!
 //! ```text
 //! { "form": "afterthought-eval-results", "version": 1,
@@ -65,7 +66,7 @@ pub struct Manifest {
     pub prompt_folder: Option<PathBuf>,
     /// What was measured: `llm`, `rules`, or a control.
     pub extractor: String,
-    /// Name of the extractor for people: the model, the version of the rules, or the control.
+    /// Display name of the extractor: the model, the version of the rules, or the control.
     pub label: String,
     /// The model, if one was asked.
     pub model: Option<String>,
@@ -318,7 +319,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns the cost on one line, for people.
+    /// Returns the cost on one line, for display.
     pub(crate) fn summary(&self) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a duration")]
         let seconds = self.ms as f64 / 1_000.0;
@@ -367,11 +368,11 @@ impl Cost {
 pub(crate) struct Finding {
     /// The kind of error: `missed`, `forbidden`, `unlisted`, `wrong decision`.
     pub(crate) what: String,
-    /// Identifies the finding among those of the case in every run: the id of the gold memory, or the text.
+    /// Identifies the finding within the case in every run: the id of the gold memory, or the text.
     pub(crate) id: String,
     /// The text of the memory, as it is or as it should be.
     pub(crate) text: String,
-    /// An explanation, for people, of why the memory is wrong.
+    /// The reason why the memory is wrong, for human readers.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) why: String,
     /// Whether the finding lowers a measure of the case.
@@ -488,8 +489,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the cache beside `out`, or starts a new one if `fresh`. A line that an interrupted run left incomplete is
-    /// ignored.
+    /// Opens the cache next to `out`, or starts a new cache if `fresh` is true. A line that an interrupted run left
+    /// incomplete is ignored.
     ///
     /// # Errors
     /// [`EvalError::Write`] if the cache cannot be opened.
@@ -555,7 +556,7 @@ fn to_text(known: &BTreeMap<String, serde_json::Value>) -> String {
     known.iter().map(|one| line(one) + "\n").collect()
 }
 
-/// Returns the path of a file beside `out`, such as `out.json.kept.jsonl`.
+/// Returns the path of a file next to `out`, such as `out.json.kept.jsonl`.
 pub fn path_beside(out: &Path, ending: &str) -> PathBuf {
     let mut name = out.file_name().map(ToOwned::to_owned).unwrap_or_default();
     name.push(".");

@@ -142,7 +142,7 @@ vocabulary! {
         ExampleData = "example-data",
         /// Output of a tool.
         ToolOutput = "tool-output",
-        /// A statement by a person other than the one to whom the memory attributes it.
+        /// A statement that the memory attributes to the wrong person.
         Misattributed = "misattributed",
         /// A statement that was denied.
         Denied = "denied",

@@ -24,7 +24,7 @@ pub trait Ingestor: Sync {
     fn name(&self) -> &'static str;
     /// A short description of the format, such as `Claude Code session JSONL`.
     fn about(&self) -> &'static str;
-    /// A description, for people, of how the format is recognised, on one line.
+    /// A one-line description, for users, of how the format is recognised.
     fn rule(&self) -> &'static str;
     /// Returns whether `head`, the start of a file, looks like this format.
     fn sniff(&self, head: &Head<'_>) -> bool;

@@ -14,7 +14,7 @@ use crate::discover::{Found, walk};
 pub struct Known {
     /// The spelling used by `--from`, such as `claude-code`.
     pub name: &'static str,
-    /// A description of the program, for people.
+    /// A description of the program, for display.
     pub about: &'static str,
     /// The places in which the program stores its conversations.
     places: &'static [Place],

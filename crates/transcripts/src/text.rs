@@ -112,8 +112,8 @@ impl<'a> Page<'a> {
         of_form.iter().copied().filter(|label| label.role.is_some() || seen[label.name.as_str()] > 1).collect()
     }
 
-    /// Adds the turns of people who spoke once to those of people who spoke several times; otherwise, the text of the
-    /// former would be attributed to the previous speaker.
+    /// Adds the turns of people who spoke once to the turns of people who spoke several times; otherwise, the former
+    /// would be attributed to the previous speaker.
     fn with_single_voices<'b>(&'b self, turns: Vec<&'b Label>) -> Vec<&'b Label> {
         let Some(first) = turns.first().copied().filter(|_| turns.iter().all(|label| label.role.is_none())) else {
             return turns;

@@ -138,7 +138,7 @@ impl BriefSelection {
 /// Returns the number of candidates of a section whose texts may be needed.
 pub(super) const fn texts_of(section: Section, request: &BriefRequest) -> usize {
     let quotas = &request.quotas;
-    // Standing memories beyond their quota may be shown with the long-term ones.
+    // Standing memories beyond their quota may be shown with the long-term memories.
     let places = match section {
         Section::Standing => quotas.standing + quotas.long_term,
         Section::LongTerm => quotas.long_term,

@@ -276,7 +276,7 @@ fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     open().map_err(|error| error.at(path))
 }
 
-/// Pages of an encrypted file cannot replace unencrypted ones, or vice versa.
+/// Pages of an encrypted file cannot replace unencrypted pages, or vice versa.
 fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> Result<(), StoreError> {
     // A file that cannot be opened is reported later, when it is copied or opened again.
     let Ok(there) = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE, keys) else { return Ok(()) };

@@ -292,9 +292,9 @@ const RESTING: &str = "
     ORDER BY m.id";
 
 impl Database {
-    /// Returns the memories that are based only on these conversations, and those that are also based on something
-    /// else: on other conversations, or on text that a person wrote or imported. If a whole project is erased, all its
-    /// memories are in the first list.
+    /// Returns the memories that are based only on these conversations, and the memories that are also based on other
+    /// conversations, or on text that a person wrote or imported. If a whole project is erased, all its memories are in
+    /// the first list.
     fn based_on(&self, keys: &str, scope: &Scope) -> Result<(Vec<MemoryId>, Vec<MemoryId>), StoreError> {
         let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
         self.read(|conn| {

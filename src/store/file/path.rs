@@ -22,7 +22,7 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     // Each process uses a different temporary name, so that two processes do not share an incomplete file.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     private::options().write(true).create_new(true).open(&fresh).map_err(unwritable)?;
-    // Closing the file under its own name would release the locks that other connections of this process hold.
+    // Closing the file with its final name would release the locks that other connections of this process hold.
     let linked = fs::hard_link(&fresh, path);
     // Unlike a rename, a hard link never replaces a file created by a faster process, but some file systems do not
     // support hard links.

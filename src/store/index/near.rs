@@ -224,7 +224,7 @@ fn density(first: &[i64]) -> f64 {
     count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
 }
 
-/// Selects the claims to compare with, from those that share words and from those with the same words, attribute or
+/// Selects the claims to compare with, from claims that share words and from claims with the same words, attribute or
 /// subject.
 fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) -> Result<Vec<Memory>, StoreError> {
     let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {

@@ -55,7 +55,7 @@ impl Store {
     /// Counts for or against the memories that were shown for a command that has now run again, either with an error or
     /// without.
     ///
-    /// An error other than the one for which the memories were shown counts neither for nor against them.
+    /// An error other than the one in the record counts neither for nor against the memories.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

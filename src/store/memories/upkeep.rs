@@ -50,7 +50,7 @@ impl Writer<'_> {
 }
 
 impl Store {
-    /// Expires the active memories whose lifetime has ended, except pinned ones, and returns them sorted by id.
+    /// Expires the active memories whose lifetime has ended, except pinned memories, and returns them sorted by id.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

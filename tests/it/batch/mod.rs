@@ -77,7 +77,7 @@ fn one_batch_holds_every_window_and_comes_to_the_same_end() {
     assert_eq!(batches.len(), 1);
     let lines = batches[0].lines.len();
     assert!(lines >= 5, "{lines}");
-    // One request about windows is sent directly first; the request about memories that are hard to tell apart comes
+    // One request about windows is sent directly first; the request about memories that are hard to distinguish comes
     // afterwards.
     let about_windows = server.direct().iter().filter(|body| !body.to_string().contains("<questions>")).count();
     assert_eq!(about_windows, 1);

@@ -9,7 +9,7 @@ use crate::desk::Desk;
 
 const EACH: usize = 12;
 
-/// Returns texts that are as unrelated as those of different people.
+/// Returns texts that are as unrelated as texts by different people.
 fn text(who: &str, number: usize) -> String {
     let things = [
         "anvils",

@@ -49,7 +49,7 @@ pub struct PairOutcome {
     pub reason: String,
     /// Why both cannot be true.
     pub conflict: Option<Conflict>,
-    /// Whether the incoming memory was judged to be the older one.
+    /// Whether the incoming memory was judged to be the older memory.
     pub late: bool,
     /// Whether the decision waits for a person to confirm it.
     pub waits: bool,

@@ -81,7 +81,7 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
     row
 }
 
-/// Returns groups of events as text: first the active ones, then those in the inbox.
+/// Returns groups of events as text: first the active groups, then the groups in the inbox.
 fn describe(active: &[Vec<String>], waiting: &[Vec<String>]) -> String {
     let joined = |groups: &[Vec<String>]| {
         let mut groups: Vec<String> = groups.iter().map(|group| group.join("+")).collect();

@@ -35,7 +35,7 @@ pub struct Case {
     /// Freely chosen names of what the case tests; results are grouped by them.
     #[serde(default)]
     pub(crate) phenomena: Vec<String>,
-    /// Files and folders beside the case, in the order in which they are read.
+    /// Files and folders next to the case, in the order in which they are read.
     pub logs: Vec<PathBuf>,
     /// Modification time of logs that contain no date. By default the start of 2026.
     #[schemars(with = "Option<String>")]
@@ -54,7 +54,7 @@ pub(crate) struct Gold {
     /// Id, unique within the case, such as `m1`. Cases in a JSON Lines file number their memories instead.
     #[serde(default)]
     pub(crate) id: String,
-    /// A description, for people, of the memory.
+    /// A description of the memory for human readers.
     pub(crate) text: String,
     /// Every correct type, the best first. A case in a JSON Lines file may omit it; then any type is correct.
     #[serde(default, rename = "type")]
@@ -90,7 +90,7 @@ pub(crate) struct Forbidden {
     /// Regular expressions, each of which excuses a memory that it matches, such as a negation.
     #[serde(default)]
     pub(crate) unless: Vec<String>,
-    /// An explanation for people.
+    /// An explanation for human readers.
     #[serde(default)]
     pub(crate) why: String,
 }

@@ -102,7 +102,7 @@ struct Scored {
 /// Returns the row of a case: measures, counts, findings and the messages around them. The caller adds the suite,
 /// repetition, price and time.
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
-    // The texts are the redacted ones: quotes are compared with what the system was shown.
+    // The redacted texts are used, because quotes are compared with the text that the system received.
     let texts = MessageTexts::new(&extraction.conversations);
     let scored = assess(&case.patterns, case, &extraction.predictions, &texts);
     let mut row = Row { cost: extraction.usage, ..empty_row(case) };
@@ -253,8 +253,8 @@ fn place(left: usize, choices: &[Vec<usize>], owners: &mut [Option<usize>], trie
     false
 }
 
-/// Returns whether the memories that cite the evidence of `gold` state it together, and credits those that state a part
-/// of it.
+/// Returns whether the memories that cite the evidence of `gold` state it together, and credits the memories that state
+/// a part of it.
 fn is_stated_together(
     patterns: &Patterns,
     gold: usize,
@@ -441,13 +441,13 @@ fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
 /// Counts memories that were extracted and then retired, and returns the ids of the gold memories that were lost as a
 /// result.
 ///
-/// A required gold memory is lost if a superseded memory states it and the active ones do not; that superseded memory
-/// was wrongly retired.
+/// A required gold memory is lost if a superseded memory states it and the active memories do not; that superseded
+/// memory was wrongly retired.
 fn count_retired(patterns: &Patterns, found: &[bool], retired: &[Prediction], row: &mut Row) -> BTreeSet<String> {
     let states = |gold: usize, memory: &Prediction| patterns.golds[gold].compare(&memory.searched) == Match::Stated;
     let required: Vec<usize> = (0..patterns.golds.len()).filter(|&gold| !patterns.golds[gold].gold.optional).collect();
     let was_stated = |gold: usize| retired.iter().any(|one| states(gold, one));
-    // The share is relative to what was extracted, because retiring cannot lose a memory that was never found.
+    // The share is relative to the extracted memories, because retiring cannot lose a memory that was never found.
     let extracted = required.iter().filter(|&&gold| found[gold] || was_stated(gold)).count();
     let lost: Vec<usize> = required.iter().copied().filter(|&gold| !found[gold] && was_stated(gold)).collect();
     let is_wrong = |one: &&Prediction| lost.iter().any(|&gold| states(gold, one));
@@ -503,7 +503,7 @@ pub(crate) fn date_openness(text: &str) -> Openness {
     }
 }
 
-/// Returns the findings, missed gold memories and faulty memories, with those that lower a measure first.
+/// Returns the findings, missed gold memories and faulty memories, starting with those that lower a measure.
 fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &BTreeSet<String>) -> Vec<Finding> {
     let conversations = &extraction.conversations;
     let missed = case.case.memories.iter().zip(&scored.found).filter(|(gold, found)| !**found && !gold.optional);
@@ -535,14 +535,14 @@ fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &
             faulty.push((assessment.standing, Finding { what: what.to_owned(), id, text, why, counts, evidence }));
         }
     }
-    // Both sorts are stable, so missed memories stay first and faulty ones are ordered from the worst.
+    // Both sorts are stable, so missed memories remain first, and faulty memories are ordered from the worst.
     faulty.sort_by_key(|(standing, _)| *standing);
     findings.extend(faulty.into_iter().map(|(_, finding)| finding));
     findings.sort_by_key(|finding| !finding.counts);
     findings
 }
 
-/// Returns what is wrong with a memory and why, or `None` if nothing is wrong.
+/// Returns the fault of a memory and the reason for it, or `None` if there is no fault.
 fn complaint(case: &LoadedCase, prediction: &Prediction, assessment: &Assessment) -> Option<(&'static str, String)> {
     let golds = |places: &[usize]| places.iter().map(|&at| &case.case.memories[at]).collect::<Vec<_>>();
     let ids = |places: &[usize]| golds(places).iter().map(|gold| gold.id.as_str()).collect::<Vec<_>>().join(", ");
@@ -676,8 +676,8 @@ mod tests {
         "The upload limit is 20 MB — “hard”.",
     ];
 
-    /// Gold memories are written `all & all ! none @ message`, with `?` before an optional one; forbidden ones `all |
-    /// unless`; memories `content @ message`. Standings are given by their first letters, with `X` for distorted and
+    /// Gold memories are written `all & all ! none @ message`, with `?` before an optional memory; forbidden ones `all
+    /// | unless`; memories `content @ message`. Standings are given by their first letters, with `X` for distorted and
     /// `D` for a duplicate.
     struct TableRow {
         golds: &'static [&'static str],
@@ -743,7 +743,7 @@ mod tests {
         row(&["?ana & billing @ 2"], &[], &[], "", "0"),
         row(&["?ana & billing @ 2", BEN], &[], &["Ana owns billing, Ben owns search. @ 2"], "R", "11"),
         row(&["?20 ?mb ! gb @ 4"], &[], &["20 MB, not 20 GB @ 4"], "X", "0"),
-        // A distorted memory beside a right one.
+        // A distorted memory next to a right memory.
         row(&[DEPLOY, LIMIT], &[], &["Deploys not on Tuesday; the limit is 20 MB. @ 4"], "R", "01"),
         row(&[DEPLOY], &[], &["Deploys are not on Tuesday. @ 1", "Deploys are on Tuesday. @ 1"], "XR", "1"),
         // Memories that cite the evidence and state a gold memory together.

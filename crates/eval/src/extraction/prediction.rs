@@ -99,7 +99,7 @@ impl Message {
 pub struct Extraction {
     /// The active memories.
     pub predictions: Vec<Prediction>,
-    /// Memories that newer ones have replaced.
+    /// Memories that newer memories have replaced.
     pub superseded: Vec<Prediction>,
     /// Number of memories that wait for a person's decision.
     pub pending: u64,

@@ -143,7 +143,7 @@ fn typed(content: &str) -> Vec<Message> {
 
 fn call_of(call: &Value) -> String {
     let name = call["name"].as_str().unwrap_or("tool");
-    // Antigravity's tools capitalise the names of their arguments, unlike those of any other agent.
+    // Antigravity's tools capitalise the names of their arguments, unlike the tools of any other agent.
     let target = ["CommandLine", "TargetFile", "AbsolutePath", "SearchPath", "Query", "Url"];
     match target.into_iter().find_map(|key| call["args"][key].as_str()) {
         Some(target) => call_line(name, target),

@@ -1,7 +1,7 @@
 //! Tasks of Cline, and of Roo Code and Kilo Code, which are based on it: two files per task.
 //!
-//! `api_conversation_history.json` contains what was sent to the model, in the format of the Anthropic API with the
-//! user's words in tags; `ui_messages.json` contains what was shown on the screen. If both exist, the first is read.
+//! `api_conversation_history.json` contains the messages sent to the model, in the format of the Anthropic API with the
+//! user's text in tags; `ui_messages.json` contains the messages shown on the screen. If both exist, the first is read.
 
 use std::collections::HashMap;
 

@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Records what an event states about the session itself.
+    /// Records information about the session itself from an event.
     fn learn(&mut self, kind: &str, data: &Value) {
         let meta = self.draft.meta();
         let owned = |value: &Value| value.text().map(str::to_owned);

@@ -84,7 +84,7 @@ fn is_start(value: &Value) -> bool {
     is_text(value, "projectHash") && is_text(value, "sessionId")
 }
 
-/// Returns whether `value` is a line that changes earlier ones.
+/// Returns whether `value` is a line that changes earlier lines.
 fn is_change(value: &Value) -> bool {
     value.get("$set").is_some_and(Value::is_object) || is_text(value, "$rewindTo")
 }

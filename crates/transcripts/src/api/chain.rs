@@ -14,7 +14,7 @@ pub(crate) struct Turn {
     pub(crate) previous: Option<String>,
     /// The conversation that the exchange was stored with, which takes precedence over the chain.
     pub(crate) conversation: Option<String>,
-    /// The prompt of this exchange, which does not carry over to later ones.
+    /// The prompt of this exchange, which does not apply to later exchanges.
     pub(crate) prompt: Option<Message>,
     /// The model that answered.
     pub(crate) model: Option<String>,

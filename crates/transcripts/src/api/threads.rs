@@ -66,7 +66,7 @@ struct Thread {
     draft: Assembler,
     counts: HashMap<Rc<str>, usize>,
     traces: HashSet<String>,
-    /// Whether a call began with a new message, which means that the program does not send the earlier ones.
+    /// Whether a call began with a new message, which means that the program does not send earlier messages.
     is_without_history: bool,
 }
 
@@ -78,7 +78,7 @@ impl Threads {
     }
 
     /// Adds a call. Once [`MAX_RECORD_BYTES`] are stored, the calls so far are assembled without waiting for earlier
-    /// ones.
+    /// calls.
     pub(crate) fn add(&mut self, mut call: Call, sink: &mut Sink<'_>) {
         let (input, output) = (std::mem::take(&mut call.input), std::mem::take(&mut call.output));
         self.bytes += size_of::<Held>();

@@ -95,7 +95,7 @@ fn read_conversation(
     // The same field may contain the id of a custom GPT, which is not a project of the user.
     meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
     meta.created_at = started.map(|time| time.at);
-    // The branch that is shown is not always the one that was started first.
+    // The branch that is shown is not always the branch that was started first.
     let earliest =
         said.iter().filter_map(|message| identity::stamp(&message["create_time"])).min_by_key(|time| time.at);
     let mut clock = Clock::starting(started.or(earliest));

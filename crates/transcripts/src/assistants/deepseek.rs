@@ -1,4 +1,4 @@
-//! The `DeepSeek` data export: trees like those of `ChatGPT`, whose messages consist of fragments.
+//! The `DeepSeek` data export: trees like the trees of `ChatGPT`, whose messages consist of fragments.
 
 use serde_json::Value;
 

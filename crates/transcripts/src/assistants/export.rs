@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
 /// Returns the indices in `nodes` of the branch that was shown last, in order.
 ///
 /// The branch ends at `current`. If `current` is missing or leads into a cycle, the branch ends at the newest leaf or,
-/// if no leaf has a time, at the last of the deepest ones.
+/// if no leaf has a time, at the last of the deepest leaves.
 pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     let (places, parents) = (places(nodes), parents(nodes));
     let newest = || newest_leaf(nodes, &parents).or(nodes.len().checked_sub(1));
@@ -157,7 +157,7 @@ fn path_to(parents: &[Option<usize>], end: usize) -> (Vec<usize>, Ending) {
     (path, Ending::Root)
 }
 
-/// Returns the leaf with the latest time or, if no leaf has a time, the last of the deepest ones.
+/// Returns the leaf with the latest time or, if no leaf has a time, the last of the deepest leaves.
 fn newest_leaf(nodes: &[Node<'_>], parents: &[Option<usize>]) -> Option<usize> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut open: Vec<(usize, usize)> = Vec::new();

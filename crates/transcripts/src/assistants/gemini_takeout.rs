@@ -153,7 +153,7 @@ impl Verb {
     }
 }
 
-/// Replaces non-breaking spaces by ordinary ones.
+/// Replaces non-breaking spaces with ordinary spaces.
 fn spaced(text: &str) -> String {
     text.replace(['\u{a0}', '\u{202f}'], " ")
 }

@@ -139,7 +139,7 @@ impl Assembler {
         self.bytes -= self.transcript.messages.drain(count..).map(|message| weight(&message)).sum::<usize>();
     }
 
-    /// Removes the message called `id` and all later ones; returns whether it was still buffered.
+    /// Removes the message called `id` and all later messages; returns whether it was still buffered.
     pub(crate) fn rewind_to(&mut self, id: &str) -> bool {
         let place = self.transcript.messages.iter().position(|message| message.id == id);
         if let Some(place) = place {
@@ -227,7 +227,7 @@ impl Clock {
     }
 }
 
-// Prompt histories: what a person typed to an agent in many sessions, without the answers.
+// Prompt histories: the prompts that a person typed in many sessions, without the answers.
 
 /// A prompt in a history.
 pub(crate) struct Prompt<'a> {
@@ -278,7 +278,7 @@ impl Prompts {
         draft.push(message, sink);
     }
 
-    /// Passes the collected prompts to `sink`, and reports those that other logs contain.
+    /// Passes the collected prompts to `sink`, and reports the prompts that other logs contain.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
         if let Some((number, count)) = self.passed {
             let reason = format!("{count} prompts from here on belong to sessions that have their own logs");
@@ -317,7 +317,7 @@ impl Replies {
         if self.shown.insert(message.id.clone(), shown).is_none() {
             self.order.push_back(message.id.clone());
         }
-        // A channel may have millions of messages; replies refer only to recent ones.
+        // A channel may have millions of messages; replies refer only to recent messages.
         if self.order.len() > REMEMBERED {
             let oldest = self.order.pop_front();
             oldest.and_then(|id| self.shown.remove(&id));

@@ -137,7 +137,7 @@ impl Room {
         (self.draft.meta().title, self.draft.meta().project) = (self.title.clone(), self.project.clone());
     }
 
-    /// Reads the messages of one day, which follow those of the previous days.
+    /// Reads the messages of one day, which come after the messages of the previous days.
     ///
     /// # Errors
     /// [`IngestError::Read`] if the file cannot be read completely.

@@ -11,7 +11,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
 
-/// Paths in the JSON to the messages of a single chat and to those of all chats in an account.
+/// Paths in the JSON: the messages of a single chat, and the messages of all chats in an account.
 const PATHS: &[&str] = &["messages", "chats.list.messages", "left_chats.list.messages"];
 
 /// Reads exports of Telegram Desktop.

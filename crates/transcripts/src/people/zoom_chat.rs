@@ -70,7 +70,7 @@ struct Line<'a> {
 fn header(line: &str) -> Option<Line<'_>> {
     if let Some(found) = RECORDED.captures(line) {
         let [time, from, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
-        // The lines of a program's log look the same, except that their names are not those of people.
+        // The lines of a program's log look the same, but without names of people.
         if is_of_a_log(from) {
             return None;
         }

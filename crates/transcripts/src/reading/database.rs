@@ -37,7 +37,7 @@ impl std::ops::Deref for Database {
     }
 }
 
-/// Opens the database at `path` as immutable: no lock is taken and no file is created beside it.
+/// Opens the database at `path` as immutable: no lock is taken and no file is created next to it.
 ///
 /// Changes that the owner has not yet moved out of the write-ahead log would not be visible. If there is such a log,
 /// the database and the log are therefore copied to a private temporary folder, and the copy is opened.

@@ -195,7 +195,7 @@ impl Line {
     }
 }
 
-/// Returns a tool result, and what the user said when refusing the call.
+/// Returns a tool result, and the user's comment if the user refused the call.
 fn tool_answer(block: &Value) -> Vec<Message> {
     let answer = output(&block["content"]);
     // Only a refused call contains text from the user, and a refusal counts as an error.
@@ -263,7 +263,7 @@ pub(super) fn is_typed(text: &str) -> bool {
     !NOTES.iter().any(|note| text.starts_with(note)) && !is_only_injected(text) && !is_bare_command(text)
 }
 
-/// Returns what the user said when refusing a tool call; the log contains these words only in the tool result.
+/// Returns the user's comment on a refused tool call, which the log contains only in the tool result.
 pub(super) fn refusal_words(answer: &str) -> Option<String> {
     let (_, words) = answer.trim().strip_prefix(REFUSAL)?.split_once(REFUSAL_WORDS)?;
     Some(words.trim().to_owned())

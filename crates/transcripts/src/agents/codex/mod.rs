@@ -2,8 +2,8 @@
 //! the envelopes of current versions; also the output of `codex exec --json`, and the history of prompts.
 //!
 //! The log contains most messages twice, as a `response_item` for the model and as an `event_msg` for the screen; each
-//! message is read once. The screen's copy contains only what the user typed, so in a file with such copies, any other
-//! text in the user's turn counts as injected.
+//! message is read once. The screen's copy contains only text that the user typed, so in a file with such copies, any
+//! other text in the user's turn counts as injected.
 
 mod item;
 
