@@ -19,7 +19,7 @@ pub enum Goal {
 /// One figure.
 #[derive(Debug, Default)]
 pub struct Row {
-    /// What was measured.
+    /// Name of the measured quantity.
     pub what: String,
     /// The figure.
     pub value: f64,

@@ -35,15 +35,16 @@ const COMMITTED_WITHIN: i64 = 24 * 3600;
 /// Current state of a path, symbol or commit, compared with its state when it was mentioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FreshnessState {
-    /// It has not changed.
+    /// The referenced item has not changed.
     Fresh,
-    /// It exists, but it has changed.
+    /// The referenced item exists, but it has changed.
     ChangedSince,
-    /// It was moved to another place.
+    /// The referenced item was moved to another place.
     Moved(String),
-    /// It existed in the repository, but no longer exists.
+    /// The referenced item existed in the repository, but no longer exists.
     Gone,
-    /// The repository does not show its state: it is outside the repository, was never committed, or is too old.
+    /// The repository does not show the state of the referenced item, which is elsewhere, was never committed, or is too
+    /// old.
     NotVerifiable,
 }
 

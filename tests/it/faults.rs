@@ -25,7 +25,7 @@ use crate::world::{FACTS, World, answer, completion, read_body, said_in};
 /// A fault of the server, given the text of the good answer.
 type Fault = fn(&str) -> Sent;
 
-/// What a server sends.
+/// The response of a server.
 enum Sent {
     /// A completion with this text and this finish reason.
     Text(String, &'static str),

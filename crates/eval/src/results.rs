@@ -39,7 +39,7 @@ pub struct Results {
     pub(crate) form: String,
     /// Version of the format.
     pub(crate) version: u32,
-    /// What was run.
+    /// Description of the run.
     pub manifest: Manifest,
     /// The measures of the rows, in the order in which reports list them.
     pub(crate) measures: Vec<Measure>,

@@ -22,7 +22,7 @@ string_enum!(
     RunStatus, "a run's status", "running, finished, failed or undone", {
     /// The run is in progress or was interrupted; see `Run::is_alive`.
     Running = "running",
-    /// It was completed.
+    /// The run was completed.
     Finished = "finished",
     /// The run ended early; everything that it had written is kept.
     Failed = "failed",

@@ -30,9 +30,9 @@ pub(crate) struct SeenTranscript {
 string_enum!(
     /// The outcome of reading a log.
     FileOutcome, "the outcome of a file", "read, passed_over or dataset", {
-    /// It was read.
+    /// The file was read.
     Read = "read",
-    /// Its format is unknown.
+    /// The format of the file is unknown.
     PassedOver = "passed_over",
     /// The file is a dataset that nobody requested by name.
     Dataset = "dataset",

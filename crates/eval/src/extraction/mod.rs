@@ -676,9 +676,9 @@ mod tests {
         "The upload limit is 20 MB — “hard”.",
     ];
 
-    /// Gold memories are written `all & all ! none @ message`, with `?` before an optional memory; forbidden ones `all
-    /// | unless`; memories `content @ message`. Standings are given by their first letters, with `X` for distorted and
-    /// `D` for a duplicate.
+    /// A row of the table. Gold memories have the form `all & all ! none @ message`, with `?` before an optional memory.
+    /// Forbidden memories have the form `all | unless`, and extracted memories the form `content @ message`. Standings
+    /// are represented by their first letters, but distorted memories by `X` and duplicates by `D`.
     struct TableRow {
         golds: &'static [&'static str],
         forbidden: &'static [&'static str],
