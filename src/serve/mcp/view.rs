@@ -102,7 +102,7 @@ impl From<&Memory> for MemoryView {
     }
 }
 
-        // Three decimal places are precise enough, and cost fewer tokens than seventeen.
+// Three decimal places are precise enough, and cost fewer tokens than seventeen.
 /// Memories, best or latest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Page {
