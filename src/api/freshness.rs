@@ -10,34 +10,33 @@ use crate::search::{Found, FoundTask};
 use crate::store::{Database, NamespaceSubtree};
 use crate::work::FileUsage;
 
-/// Longest time for all results of a search together; what is not reached in it is not verifiable.
+/// Time limit for checking all results of a search; references that are not checked in time count as unverifiable.
 const SEARCH_LIMIT: Duration = limit(150);
-/// Longest time for the uses of a file.
+/// Time limit for checking the uses of a file.
 const FILE_LIMIT: Duration = limit(30);
-/// Longest time for a brief, for which an agent waits at the start of each session.
+/// Time limit for checking a brief. It is short, because an agent waits for the brief at the start of each session.
 const BRIEF_LIMIT: Duration = limit(10);
-/// The most by which a result loses if nothing that it names is there any more.
-// Only little: a result that explains what was removed may be the very answer.
+/// Maximum share of its score that a result loses, if none of its references still exist.
+// The loss is small, because a result that explains what was removed may be the best answer.
 const MAX_LOSS: f64 = 0.1;
 
 const fn limit(millis: u64) -> Duration {
-    // Code without optimisation is many times slower.
+    // Unoptimised code is many times slower.
     Duration::from_millis(if cfg!(debug_assertions) { 50 * millis } else { millis })
 }
 
-/// The repository of a folder, with which the results of its project are compared.
+/// The repository of a folder, against which results from the same project are checked.
 pub(super) struct ProjectFolder {
     project: NamespaceSubtree,
     checkout: Checkout,
 }
 
 impl Memories {
-    /// Returns the repository of a folder; `None` if the folder is not in the repository of a known project.
-    ///
-    /// # Errors
-    /// [`ApiError`] if the project cannot be looked up.
     /// Labels results with the current state of their references, and ranks results with stale references slightly
     /// lower.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the project of the folder cannot be looked up.
     pub(crate) fn judge_results(&self, found: &mut [Found], tasks: &mut [FoundTask]) -> Result<(), ApiError> {
         let Some(here) = self.project_folder(SEARCH_LIMIT)? else { return Ok(()) };
         for hit in found.iter_mut() {
@@ -54,10 +53,10 @@ impl Memories {
         Ok(())
     }
 
-    /// Ranks memories as [`Memories::judge_results`] does, and returns in words how what they name stands now.
+    /// Ranks memories as [`Memories::judge_results`] does, and returns the current state of their references in words.
     ///
     /// # Errors
-    /// [`ApiError`] if the project of the folder, or when the memories were said, cannot be looked up.
+    /// [`ApiError`] if the project of the folder, or the times at which the memories were said, cannot be read.
     pub(crate) fn judge_memories(&self, found: &mut [SearchResult]) -> Result<HashMap<MemoryId, String>, ApiError> {
         let (Some(here), Some(store)) = (self.project_folder(SEARCH_LIMIT)?, self.storage.as_store()) else {
             return Ok(HashMap::new());
@@ -74,6 +73,9 @@ impl Memories {
     }
 
     /// Labels the uses of a file with the current state of the file.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the project of the folder cannot be looked up.
     pub(crate) fn judge_file(&self, touches: &mut [FileUsage]) -> Result<(), ApiError> {
         let Some(here) = self.project_folder(FILE_LIMIT)? else { return Ok(()) };
         for touch in touches {
@@ -82,8 +84,8 @@ impl Memories {
         Ok(())
     }
 
-    /// Returns the repository of the folder for which memories are read; `None` if there is no folder, or if it is in
-    /// no repository or in none of a known project. After `limit`, nothing more is compared.
+    /// Returns the repository of the current folder; `None` if there is no such folder, or if the folder is not in the
+    /// repository of a known project. After the time `limit`, references are no longer checked.
     fn project_folder(&self, limit: Duration) -> Result<Option<ProjectFolder>, ApiError> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let project = match &self.namespaces {
@@ -96,7 +98,7 @@ impl Memories {
             .map(|(project, checkout)| ProjectFolder { project: NamespaceSubtree::Under(project), checkout }))
     }
 
-    /// Returns the repository with which the memories of a brief are compared.
+    /// Returns the repository against which the memories of a brief are checked.
     ///
     /// # Errors
     /// [`ApiError`] if the project of the folder cannot be looked up.
@@ -106,8 +108,8 @@ impl Memories {
 }
 
 impl ProjectFolder {
-    /// Returns in words, for each memory, what it names that is not as it was then. If the time does not suffice for all
-    /// memories, nothing is returned, so that the same memories always give the same brief.
+    /// Returns, for each memory, the references that changed, moved or are gone, in words. If the time limit is reached,
+    /// nothing is returned, so that the same memories always give the same brief.
     pub(super) fn changes(&self, store: &Database, memories: &[&Memory]) -> Vec<Option<String>> {
         let said = store.last_said(memories.iter().map(|memory| &memory.id)).unwrap_or_default();
         let change = |memory: &&Memory| {
@@ -132,7 +134,7 @@ impl ProjectFolder {
     }
 }
 
-/// Returns how stale the references are, from 0 to 1; references that cannot be verified do not count.
+/// Returns the share of its score that a result keeps; references that cannot be verified do not count.
 fn remaining(named: &[Freshness]) -> f64 {
     let losses = named.iter().filter_map(|one| match one.state {
         FreshnessState::Fresh => Some(0.0),

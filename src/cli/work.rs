@@ -21,7 +21,6 @@ use super::printer::{BOLD, DIM, Printer, counted, day, one_line};
 
 /// Maximum size of a command's output that is read from standard input, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
-/// Maximum number of references of a result whose state is printed.
 
 /// The scope of a query.
 #[derive(Debug, clap::Args)]

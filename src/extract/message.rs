@@ -178,8 +178,8 @@ pub(super) fn without_tags(text: &str) -> Cow<'_, str> {
     TAGS.replace_all(text, "‹$1")
 }
 
-/// Indents every line of `text` but the first, for every kind of line end, and disables anything that looks like the
-/// prompt's own tags.
+/// Indents every line of `text` except the first, whichever line endings it uses, and breaks anything that looks like
+/// one of the prompt's own tags.
 ///
 /// One space is enough to keep a line out of the first column, and costs no token before a word. Invisible characters
 /// that hide or reorder text are removed.

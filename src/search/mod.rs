@@ -77,8 +77,8 @@ pub(crate) fn search(
     Search { limit, ..Search::new(query, filter, now) }.run(store)
 }
 
-/// Returns the filter with the condition that memories have not expired at `now`, unless the filter already contains
-/// such a time.
+/// Returns the filter with the condition that memories have not expired at `now`, unless the filter already specifies
+/// the time at which memories must not have expired.
 fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
     // Maintenance marks expired memories later. Until then, their status is still active.
     Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }

@@ -161,7 +161,7 @@ async def refusals(session, mark):
     told = await session.refused("memory_store", category="fact", subject="x", content="The key is AKIA" + "ABCDEFGHIJKLMNOP.")
     expect("aws-access-key-id" in told and "never kept" in told, told)
     told = await session.refused("memory_store", category="fact", subject="x")
-    expect("missing field `content`" in told and "it takes category, subject, content" in told, told)
+    expect("missing field `content`" in told and "expected arguments: category, subject, content" in told, told)
     told = await session.refused("memory_recall", question="x")
     expect("unknown field `question`" in told, told)
     told = await session.refused("memory_update", id="00000000-dead", content="x")
