@@ -12,7 +12,7 @@ use crate::guard::values::{
 macro_rules! joining_words {
     () => {
         concat!(
-            r#"(?:(?:[ *"'`_][^\n.:!?=&：。！？\d]{0,40}?)?(?: (?:is|was|ist|war|lautet|es|est|è|é|c'est|to|auf|a|à)\b"#,
+            r#"(?:(?:[ *"'`_][^\n.:!?=&：。！？0-9]{0,40}?)?(?: (?:is|was|ist|war|lautet|es|est|è|é|c'est|to|auf|a|à)\b"#,
             r#"(?: (?:now|still|jetzt|ahora|maintenant)\b)?:?|=|[:：]| ?(?:→|—))[ \t]{0,4}"#,
             r"|[\x{2e80}-\x{ffef}]{0,6}?(?:是|为|為|改成了?|改为|换成了?|：) ?|[ \t]{0,2})"
         )
@@ -37,7 +37,7 @@ pub(super) const WIFI_KEY: Secret = Secret {
     ],
     pattern: concat!(
         r"(?i:(?:wi-?fi|wlan)(?:'s|’s)?[ -]?(?:passkey|passphrase|network key|key|code|schlüssel|密码)",
-        r"|key (?:for|to|of) [^\n.:!?=\d]{0,20}?(?:wi-?fi|wlan|hotspot)",
+        r"|key (?:for|to|of) [^\n.:!?=0-9]{0,20}?(?:wi-?fi|wlan|hotspot)",
         r"|(?:clave|contra|clé|chave|chiave) d[a-z']{1,4} ?(?:l[ao] |l')?(?:wi-?fi|red|wlan|router|internet|réseau|box)",
         r"|schlüssel (?:fürs|für das|zum|vom) (?:wlan|wi-?fi)|无线(?:网络?)?密码)",
         joining_words!()
@@ -63,9 +63,9 @@ pub(super) const ACCESS_CODE: Secret = Secret {
         r"(?i:",
         place!(),
         r"(?:'s|’s)?[ -]?(?:system |panel |pad )?(?:code|pin|combination|combo)",
-        r"|(?:code|combination) (?:for|to|of) (?:[^\n.:!?=\d]{0,24}? )?",
+        r"|(?:code|combination) (?:for|to|of) (?:[^\n.:!?=0-9]{0,24}? )?",
         place!(),
-        r"|(?:code|kombination) (?:für|fürs|der|des|vom|zum) (?:[^\n.:!?=\d]{0,16}?)(?:tür|tor|garage|tresors?|safes?|alarmanlage|alarm|schließfach|schlüsselbox|schlüsselkasten|eingang)",
+        r"|(?:code|kombination) (?:für|fürs|der|des|vom|zum) (?:[^\n.:!?=0-9]{0,16}?)(?:tür|tor|garage|tresors?|safes?|alarmanlage|alarm|schließfach|schlüsselbox|schlüsselkasten|eingang)",
         r"|haustürcode|türcode|tür-code|torcode|safe-code|tresorcode",
         r"|(?:c[oó]digo|clave|combinación) d(?:e la|e el|el|e) (?:puerta|alarma|portal|portón|garaje|entrada|caja fuerte|candado|reja|verja)",
         r"|código d[oae] (?:porta|portão|alarme|cofre|garagem)|digicode",
@@ -86,16 +86,20 @@ pub(super) const ONE_TIME_CODE: Secret = Secret {
     name: "one-time-code",
     hints: &[
         "verification code", "confirmation code", "one-time code", "login code", "2fa code", "mfa code", "sms code",
-        "authenticator code", "card pin", "sim pin", "phone pin", "bestätigungscode", "sicherheitscode",
+        "authenticator code", "card pin", "sim pin", "sim-pin", "phone pin", "bestätigungscode", "sicherheitscode",
         "einmalcode", "verifizierungscode", "geheimzahl", "zugangscode", "zutrittscode", "entsperrcode",
         "número secreto", "numero secreto", "código de ", "codigo de ", "code de vérification", "codice di verifica",
-        "验证码", "动态码", "动态口令",
+        "验证码", "动态码", "动态口令", "校验码", "驗證碼", "code de ", "codice di ", "код ", "kod ", "verificatiecode", "bevestigingscode", "beveiligingscode",
+        "認証コード", "確認コード", "セキュリティコード", "인증번호", "인증 코드", "인증코드", "확인 코드", "보안 코드",
     ],
     pattern: concat!(
-        r"(?i:(?:verification|confirmation|one-time|login|2fa|mfa|sms|authenticator) code|(?:card|sim|phone) pin",
+        r"(?i:(?:verification|confirmation|one-time|login|2fa|mfa|sms|authenticator) code|(?:card|sim|phone)[ -]pin",
         r"|bestätigungscode|sicherheitscode|einmalcode|verifizierungscode|geheimzahl|zugangscode|zutrittscode|entsperrcode|n[uú]mero secreto",
         r"|c[oó]digo de (?:verificaci[oó]n|confirmaci[oó]n|seguridad|acceso|un solo uso|verificação)",
-        r"|code de vérification|codice di verifica|验证码|动态码|动态口令)",
+        r"|code de (?:vérification|validation|confirmation|sécurité)|codice di (?:verifica|conferma|sicurezza|accesso)",
+        r"|код (?:подтверждения|безопасности|доступа|из смс|из sms|от карты)|kod (?:weryfikacyjny|potwierdzający|sms|autoryzacyjny|dostępu)",
+        r"|(?:verificatie|bevestigings|beveiligings)code|認証コード|確認コード|セキュリティコード|인증번호|인증 ?코드|확인 코드|보안 코드",
+        r"|验证码|驗證碼|校验码|动态码|动态口令)",
         joining_words!()
     ),
     reach: 0,
@@ -120,7 +124,7 @@ pub(super) const CODE_NAMED_AFTER: Secret = inner(
     "code-named-after",
     &[" is your ", " es tu c", " es su c", " ist ihr ", " ist dein ", "是您的", "是你的"],
     concat!(
-        r"(?-u:\b)(?P<secret>\d{4,8})(?i: is your [a-z0-9 -]{0,32}?(?:code|pin|otp|passcode)",
+        r"(?-u:\b)(?P<secret>[0-9]{4,8})(?i: is your [a-z0-9 -]{0,32}?(?:code|pin|otp|passcode)",
         r"| es [ts]u código| ist (?:ihr|dein) [a-zäöüß-]{0,24}code| ?是[您你]的[\x{2e80}-\x{ffef}]{0,6}?码)"
     ),
     "{d8} is your verification code",
@@ -133,7 +137,7 @@ pub(super) const CARD_CODE: Secret = inner(
     concat!(
         r"(?:(?i:cv[vc]2?)(?: (?:code|number))?(?: (?:is|es|ist|lautet|est|è|é))?(?:[ :=：]{1,3}|(?:是|为) ?)",
         r"|(?i:security code|sicherheitscode|código de seguridad|prüfnummer|安全码)",
-        r"(?: (?:on|of|auf|der|de|en)\b[^\n.:!?=\d]{0,24}?)?(?: (?:is|es|ist|lautet) |是))(?P<secret>\d{3,4})(?-u:\b)"
+        r"(?: (?:on|of|auf|der|de|en)\b[^\n.:!?=0-9]{0,24}?)?(?: (?:is|es|ist|lautet) |是))(?P<secret>[0-9]{3,4})(?-u:\b)"
     ),
     "the CVV is {d4}",
 )
@@ -183,8 +187,8 @@ pub(super) const MAKER_KEY: Secret = inner(
 .reaching(12)
 .taking(Part::Group(is_vendor_key));
 
-pub(super) const RECOVERY_WORDS: Secret = inner("recovery-words", &["seed phrase", "recovery phrase", "mnemonic", "seed words", "seed-phrase", "frase de recuperación", "frase semilla", "wiederherstellungsphrase", "助记词"],
-        r"(?i:mnemonic|seed[ -](?:words|phrase)|recovery phrase|frase de recuperación|frase semilla|wiederherstellungsphrase|助记词)(?: (?:is|are|es|ist|lautet)|是)?(?:[:：](?:\\n|\s){0,4}|(?:\\n|\s){1,4})(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?-u:\b)",
+pub(super) const RECOVERY_WORDS: Secret = inner("recovery-words", &["seed phrase", "recovery phrase", "mnemonic", "seed words", "seed-phrase", "24 words", "12 words", "24 wörter", "12 wörter", "24 palabras", "12 palabras", "24 mots", "12 mots", "secret phrase", "сид-фраз", "frase de recuperación", "frase semilla", "wiederherstellungsphrase", "助记词"],
+        r"(?i:mnemonic|seed[ -](?:words|phrase)|(?:recovery|secret) phrase|(?:12|24) (?:words|wörter|palabras|mots)|frase de recuperación|frase semilla|wiederherstellungsphrase|сид-фраз[аы]|助记词)[^\n:：]{0,40}?(?: (?:is|are|es|ist|lautet)|是)?(?:[:：](?:\\n|[\s>]){0,6}|(?:\\n|[\s>]){1,6})(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?-u:\b)",
         "seed words are {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7}").taking(Part::Group(is_word_list));
 
 pub(super) const CLAVE: Secret = inner(
@@ -199,7 +203,7 @@ pub(super) const CLAVE: Secret = inner(
 pub(super) const CLAVE_NUMBER: Secret = inner(
     "spoken-clave-number",
     &["clave"],
-    r"(?i:clave)(?: d[^\n.:!?=\d]{0,28}?)?(?: es|:) (?P<secret>\d{4,8})(?:[.,;!?)]|\s{0,2}(?:\n|\z))",
+    r"(?i:clave)(?: d[^\n.:!?=0-9]{0,28}?)?(?: es|:) (?P<secret>[0-9]{4,8})(?:[.,;!?)]|\s{0,2}(?:\n|\z))",
     "la clave de la tarjeta es {d4}.",
 )
 .taking(Part::Group(has_digit));
@@ -224,7 +228,7 @@ macro_rules! next_line {
 #[rustfmt::skip]
 pub(super) const CHAT_ROWS: &[Secret] = &[
     inner("said-password", &["pw", "pwd", "pass ", "pass'", "pass’", "mdp", "비번", "passcode"],
-        r#"(?i:(?:pwd?|passcode|mdp|비번)(?:[ *][^\n.:!?=\d]{0,40}?)?(?:['’]s|,? (?:is|was|ist|est|es|è|it['’]?s|now|to)(?: now| still)?:?| ?=|:| ?(?:→|->))|pass(?:['’]s| is| was|:| ?=| ?(?:→|->))) ["'`]?(?P<secret>[^\s"'`,;]{6,})"#, "the pw for the printer is {a12}").taking(Part::Apart(is_marked)),
+        r#"(?i:(?:pwd?|passcode|mdp|비번)(?:[ *][^\n.:!?=0-9]{0,40}?)?(?:['’]s|,? (?:is|was|ist|est|es|è|it['’]?s|now|to)(?: now| still)?:?| ?=|:| ?(?:→|->))|pass(?:['’]s| is| was|:| ?=| ?(?:→|->))) ["'`]?(?P<secret>[^\s"'`,;]{6,})"#, "the pw for the printer is {a12}").taking(Part::Apart(is_marked)),
     inner("password-beside", &["pw ", "pwd ", "ww ", "mdp ", "password ", "passwort ", "kennwort ", "contraseña ", "senha ", "wachtwoord ", "hasło ", "пароль ", "mot de passe ", "parola d'ordine ", "parola d’ordine ", "비번 ", "비밀번호 ", "パスワード "],
         r#"(?i:pwd?|ww|mdp|password|passwort|kennwort|contraseña|senha|wachtwoord|hasło|пароль|mot de passe|parola d['’]ordine|비번|비밀번호|パスワード)(?: :|：)? ["'`*]{0,2}(?P<secret>[^\s"'`,;]{6,})"#, "ww {a12}").taking(Part::Apart(is_beside)),
     inner("password-below", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "senha", "wachtwoord", "hasło", "пароль", "密码", "パスワード", "비밀번호", "pin", "token", "key", "secret"],
@@ -235,8 +239,8 @@ pub(super) const CHAT_ROWS: &[Secret] = &[
         concat!(r"(?P<secret>[^\s\\=\x22]{8,})(?:", next_line!(), r"){1,2}\(?(?i:(?:that|this)(?:['’]s| is) (?:the|my|your) (?:password|pw|key|token)|das ist das passwort|(?:esa|esta) es la contraseña|c['’]est le mot de passe)"), "{a16}\n(that's the password)").reaching(80).taking(Part::Group(is_marked)),
     inner("opening-code", &["alarm", "door", "gate ", "gate's", "garage", "keypad", "lockbox", "lock box", "key box", "safe ", "locker", "padlock", "intercom", "phone", "tablet", "ipad", "laptop", "tresor", "tür", "schließfach", "schlüsselbox", "handy",
         "puerta", "alarma", "caja fuerte", "porte ", "coffre", "portail", "porta ", "cofre", "cassaforte", "cancello", "portone", "сейф", "двер", "домофон", "drzwi", "sejf", "brama", "domofon", "deur", "kluis", "poort"],
-        concat!(locked!(), r"[^\n.!?\d]{0,40}?(?i:code|код|kod|código|codice|kombination|combination|(?:opens?|unlocks?) with|öffnet mit|type|enter|press|keypad is)(?i: is| ist| es| est| è|:)? (?P<secret>\d{4,8}[#*]?)(?:[^0-9A-Za-z%€$.:*-]|[.:-](?:\D|\z)|\z)"), "the safe has the code {d6}").taking(Part::Apart(has_digit)),
-    inner("sim-code", &["puk"], r"(?i:puk)(?:[12]|[ -]?code)?(?: is| ist|:)? ?(?P<secret>\d{8})(?:\D|\z)", "PUK {d8}").taking(Part::Apart(anything)),
+        concat!(locked!(), r"[^\n.!?0-9]{0,40}?(?i:code|код|kod|código|codice|kombination|combination|(?:opens?|unlocks?) with|öffnet mit|type|enter|press|keypad is)(?i: is| ist| es| est| è|:)? (?P<secret>[0-9]{4,8}[#*]?)(?:[^0-9A-Za-z%€$.:*-]|[.:-](?:\D|\z)|\z)"), "the safe has the code {d6}").taking(Part::Apart(has_digit)),
+    inner("sim-code", &["puk"], r"(?i:puk)[^\n0-9]{0,28}?(?P<secret>[0-9]{8})(?:\D|\z)", "PUK {d8}").taking(Part::Apart(anything)),
     inner("lettered-pin", &["PIN "], r"PIN(?::| is| ist)? (?P<secret>[A-Za-z0-9]{5,8})(?:[^A-Za-z0-9_.]|\z)", "PIN a1{a4}9").taking(Part::Apart(is_lettered_pin)),
     inner("brief-login", &["u:", "u=", "user:", "usr:"], r"(?i:u|usr|user)[:=] ?\S{1,40}[ ,;/|]{1,3}(?i:p|pw|pass)[:=] ?(?P<secret>[^\s,;]{6,})", "u: ana p: {a14}").taking(Part::Apart(is_marked)),
     inner("login-slash", &["login "], r"(?i:login) [A-Za-z0-9._@-]{2,40} / (?P<secret>[^\s,;]{8,})", "login ana / {a14}").taking(Part::Apart(is_marked)),

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::guard::broken::after_line_end;
-use crate::guard::values::is_marked;
+use crate::guard::values::{is_made_up, is_marked};
 
 /// Headings of columns that contain secrets, in lower case.
 #[rustfmt::skip]
@@ -37,7 +37,7 @@ pub(super) fn below(text: &str, at: usize) -> Column {
     let line = &text[start..end];
     let mut secrets = Vec::new();
     if start > from || from == 0 {
-        for separator in ["|", "\t", ";", ",", "  "] {
+        for separator in ["|", "</", "\t", ";", ",", "  "] {
             if line.contains(separator) && secrets.is_empty() {
                 secrets = in_rows(text, start..end, at, separator);
             }
@@ -63,8 +63,9 @@ fn in_rows(text: &str, heading: Range<usize>, at: usize, separator: &str) -> Vec
     let names = headings.iter().filter(|cell| is_named(cell)).count();
     // A row of a Markdown table begins and ends with a separator.
     let is_number = |cell: &Range<usize>| text[cell.clone()].bytes().all(|byte| byte.is_ascii_digit());
-    let is_aside =
-        |cell: &&Range<usize>| cell.is_empty() && separator == "|" || cell == &&headings[0] && is_number(cell);
+    let is_aside = |cell: &&Range<usize>| {
+        cell.is_empty() && matches!(separator, "|" | "</") || cell == &&headings[0] && is_number(cell)
+    };
     let is_header = names >= 2 && headings.iter().all(|cell| is_aside(&cell) || is_named(cell));
     if !is_header || !is_heading(&text[headings[column].clone()]) {
         return Vec::new();
@@ -82,7 +83,8 @@ fn in_rows(text: &str, heading: Range<usize>, at: usize, separator: &str) -> Vec
                 break;
             }
             let cell = row[column].clone();
-            if is_marked(&text[cell.clone()]) && !text[cell.clone()].contains(char::is_whitespace) {
+            let value = &text[cell.clone()];
+            if (is_marked(value) || is_made_up(value)) && !value.contains(char::is_whitespace) {
                 secrets.push(cell);
             }
         } else if row.trim_matches(['>', ' ']).is_empty() {
@@ -129,6 +131,11 @@ fn cells(text: &str, line: Range<usize>, separator: &str) -> Vec<Range<usize>> {
 }
 
 fn trimmed(text: &str, cell: Range<usize>) -> Range<usize> {
+    // In HTML, a tag precedes the content of a cell.
+    let start = text[cell.clone()]
+        .rfind('>')
+        .filter(|_| text[cell.clone()].contains('<') || text[..cell.start].ends_with("</"));
+    let cell = start.map_or(cell.clone(), |start| cell.start + start + 1..cell.end);
     let around = |c: char| c.is_whitespace() || "\"'`*\\>".contains(c);
     let left = text[cell.clone()].trim_start_matches(around);
     let start = cell.end - left.len();

@@ -3,24 +3,30 @@
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
 //! [`Redacted`] reaches a model or the store. `vendors` reads the templates of vendors' tokens in `tokens.txt`,
 //! `secrets` is the table of all other secrets, and `scan` finds both. `values` and `named` judge the value after a
-//! name such as `PASSWORD=`. `pii` finds personal data. `steering` and `orders` find instructions to the program.
+//! name such as `PASSWORD=`, and `near` the values near a word of secrecy. `pii` finds personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
 mod chat;
 mod clean;
 mod columns;
+mod hints;
 mod named;
+mod near;
 mod orders;
 mod pii;
 mod redaction;
+mod rescan;
 mod rule;
 mod scan;
 mod secrets;
+mod spelling;
 mod steering;
+mod strips;
 mod suspicion;
 mod task;
 mod values;
 mod vendors;
+mod words;
 mod work;
 
 pub use crate::config::{GuardSettings, Treatment};

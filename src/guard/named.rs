@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::guard::values::{
-    ABOUT, COUNTING, GRAMMAR, NameStrength, UNITS, Value, has_digit, has_letters_and_digits, is_access_code,
-    is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_login_password, is_marked, is_opaque,
-    is_placeholder, is_type, is_word, names_secret, read_value, whole_end,
+    NameStrength, Value, has_digit, has_letters_and_digits, is_access_code, is_alphabetic_script, is_chosen, is_code,
+    is_common, is_dotted_name, is_login_password, is_marked, is_opaque, is_placeholder, is_type, is_word, names_secret,
+    read_value, whole_end,
 };
+use crate::guard::words::{ABOUT, COUNTING, GRAMMAR, UNITS};
 
 /// Returns the value that is assigned to a name of a secret. The name contains the word at `hint`.
 ///
@@ -158,7 +159,8 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
     let closes =
         value.quoted || text[end..].trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| !c.is_alphanumeric());
     let said = value.text.trim_end_matches(['!', '?']);
-    if said.starts_with('\\') {
+    // Fingerprints of keys are public.
+    if said.starts_with('\\') || said.starts_with("SHA256:") {
         return None;
     }
     // The name is tested first, because this is cheaper.

@@ -8,14 +8,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use regex::Regex;
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
 
+use crate::guard::hints::Hints;
+use crate::guard::spelling::{is_unspaced_script, shown, unaccented, unbroken, unspaced, without_digits};
 use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
-use crate::text::visible::is_hidden;
 
 /// Declares the word senses, using their names from `orders.txt`.
 macro_rules! senses {
@@ -82,37 +80,37 @@ const ORDERS: &[Order] = {
         order(Authority, Cancels, &[Act, Deed], &[&[Unasked, Unread]]),
         order(Authority, Cancels, &[Deed], &[&[NoPass], &[Admin]]),
         order(Authority, Ignored, &[Needless], &[&[Consent], &[Act, Deed, Agent]]),
-        order(Authority, Cancels, &[Waive], &[&[Consent, Leave], &[Act, Deed, Agent, Whole]]),
-        order(Authority, Makes, &[Query], &[&[Consent, Leave, Act, Deed, Whole]]),
-        order(Authority, Cancels, &[Approve], &[&[Request], &[Every, Whole, Outsider, Unread]]),
-        order(Authority, Cancels, &[CountsAs], &[&[Approved], &[Request]]),
+        order(Authority, Cancels, &[Waive], &[&[Consent, Leave, Safety, Defence], &[Act, Deed, Agent, Whole]]),
+        order(Authority, Makes, &[Query], &[&[Consent, Leave, Act, Deed, Whole, Send, Delete]]),
+        order(Authority, Cancels, &[Approve], &[&[Request], &[Every, Whole, Outsider, Unread, Alone]]),
+        order(Authority, Cancels, &[CountsAs], &[&[Approved, Consent, Leave], &[Request, Every, Whole, Agent]]),
         order(Authority, Cancels, &[YesToAll], &[]),
         order(Authority, Cancels, &[Alone], &[&[Act, Approve, Deed], &[Agent]]),
         // Weakening protections.
-        order(Authority, Cancels, &[Disable, Weaken], &[&[Safety, Defence]]),
-        order(Authority, Cancels, &[Remove], &[&[Control, Test]]),
-        order(Authority, Makes, &[Verify], &[&[Safety, Defence]]),
-        order(Authority, Cancels, &[Unchecked], &[&[Every]]),
+        order(Authority, Cancels, &[Disable, Weaken], &[&[Safety, Defence, Audit]]),
+        order(Authority, Cancels, &[Remove], &[&[Control, Test, Safety, Defence]]),
+        order(Authority, Makes, &[Verify], &[&[Safety, Defence, Outsider]]),
+        order(Authority, Cancels, &[Unchecked], &[&[Every, Session, Download]]),
         order(Authority, Cancels, &[OpenUp], &[&[ToWorld], &[Every, Whole, Agent, Safety, Defence]]),
         order(Rights, Cancels, &[Hidden], &[&[Admin]]),
-        order(Rights, Cancels, &[Give], &[&[Admin], &[Every, Whole, Outsider]]),
+        order(Rights, Cancels, &[Give], &[&[Admin], &[Every, Whole, Outsider, Agent]]),
         order(Rights, Cancels, &[Give], &[&[Access], &[Outsider]]),
-        order(Rights, Cancels, &[Give, SayThat, Pass], &[&[OneTime], &[Caller, Outsider]]),
+        order(Rights, Cancels, &[Give, SayThat, Pass, Send], &[&[OneTime], &[Caller, Outsider, Role, Elsewhere, Abroad, WhenAsked]]),
         // Sending data away.
-        order(Exfiltration, Cancels, &[Send, Pass], &[&[Data, Goods], &[Elsewhere, Abroad]]),
-        order(Exfiltration, Cancels, &[Send, Pass], &[&[Elsewhere, Address], &[Copy]]),
+        order(Exfiltration, Cancels, &[Send, Pass, Give, Copy], &[&[Data, Goods, Secrets], &[Elsewhere, Abroad, Outsider]]),
+        order(Exfiltration, Cancels, &[Send, Pass], &[&[Elsewhere, Address], &[Copy, Session]]),
         order(Exfiltration, Cancels, &[Commit], &[&[Secrets]]),
         order(Exfiltration, Cancels, &[Swap], &[&[Payee], &[Mine]]),
         // Hiding something.
         order(Concealment, Ignored, &[TellNot], &[&[Whom, Matter]]),
         order(Concealment, Makes, &[Tell], &[&[Whom, Role]]),
         order(Concealment, Makes, &[Tell], &[&[Report], &[BadNews, Alarm]]),
-        order(Concealment, Cancels, &[LeaveOut], &[&[Report], &[BadNews, Alarm]]),
+        order(Concealment, Cancels, &[LeaveOut, Hide], &[&[Report], &[BadNews, Alarm]]),
         order(Concealment, Cancels, &[Hide], &[&[FromUser]]),
-        order(Concealment, Cancels, &[Delete], &[&[Audit]]),
+        order(Concealment, Cancels, &[Delete, Disable], &[&[Audit, Trace]]),
         order(Concealment, Cancels, &[Delete, Wipe, Close], &[&[Trace, Unseen]]),
-        order(Concealment, Cancels, &[Close, Wipe], &[&[Alarm]]),
-        order(Concealment, Cancels, &[Quietly, Between], &[&[Act, Deed, Wipe, Close, Weaken, Remove, Pass, Swap]]),
+        order(Concealment, Cancels, &[Close, Wipe, Disable, Weaken], &[&[Alarm]]),
+        order(Concealment, Cancels, &[Quietly, Between, Unseen], &[&[Act, Deed, Wipe, Close, Weaken, Remove, Pass, Swap, Send, Delete]]),
         // Running code from elsewhere, and obeying instructions from elsewhere.
         order(RemoteCode, Cancels, &[Fetch], &[&[Session, Agent]]),
         order(RemoteCode, Cancels, &[Download], &[&[Run], &[Address]]),
@@ -159,8 +157,7 @@ static PLACES: LazyLock<[(Regex, &str); 7]> = LazyLock::new(|| {
 });
 
 struct Table {
-    words: AhoCorasick,
-    senses: Vec<Sense>,
+    words: Hints<Sense>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(|_, word| word));
@@ -195,11 +192,6 @@ fn in_sentence(word: &str) -> String {
         None if is_anywhere => word,
         None => format!(" {word}"),
     }
-}
-
-/// Whether a character belongs to a script that is written without spaces, or with endings that hide the words.
-const fn is_unspaced_script(c: char) -> bool {
-    c >= '\u{1100}'
 }
 
 /// A word found in a sentence.
@@ -277,14 +269,12 @@ const LACKING: &[&str] = &[
 impl Table {
     fn new(read: impl Fn(Sense, String) -> String) -> Self {
         let words = words().map(|(sense, word)| (sense, read(sense, word))).filter(|(_, word)| !word.trim().is_empty());
-        let (senses, words): (Vec<Sense>, Vec<String>) = words.unzip();
-        Self { words: AhoCorasick::new(words).expect("the words are few and short"), senses }
+        Self { words: Hints::new(words.map(|(sense, word)| (Cow::Owned(word), true, sense))) }
     }
 
     /// Returns the kind of order that a sentence contains.
     fn order(&self, sentence: &str) -> Option<Suspicion> {
-        let found = self.words.find_overlapping_iter(sentence);
-        let found = found.map(|one| Hit { range: one.range(), sense: self.senses[one.pattern().as_usize()] });
+        let found = self.words.find(sentence).map(|one| Hit { range: one.range, sense: one.value });
         let sentence = Sentence::new(sentence, found.collect());
         ORDERS.iter().find(|order| sentence.contains(order)).map(|order| order.kind)
     }
@@ -369,7 +359,9 @@ impl<'t> Sentence<'t> {
     /// Whether a negation belongs to a different verb before this one: "do not disable the check".
     fn is_kept(&self, not: &Hit, verb: &Hit) -> bool {
         use Sense::{Delete, Disable, Hide, Remove, Weaken, Wipe};
-        let is_between = |hit: &Hit| not.range.start < hit.range.start && hit.range.end <= verb.range.start + 1;
+        // In Japanese and Korean, the negation stands at the end.
+        let (first, last) = if not.range.start < verb.range.start { (not, verb) } else { (verb, not) };
+        let is_between = |hit: &Hit| first.range.start < hit.range.start && hit.range.end <= last.range.start + 1;
         let is_weak = |hit: &&Hit| matches!(hit.sense, Delete | Disable | Hide | Remove | Weaken | Wipe);
         self.hits.iter().filter(is_weak).any(is_between)
     }
@@ -424,64 +416,6 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
         .or_else(|| without_digits(read).into_iter().find_map(|text| in_words(&text)))
 }
 
-/// Returns the text with its lines joined, if every line has only a few words.
-fn unbroken(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let is_wide = |line: &&&str| line.contains(is_unspaced_script);
-    let is_short = |line: &&str| {
-        if line.contains(is_unspaced_script) { line.chars().count() <= 8 } else { line.split(' ').count() <= 3 }
-    };
-    if lines.len() < 4 || !lines.iter().all(is_short) {
-        return text.to_owned();
-    }
-    lines.join(if lines.iter().filter(is_wide).count() * 2 > lines.len() { "" } else { " " })
-}
-
-/// Digits that represent letters: the digit, the Latin letter and the Cyrillic letter.
-const DIGITS: &[(char, char, char)] =
-    &[('0', 'o', 'о'), ('1', 'i', 'и'), ('3', 'e', 'е'), ('4', 'a', 'а'), ('5', 's', 'с'), ('7', 't', 'т')];
-
-/// Returns the text with the digits in its words replaced by letters, if several words contain digits; `1` can
-/// represent two different letters.
-fn without_digits(text: &str) -> Vec<String> {
-    let is_mixed = |word: &&str| {
-        let digits = word.chars().filter(char::is_ascii_digit).count();
-        digits > 0 && (word.chars().any(char::is_alphabetic) || word.len() == 1)
-    };
-    let words = text.split_whitespace();
-    if words.clone().filter(is_mixed).count() * 2 < words.count() {
-        return Vec::new();
-    }
-    let is_cyrillic = text.chars().filter(|c| matches!(c, 'а'..='я')).count() > text.len() / 8;
-    let letter = |c: char| {
-        DIGITS
-            .iter()
-            .find(|(digit, ..)| *digit == c)
-            .map_or(c, |&(_, latin, cyrillic)| if is_cyrillic { cyrillic } else { latin })
-    };
-    // "10" represents the letter "ю".
-    let text = if is_cyrillic { text.replace("10", "ю") } else { text.to_owned() };
-    [text.clone(), text.replace('1', "l")].into_iter().map(|text| text.chars().map(letter).collect()).collect()
-}
-
-/// Returns `text` as a reader sees it, in ordinary lower-case letters without hidden characters and accents.
-fn shown(text: &str) -> String {
-    let visible: String = text.nfkc().filter(|c| !is_hidden(*c) || c.is_whitespace()).collect();
-    unaccented(&visible)
-}
-
-/// Traditional Chinese characters that occur in the words of orders, each before its simplified form.
-const TRADITIONAL: &str = "無无須须將将對对話话傳传過过後后開开關关閉闭執执動动權权認认證证碼码審审檢检測测驗验號号帳账賬账戶户導导選选網网頁页說说請请問问報报讓让誰谁處处員员備备檔档記记錄录資资訊讯發发給给轉转點点擊击裡里裏里從从這这個个們们應应當当還还樣样會会視视為为規规則则決决議议與与門门鑰钥鎖锁電电銀银刪删實实際际簽签連连結结務务團团隊队協协評评續续線线試试構构護护隱隐藏藏瀏浏覽览寫写讀读變变";
-
-/// Returns the simplified form of a character.
-fn simplified(c: char) -> char {
-    if !matches!(c, '\u{4e00}'..='\u{9fff}') {
-        return c;
-    }
-    let mut pairs = TRADITIONAL.chars().step_by(2).zip(TRADITIONAL.chars().skip(1).step_by(2));
-    pairs.find(|(old, _)| *old == c).map_or(c, |(_, new)| new)
-}
-
 /// Returns the text before "and never …", and the rest, because a negation in the rest does not apply to the text
 /// before it.
 fn apart(part: &str) -> [&str; 2] {
@@ -496,24 +430,6 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(ends).flat_map(|part| part.split(". ")).flat_map(apart).filter(|sentence| !sentence.trim().is_empty())
 }
 
-/// Returns `text` in lower case, without accents and in simplified characters, so that all spellings have the same letters.
-fn unaccented(text: &str) -> String {
-    let letters = text.nfd().filter(|c| !is_combining_mark(*c)).nfc();
-    letters.map(simplified).flat_map(char::to_lowercase).collect()
-}
-
-/// Returns the text with its letters joined into words, if there are spaces between the letters.
-fn unspaced(text: &str) -> Option<String> {
-    let parts = text.split_whitespace();
-    let (single, all) =
-        parts.fold((0, 0), |(single, all), part| (single + usize::from(part.chars().count() == 1), all + 1));
-    if all < 8 || single * 4 < all * 3 {
-        return None;
-    }
-    let words = text.split("  ").map(|word| word.split_whitespace().collect::<String>());
-    Some(words.collect::<Vec<_>>().join(" "))
-}
-
 /// The mark at the end of a clause in a spelled sentence.
 const CLAUSE: char = '|';
 
@@ -521,7 +437,9 @@ const CLAUSE: char = '|';
 /// each clause.
 fn spelled(sentence: &str) -> String {
     let mut text = Cow::Borrowed(sentence);
-    for (pattern, word) in PLACES.iter() {
+    // Nearly no sentence contains a place, and the patterns are slow to compile.
+    let may_contain_place = ["@", ".", "|", "://", " into "].iter().any(|mark| sentence.contains(mark));
+    for (pattern, word) in may_contain_place.then(|| PLACES.iter()).into_iter().flatten() {
         text = Cow::Owned(pattern.replace_all(&text, *word).into_owned());
     }
     let mut out = String::from(" ");

@@ -8,6 +8,7 @@ use transcripts::{Kind, Message, Transcript};
 use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
+use crate::guard::{rescan, strips};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
 use crate::project::ProjectSighting;
 
@@ -116,13 +117,13 @@ impl Guard {
         // then the whole text until nothing is found. Each finding removes at least four characters that are never read
         // again, so this terminates.
         while let Some(replaced) = scan::replace(text, self.find(text), findings) {
-            *text = scan::rescan(&replaced, |near| self.find(near), findings);
+            *text = rescan::rescan(&replaced, |near| self.find(near), findings);
         }
     }
 
     pub(super) fn find(&self, text: &str) -> Vec<scan::Found> {
         let mut found = scan::secrets(text);
-        found.extend(scan::across_lines(text, &found));
+        found.extend(strips::across_lines(text, &found));
         found.extend(pii::find(text, self.settings));
         scan::joined(found)
     }

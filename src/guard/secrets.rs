@@ -86,13 +86,13 @@ const TOKEN_ROWS: &[Secret] = &[
     // that was cut.
     token("private-key", &["-----BEGIN "],
         concat!(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-[^-])*-----END [A-Z0-9 ]{0,40}-----",
-            r#"|(?:(?:\\+[nrt]|[\s>|+:"',\d→]){1,24}(?:(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80}|[A-Za-z0-9+/]{16,}={0,2}))*"#,
+            r#"|(?:(?:\\+[nrt]|[\s>|+:"',0-9→]){1,24}(?:(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80}|[A-Za-z0-9+/]{16,}={0,2}))*"#,
             r"(?:(?:\\+[nr]|\s){1,4}(?:=?[A-Za-z0-9+/]{1,15}={1,2}|[A-Za-z0-9+/]{1,15}\s*\z))?)"),
         "-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n{a20}==\n-----END RSA PRIVATE KEY-----"),
     token("private-key-tail", &["-----END "],
         r"(?:[A-Za-z0-9+/]{32,}={0,2}(?:\\+[nr]|\s){1,4})+(?:=?[A-Za-z0-9+/]{1,31}={0,2}(?:\\+[nr]|\s){1,4}){0,2}-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
         "{a64}\n{a64}\n-----END OPENSSH PRIVATE KEY-----").reaching(4096),
-    inner("putty-key", &["Private-Lines:"], r"Private-Lines: \d{1,4}(?:\\+[nr]|[\s>])+(?P<secret>[A-Za-z0-9+/=]{32,}(?:(?:\\+[nr]|[\s>])+[A-Za-z0-9+/=]{32,})*(?:(?:\\+[nr]|[\s>])+[A-Za-z0-9+/]{1,31}={0,2})?)",
+    inner("putty-key", &["Private-Lines:"], r"Private-Lines: [0-9]{1,4}(?:\\+[nr]|[\s>])+(?P<secret>[A-Za-z0-9+/=]{32,}(?:(?:\\+[nr]|[\s>])+[A-Za-z0-9+/=]{32,})*(?:(?:\\+[nr]|[\s>])+[A-Za-z0-9+/]{1,31}={0,2})?)",
         "Private-Lines: 2\n{a64}\n{a60}"),
     token("openvpn-key", &["-----BEGIN OpenVPN"], r"-----BEGIN OpenVPN Static key V1-----(?:(?:\\+[nr]|[\s>]){1,6}[0-9a-f]{32})+", "-----BEGIN OpenVPN Static key V1-----\n{h32}\n{h32}"),
 
@@ -121,17 +121,15 @@ const TOKEN_ROWS: &[Secret] = &[
     // Payment and commerce.
 
     // Messages and mail.
-    token("telegram-bot-token", &[":AA"], r"(?:(?-u:\b)|bot)\d{8,10}:AA[A-Za-z0-9_-]{32,33}", "{d10}:AA{a33}").reaching(14),
-    token("discord-bot-token", &["MT", "Mz", "Mj", "NT", "Nj", "Nz", "ND", "OD", "OT"], r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", "MT{a24}.{a6}.{a38}"),
-    inner("discord-webhook", &["/api/webhooks/"], r"/api/webhooks/\d{15,20}/(?P<secret>[A-Za-z0-9_-]{40,})", "https://discord.com/api/webhooks/112233445566778899/{a68}"),
+    token("telegram-bot-token", &[":AA"], r"(?:(?-u:\b)|bot)[0-9]{8,10}:AA[A-Za-z0-9_-]{32,33}", "{d10}:AA{a33}").reaching(14),
+    inner("discord-webhook", &["/api/webhooks/"], r"/api/webhooks/[0-9]{15,20}/(?P<secret>[A-Za-z0-9_-]{40,})", "https://discord.com/api/webhooks/112233445566778899/{a68}"),
     inner("twilio-auth-token", &["twilio"], behind!("twilio", "[0-9a-f]{32}"), "TWILIO_AUTH_TOKEN={h32}"),
     token("maxmind-key", &["_mmk"], r"(?-u:\b)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", "{a6}_{a29}_mmk").reaching(36),
-    token("asana-token", &["0/", "1/", "2/"], r"[0-9]/\d{15,17}(?:/\d{15,17})?:[0-9a-f]{32}", "2/120{d13}/121{d13}:{h32}"),
     inner("adyen-key", &["AQE"], r#"(?-u:\b)(?P<secret>AQE[A-Za-z0-9+/=]{16,}-?[A-Za-z0-9+/=]{40,}-[^\s"'`<>\\]{12,40})"#, "AQE{a80}=-{a16}"),
     token("azure-identifiable-key", &["APIM", "ACDb", "+ABa", "+AMC", "+ASt", "AIoT", "+ASb", "+AEh", "+ARm", "+ACR", "AzSe", "AzFu", "AzCa", "JQQJ9"],
         concat!(r"(?-u:\b)?(?:[A-Za-z0-9/+]{76}(?:APIM|ACDb|\+(?:ABa|AMC|ASt))[A-Za-z0-9/+]{5}[AQgw]==|[A-Za-z0-9/+]{33}(?:AIoT|\+(?:ASb|AEh|ARm))[A-Za-z0-9/+]{5}[AEIMQUYcgkosw048]=",
             r"|[A-Za-z0-9/+]{42}\+ACR[A-Za-z0-9/+]{6}|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{5}[AQgw]==|[A-Za-z0-9]{33}AzCa[A-P][A-Za-z0-9]{5}=|[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27})"), "{a42}AzSeA{a5}").reaching(76),
-    token("mailchimp-key", &["-us"], r"(?-u:\b)[0-9a-f]{32}-us\d{1,2}", "{h32}-us12").reaching(33),
+    token("mailchimp-key", &["-us"], r"(?-u:\b)[0-9a-f]{32}-us[0-9]{1,2}", "{h32}-us12").reaching(33),
     token("firebase-server-key", &[":APA91"], r"(?-u:\b)AAAA[A-Za-z0-9_-]{7}:APA91[A-Za-z0-9_-]{130,}", "AAAA{a7}:APA91{a135}").reaching(12),
 
     // Monitoring, and office tools.
@@ -157,7 +155,7 @@ const TOKEN_ROWS: &[Secret] = &[
     inner("webhook", &["/hook/", "/hooks/", "/webhook/", "/webhooks/"], r"(?i:/(?:web)?hooks?)/(?:[A-Za-z0-9_.-]{1,19}/){0,3}(?P<secret>[A-Za-z0-9_-]{20,}(?:/[A-Za-z0-9_-]+)*)",
         "https://shop.example/webhook/{h32}").taking(Part::Group(is_opaque)),
     token("password-hash", &["$apr1$", "$1$", "$5$", "$6$", "$2a$", "$2b$", "$2x$", "$2y$", "$argon2", "$y$", "$gy$", "$7$", "{sha", "{ssha"],
-        r"(?:\$(?:apr1|1|5|6)\$(?:rounds=\d{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|\$(?:g?y|7)\$[A-Za-z0-9./]{1,24}\$[A-Za-z0-9./]{1,86}\$[A-Za-z0-9./]{43}|(?i:\{S?SHA(?:256|384|512)?\})[A-Za-z0-9+/]{27,}={0,2}|\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{20,128})",
+        r"(?:\$(?:apr1|1|5|6)\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$2[abxy]\$[0-9][0-9]\$[A-Za-z0-9./]{53}|\$(?:g?y|7)\$[A-Za-z0-9./]{1,24}\$[A-Za-z0-9./]{1,86}\$[A-Za-z0-9./]{43}|(?i:\{S?SHA(?:256|384|512)?\})[A-Za-z0-9+/]{27,}={0,2}|\$argon2(?:id|i|d)\$v=[0-9]+\$m=[0-9]+,t=[0-9]+,p=[0-9]+\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{20,128})",
         "ana:$apr1${a8}${a22}"),
     inner("login-with", &["log in as ", "login as ", "sign in as ", "logged in as "], r"(?i:(?:log|sign|logged) ?in as) \S{1,64} (?:with|and|using|/)(?: the)?(?: password)? (?P<secret>\S{8,})", "log in as admin with {a14}").taking(Part::Group(is_strong)),
     inner("one-time-seed", &["totp", "otpauth", "2fa", "mfa"], r"(?i:totp|otpauth|2fa|mfa)[^\n]{0,48}?(?i:seed|secret|key)[^\nA-Za-z0-9]{1,4}(?:(?i:is) )?(?P<secret>[A-Z2-7]{16,})", "TOTP seed: {u32}"),
@@ -233,7 +231,7 @@ const GENERAL_ROWS: &[Secret] = &[
     inner("replaced-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "пароль", "hasło", "wachtwoord", "senha"],
         r#"(?i:password|passwort|kennwort|contraseña|mot de passe|пароль|hasło|wachtwoord|senha)(?: \S{1,24}){0,3}? (?i:(?:changed|set|reset|updated|rotated) to|(?:geändert|gesetzt|zurückgesetzt) auf|cambiada? a|(?:changé|remplacé) par|(?:изменён|изменен|сброшен) на|zmienione na|gewijzigd in|alterada para) ["'`]?(?P<secret>[^\s"'`,;]{6,})"#,
         "пароль сброшен на {a14}").taking(Part::Group(is_marked)),
-    inner("numeric-password", &["密码 ", "密碼 ", "口令 "], r"(?:密码|密碼|口令) {1,2}(?P<secret>\d{6})(?: [^ \d位个個次年元字版]|[^ \d位个個次年元字版A-Za-z.:-]| ?\z)", "取款密码 {d6}"),
+    inner("numeric-password", &["密码 ", "密碼 ", "口令 "], r"(?:密码|密碼|口令) {1,2}(?P<secret>[0-9]{6})(?: [^ 0-9位个個次年元字版]|[^ 0-9位个個次年元字版A-Za-z.:-]| ?\z)", "取款密码 {d6}"),
     inner("password-named-after", &[" as the password", " as password", " is my password", " is the password", " als passwort", " als kennwort", " de contraseña", " como contraseña"],
         r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,})["'”`]? (?:(?:as|is) (?:(?:the|my) )?password|(?i:als (?:passwort|kennwort)|(?:de|como) contraseña))"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
     inner("near-secret-word", &["key", "token", "secret", "passw", "credential", "密码", "密钥", "令牌", "schlüssel", "sleutel", "wachtwoord", "clé", "clave", "contraseña", "chave", "senha", "chiave", "ключ", "парол", "klucz", "hasł", "mot de passe", "パスワード", "キー", "鍵", "비밀번호", "암호", "키"],

@@ -142,6 +142,9 @@ const fn holds(set: u128, byte: u8) -> bool {
 /// precede the prefix.
 const CLEAR_PREFIX_BYTES: usize = 4;
 
+/// Length of a token's random part that no name has.
+const LONG_BODY_BYTES: usize = 44;
+
 /// Returns the longest token that begins at `start` with a prefix, and its name. A token of known length is preferred.
 pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static str, Range<usize>)> {
     let (prefix, range) = &VENDORS.prefixes[prefix];
@@ -153,7 +156,11 @@ pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static 
         let end = Reader { text, start, at: start + prefix.len(), lines: 0 }.read(&template.parts[1..])?;
         let broken = !text[start..end].bytes().all(|byte| byte > b' ' && byte != b'\\');
         let body = &text[start + prefix.len()..end];
-        let is_certain = is_clear && (!broken || template.is_bounded());
+        // Names are not that long.
+        let is_long = body.len() >= LONG_BODY_BYTES
+            && template.is_bounded()
+            && body.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_certain = (is_clear || is_long) && (!broken || template.is_bounded());
         let is_made = is_certain
             || is_machine_made(body)
                 && (prefix.len() > 2 || is_mixed(body.as_bytes()) || has_digits(body.as_bytes(), 8));
@@ -175,7 +182,8 @@ fn is_machine_made(body: &str) -> bool {
 fn is_specimen(body: &str) -> bool {
     let mut bytes = body.bytes();
     let first = bytes.next();
-    body.contains("EXAMPLE") || body.len() >= 8 && bytes.all(|byte| Some(byte) == first)
+    let stands = ["EXAMPLE", "your-", "your_", "-here"].iter().any(|part| body.contains(part));
+    stands || body.len() >= 8 && bytes.all(|byte| Some(byte) == first)
 }
 
 struct Reader<'t> {
@@ -283,15 +291,20 @@ const PAIR_BYTES: usize = 20;
 pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    while at + PAIR_BYTES <= bytes.len() {
+        // Shorter runs are skipped from their ends, so that most bytes are not read.
+        let other = bytes[at..at + PAIR_BYTES].iter().rposition(|byte| !byte.is_ascii_alphanumeric());
+        if let Some(other) = other {
+            at += other + 1;
+            continue;
+        }
+        let run = PAIR_BYTES + bytes[at + PAIR_BYTES..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
         if run >= HEX_BYTES
             && let Some(range) = shaped(bytes, at, run)
         {
             found.push((range, true));
         }
-        if run >= PAIR_BYTES
-            && is_mixed(&bytes[at..at + run])
+        if is_mixed(&bytes[at..at + run])
             && let Some((start, is_pair)) = named_from(bytes, at, run)
         {
             let end = at + run + bytes[at + run..].iter().take_while(|byte| is_inside(**byte)).count();
@@ -299,11 +312,14 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
             let next = &bytes[end..bytes.len().min(end + 2)];
             let continues = next.first().is_some_and(|byte| b"+/=".contains(byte))
                 || matches!(next, [b'.', after] if after.is_ascii_alphanumeric());
-            if !continues {
+            // The modulus of a public key is longer than secrets are.
+            let begin = start - bytes[..start].iter().rev().take_while(|byte| is_inside(**byte)).count();
+            let is_modulus = [&b"\"n\":\""[..], b"\"n\": \""].iter().any(|name| bytes[..begin].ends_with(name));
+            if !continues && !is_modulus {
                 found.push((start..end, is_pair));
             }
         }
-        at += run.max(1);
+        at += run;
     }
     found
 }
@@ -322,6 +338,10 @@ fn shaped(bytes: &[u8], at: usize, run: usize) -> Option<Range<usize>> {
     match (run, part[0]) {
         (52, b'K' | b'L') | (51, b'5') | (29, b's') => (is_alone && is_base58()).then_some(at..at + run),
         (56, b'S') => (is_alone && is_base32() && has_digits(part, 3)).then_some(at..at + run),
+        (32, _) if after.first() == Some(&b'.') => {
+            let secret = after[1..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            (is_alone && secret == 16 && is_hex(part) && is_mixed(&after[1..17])).then_some(at..at + run + 17)
+        }
         (32, _) => {
             let (first, second) = after.get(..18)?.split_at(9);
             let is_tail = |tail: &[u8]| tail[0] == b'-' && is_hex(&tail[1..]);

@@ -24,130 +24,133 @@ macro_rules! line_start {
 /// An argument of a call, with the comma after it.
 macro_rules! argument {
     () => {
-        r#"\s{0,12}(?:[bru]?\\{0,3}"[^"\n]{0,160}"|[bru]?'[^'\n]{0,160}'|\{[^{}\n]{0,80}\}|[^"',\n{}]{1,80})\s{0,4},"#
+        r#"[ \t\r\n]{0,12}(?:[bru]?\\{0,3}"[^"\n]{0,160}"|[bru]?'[^'\n]{0,160}'|\{[^{}\n]{0,80}\}|[^"',\n{}]{1,80})[ \t\r\n]{0,4},"#
     };
 }
 
 /// A quoted argument that is the secret.
 macro_rules! quoted {
     () => {
-        r#"\s{0,12}[bru]?\\{0,3}["'`](?P<secret>[^"'`\n\\]{4,})"#
+        r#"[ \t\r\n]{0,12}[bru]?\\{0,3}["'`](?P<secret>[^"'`\n\\]{4,})"#
     };
 }
 
 /// The value after a flag.
 macro_rules! value {
     () => {
-        r#"\\{0,3}["']?(?P<secret>[^\s"'$\\][^\s"'\\]{3,})"#
+        r#"\\{0,3}["']?(?P<secret>[^ \t\r\n"'$\\][^ \t\r\n"'\\]{3,})"#
     };
 }
 
 #[rustfmt::skip]
 pub(super) const WORK_ROWS: &[Secret] = &[
     // Command lines.
-    inner("curl-user", &["curl -u", "-u ", "--user "], r#"(?:curl -u|(?:-u|--user)\s{1,4})["']?[^\s:"'$]{1,64}:(?P<secret>[^\s"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_user_password)),
-    inner("sshpass", &["sshpass -p"], r#"sshpass -p\s{0,4}["']?(?P<secret>[^\s"'$]{4,})"#, "sshpass -p {a16} ssh box"),
-    inner("command-password", &["mysql", "mariadb"], r#"(?:mysql(?:dump|admin)?|mariadb)[ -~]{0,96}? -p["']?(?P<secret>[^\s"'$]{4,})"#,
+    inner("curl-user", &["curl -u", "-u ", "--user "], r#"(?:curl -u|(?:-u|--user)[ \t\r\n]{1,4})["']?[^ \t\r\n:"'$]{1,64}:(?P<secret>[^ \t\r\n"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_user_password)),
+    inner("sshpass", &["sshpass -p"], r#"sshpass -p[ \t\r\n]{0,4}["']?(?P<secret>[^ \t\r\n"'$]{4,})"#, "sshpass -p {a16} ssh box"),
+    inner("command-password", &["mysql", "mariadb"], r#"(?:mysql(?:dump|admin)?|mariadb)[ -~]{0,96}? -p["']?(?P<secret>[^ \t\r\n"'$]{4,})"#,
         "mysql -u root -p{a14} shop").taking(Part::Group(is_made_up)),
     inner("argument-password", &["redis-cli", "docker login", "podman login", "az login", "ssh-keygen", "zip ", "7z ", "keytool", "smbclient", "net use", "sqlcmd", "bcp ", "osql ", "mongo", "ldap", "ipmitool", "psexec", "rdesktop", "winrs", "useradd", "usermod", "snmp"],
         concat!(r"(?:redis-cli[ -~]{0,96}? -a |(?:docker|podman|az) login[ -~]{0,96}? -p |ssh-keygen[ -~]{0,96}? -[NP] |(?:un)?zip[ -~]{0,96}? -P |7z [ -~]{0,96}? -p",
-            r"|keytool[ -~]{0,160}? -(?:store|key|srcstore|deststore)pass |smbclient[ -~]{0,96}? -U [^\s%]{1,64}%|net use[ -~]{0,96}? /user:\S{1,64} ",
+            r"|keytool[ -~]{0,160}? -(?:store|key|srcstore|deststore)pass |smbclient[ -~]{0,96}? -U [^ \t\r\n%]{1,64}%|net use[ -~]{0,96}? /user:[^ \t\r\n]{1,64} ",
             r"|(?:sqlcmd|bcp|osql)[ -~]{0,160}? -P ?|mongo(?:sh|dump|restore|export|import)?[ -~]{0,160}? -p |ldap(?:search|modify|add|delete|whoami|passwd|compare)[ -~]{0,200}? -[ws] ",
             r"|ipmitool[ -~]{0,120}? -P |psexec[ -~]{0,120}? -p |rdesktop[ -~]{0,120}? -p |winrs[ -~]{0,120}? -p:|user(?:add|mod)[ -~]{0,120}? -p |snmp[a-z]{2,9}[ -~]{0,160}? -[AcX] |snmp-server community )", value!()),
         "docker login -u ana -p {a14} registry.example").taking(Part::Group(is_credential_value)),
-    inner("key-password", &["-keypass "], r#"-keypass ["']?(?P<secret>[^\s"'$][^\s"']{3,})"#, "-keypass {a14}").taking(Part::Group(is_credential_value)),
+    inner("key-password", &["-keypass "], r#"-keypass ["']?(?P<secret>[^ \t\r\n"'$][^ \t\r\n"']{3,})"#, "-keypass {a14}").taking(Part::Group(is_credential_value)),
     inner("snmp-privacy-password", &[" -X "], concat!("-x [A-Z0-9]{3,8} -X ", value!()), "-x AES -X {a14}").reaching(12).taking(Part::Group(is_credential_value)),
-    inner("mapped-drive-password", &["net use "], r#"net use (?:\S{1,3} )?\\\\\S{1,120} (?P<secret>[^\s/"'][^\s"']{3,})(?: /|\s{0,2}(?:\n|\z))"#, "net use Z: \\\\nas\\data {a14} /user:ana").taking(Part::Group(is_credential_value)),
+    inner("mapped-drive-password", &["net use "], r#"net use (?:[^ \t\r\n]{1,3} )?\\\\[^ \t\r\n]{1,120} (?P<secret>[^ \t\r\n/"'][^ \t\r\n"']{3,})(?: /|[ \t\r\n]{0,2}(?:\n|\z))"#, "net use Z: \\\\nas\\data {a14} /user:ana").taking(Part::Group(is_credential_value)),
     inner("account-password", &["net user ", "htpasswd ", "wpa_passphrase ", "rabbitmqctl ", "lftp ", "chpasswd"],
-        concat!(r"(?:net user \S{1,40} |htpasswd -[a-zA-Z]{0,4}b[a-zA-Z]{0,4} (?:\S{1,120} )?[^\s/]{1,64} |wpa_passphrase \S{1,40} |rabbitmqctl (?:add_user|change_password) \S{1,64} ",
-            r"|lftp [ -~]{0,120}?-u [^\s,]{1,64},|chpasswd ?<<< ?\\?[\x22'][^\s:]{1,64}:)", r#"["']?(?P<secret>[^\s"'$\\/*-][^\s"'\\]{3,})"#),
+        concat!(r"(?:net user [^ \t\r\n]{1,40} |htpasswd -[a-zA-Z]{0,4}b[a-zA-Z]{0,4} (?:[^ \t\r\n]{1,120} )?[^ \t\r\n/]{1,64} |wpa_passphrase [^ \t\r\n]{1,40} |rabbitmqctl (?:add_user|change_password) [^ \t\r\n]{1,64} ",
+            r"|lftp [ -~]{0,120}?-u [^ \t\r\n,]{1,64},|chpasswd ?<<< ?\\?[\x22'][^ \t\r\n:]{1,64}:)", r#"["']?(?P<secret>[^ \t\r\n"'$\\/*-][^ \t\r\n"'\\]{3,})"#),
         "net user ana {a14} /add").taking(Part::Group(is_credential_value)),
-    inner("remote-desktop-password", &["rdp", "/v:"], concat!(r"(?:rdp|/v:\S)[ -~]{0,120}? /p(?:ass)?:", value!()), "xfreerdp /u:ana /p:{a14}").taking(Part::Group(is_credential_value)),
-    inner("oracle-login", &["sqlplus ", "rman target ", "expdp ", "impdp ", "sqlldr "], r"(?:sqlplus|rman target|expdp|impdp|sqlldr) (?:-[a-zA-Z]+ ){0,3}[A-Za-z0-9_.$-]{1,40}/(?P<secret>[^\s@/]{4,})", "sqlplus ana/{a14}@db").taking(Part::Group(is_credential_value)),
-    inner("otp-seed-argument", &["oathtool "], r"oathtool (?:--?\S{1,24} ){0,4}(?P<secret>[A-Za-z2-7=]{16,}|[0-9a-fA-F]{20,})", "oathtool --totp -b {u32}"),
+    inner("remote-desktop-password", &["rdp", "/v:"], concat!(r"(?:rdp|/v:[^ \t\r\n])[ -~]{0,120}? /p(?:ass)?:", value!()), "xfreerdp /u:ana /p:{a14}").taking(Part::Group(is_credential_value)),
+    inner("oracle-login", &["sqlplus ", "rman target ", "expdp ", "impdp ", "sqlldr "], r"(?:sqlplus|rman target|expdp|impdp|sqlldr) (?:-[a-zA-Z]+ ){0,3}[A-Za-z0-9_.$-]{1,40}/(?P<secret>[^ \t\r\n@/]{4,})", "sqlplus ana/{a14}@db").taking(Part::Group(is_credential_value)),
+    inner("otp-seed-argument", &["oathtool "], r"oathtool (?:--?[^ \t\r\n]{1,24} ){0,4}(?P<secret>[A-Za-z2-7=]{16,}|[0-9a-fA-F]{20,})", "oathtool --totp -b {u32}"),
     inner("stored-secret", &["secret set ", "variable set ", "variable create ", "secrets set ", "secret put ", "secret add ", "secrets put ", "secrets add ", "user-secrets set ", "config set ", "config:set ", "env set ", "env add "],
-        r#"(?:secrets?|variable|config|env)[ :](?:set|create|put|add) (?:--?[a-z-]{1,16}[= ])?(?:["']?[A-Za-z0-9_:./-]{1,80}["']?(?: [ -~]{0,64}?(?:--body|--value|-b|-v|<<<))?[ =])["']?(?P<secret>[^\s"'$-][^\s"']{3,})"#,
+        r#"(?:secrets?|variable|config|env)[ :](?:set|create|put|add) (?:--?[a-z-]{1,16}[= ])?(?:["']?[A-Za-z0-9_:./-]{1,80}["']?(?: [ -~]{0,64}?(?:--body|--value|-b|-v|<<<))?[ =])["']?(?P<secret>[^ \t\r\n"'$-][^ \t\r\n"']{3,})"#,
         "gh secret set DEPLOY_KEY --body {a20}").taking(Part::Group(is_made_up)),
-    inner("piped-password", &["echo ", "printf "], r#"(?:echo|printf)(?: -[a-z]{1,2})? \\{0,3}["']?(?:[A-Za-z0-9._-]{1,40}:)?(?P<secret>[^\s"'$|:\\]{4,})\\{0,3}["']? ?\| ?(?:sudo )?(?:-[a-zA-Z]+ )?(?:sudo (?:-[a-zA-Z]+ )?-S|[a-z]{2,12} (?:\S{1,24} )?login|kinit|chpasswd|passwd|smbpasswd|cryptsetup|ssh-add|su |[ -~]{1,80}--?(?:password|pass(?:phrase)?|token|key)?-?(?:stdin|fd 0))"#,
+    inner("piped-password", &["echo ", "printf "], r#"(?:echo|printf)(?: -[a-z]{1,2})? \\{0,3}["']?(?:[A-Za-z0-9._-]{1,40}:)?(?P<secret>[^ \t\r\n"'$|:\\]{4,})\\{0,3}["']? ?\| ?(?:sudo )?(?:-[a-zA-Z]+ )?(?:sudo (?:-[a-zA-Z]+ )?-S|[a-z]{2,12} (?:[^ \t\r\n]{1,24} )?login|kinit|chpasswd|passwd|smbpasswd|cryptsetup|ssh-add|su |[ -~]{1,80}--?(?:password|pass(?:phrase)?|token|key)?-?(?:stdin|fd 0))"#,
         "echo {a14} | sudo -S ls").taking(Part::Group(is_credential_value)),
     inner("secure-string", &["convertto-securestring "], r#"(?i:convertto-securestring) (?:-string )?\\{0,3}["'](?P<secret>[^"'\n\\$][^"'\n\\]{3,})\\{0,3}["']"#, "ConvertTo-SecureString \"{a14}\" -AsPlainText").taking(Part::Group(is_credential_value)),
-    inner("environment-key", &["setx ", "ENV "], r#"(?i:setx|env) [A-Z0-9_]{0,32}(?:KEY|TOKEN|SECRET|PASSWORD|PASS)[A-Z0-9_]{0,16} ["']?(?P<secret>[^\s"']{6,})"#, "setx API_KEY {a16}")
+    inner("environment-key", &["setx ", "ENV "], r#"(?i:setx|env) [A-Z0-9_]{0,32}(?:KEY|TOKEN|SECRET|PASSWORD|PASS)[A-Z0-9_]{0,16} ["']?(?P<secret>[^ \t\r\n"']{6,})"#, "setx API_KEY {a16}")
         .taking(Part::Group(is_opaque)),
-    inner("expected-password", &["ssword", "assphrase"], concat!(r#"(?:ssword|assphrase)[^\n]{0,24}"#, line_end!(), r#"{1,2}\s{0,8}send(?:line)?(?: --)? \\{0,3}[{"'](?P<secret>[^"'\n\\}$]{4,})"#), "expect \"password:\"\nsend \"{a14}\\r\"").taking(Part::Group(is_credential_value)),
+    inner("expected-password", &["ssword", "assphrase"], concat!(r#"(?:ssword|assphrase)[^\n]{0,24}"#, line_end!(), r#"{1,2}[ \t\r\n]{0,8}send(?:line)?(?: --)? \\{0,3}[{"'](?P<secret>[^"'\n\\}$]{4,})"#), "expect \"password:\"\nsend \"{a14}\\r\"").taking(Part::Group(is_credential_value)),
 
     // Sessions with servers.
-    inner("session-password", &["USER "], concat!(r"USER \S{1,64}", line_end!(), r"(?:[^\n]{0,80}", line_end!(), r"){0,1}(?:C: |-> ?|← )?PASS (?P<secret>[^\s\\]{4,})"), "USER ana\n331 ok\nPASS {a14}").taking(Part::Group(is_credential_value)),
+    inner("session-password", &["USER "], concat!(r"USER [^ \t\r\n]{1,64}", line_end!(), r"(?:[^\n]{0,80}", line_end!(), r"){0,1}(?:C: |-> ?|← )?PASS (?P<secret>[^ \t\r\n\\]{4,})"), "USER ana\n331 ok\nPASS {a14}").taking(Part::Group(is_credential_value)),
     inner("mail-login", &["UGFzc3dvcmQ6"], concat!(r"UGFzc3dvcmQ6", line_end!(), r"(?:[A-Z]: |-> ?| )*(?P<secret>[A-Za-z0-9+/]{4,}={0,2})"), "334 UGFzc3dvcmQ6\n{a24}"),
     inner("sasl-login", &["AUTH PLAIN ", "AUTHENTICATE PLAIN ", "AUTH XOAUTH2 ", "AUTH LOGIN "], r"AUTH(?:ENTICATE)? (?:PLAIN|XOAUTH2|LOGIN) (?P<secret>[A-Za-z0-9+/]{12,}={0,2})", "AUTH PLAIN {a24}=="),
-    inner("redis-login", &["> AUTH ", "\nAUTH ", "\\nAUTH "], r#"(?:[>\n]|\\n) ?AUTH (?:[a-z][a-z0-9_-]{0,31} )?["']?(?P<secret>[^\s"'\\]{6,})"#, "6379> AUTH {a16}").taking(Part::Group(is_marked)),
-    inner("mailbox-login", &[" LOGIN "], r#" LOGIN \\{0,3}"?[^\s"]{2,64} \\{0,3}"?(?P<secret>[^\s"'\\()]{5,})(?:[\s"'\\]|\z)"#, "a1 LOGIN ana {a16}").taking(Part::Group(is_login_password)),
+    inner("redis-login", &["> AUTH ", "\nAUTH ", "\\nAUTH "], r#"(?:[>\n]|\\n) ?AUTH (?:[a-z][a-z0-9_-]{0,31} )?["']?(?P<secret>[^ \t\r\n"'\\]{6,})"#, "6379> AUTH {a16}").taking(Part::Group(is_marked)),
+    inner("mailbox-login", &[" LOGIN "], r#" LOGIN \\{0,3}"?[^ \t\r\n"]{2,64} \\{0,3}"?(?P<secret>[^ \t\r\n"'\\()]{5,})(?:[ \t\r\n"'\\]|\z)"#, "a1 LOGIN ana {a16}").taking(Part::Group(is_login_password)),
 
     // Databases.
-    inner("sql-password", &["identified", "with password", "login password", "set password"], r#"(?i:identified(?: with \S{1,40})?(?: by| as)(?: password)?|(?:with|login) password|set password(?: for \S{1,60})? ?=) \\{0,3}["'](?P<secret>[^\n;]{4,}?)\\{0,3}["'](?:[^A-Za-z0-9_]|\z)"#, "ALTER USER shop IDENTIFIED BY \"{a14}\"").taking(Part::Group(is_credential_value)),
+    inner("sql-password", &["identified", "with password", "login password", "set password"], r#"(?i:identified(?: with [^ \t\r\n]{1,40})?(?: by| as)(?: password)?|(?:with|login) password|set password(?: for [^ \t\r\n]{1,60})? ?=) \\{0,3}["'](?P<secret>[^\n;]{4,}?)\\{0,3}["'](?:[^A-Za-z0-9_]|\z)"#, "ALTER USER shop IDENTIFIED BY \"{a14}\"").taking(Part::Group(is_credential_value)),
     inner("password-call", &["password('", "password(\""], r#"(?i:password)\(\\{0,3}["'](?P<secret>[^"'\n\\]{4,})\\{0,3}["']\)"#, "PASSWORD('{a14}')").taking(Part::Group(is_marked)),
     inner("named-setting", &["value = '", "value='"], r"(?i:value) ?= ?'(?P<secret>[^'\n]{4,})' (?i:where) [^\n]{0,80}?(?i:pass|secret|token|key)", "UPDATE settings SET value = '{a14}' WHERE name = 'smtp_password'").taking(Part::Group(is_marked)),
     inner("encryption-call", &["_encrypt(", "_decrypt(", "hmac(", "hash_hmac("], concat!(r"(?i:_(?:en|de)crypt(?:_bytea)?|hmac)\((?:", argument!(), "){1,2}", quoted!()), "pgp_sym_decrypt(iban, '{a14}')").taking(Part::Group(is_marked)),
-    inner("pgpass", &[":5432:", ":5433:", ":6432:", ":*:"], r":(?:\d{4}|\*):[^:\s]{1,64}:[^:\s]{1,64}:(?P<secret>[^\s:]{4,})", "db.internal:5432:shop:ana:{a16}").taking(Part::Group(is_credential_value)),
-    inner("oracle-password", &["jdbc:oracle:thin:"], r"jdbc:oracle:thin:[A-Za-z0-9_]{1,64}/(?P<secret>[^\s@/]{4,})@", "jdbc:oracle:thin:ana/{a14}@db:1521/shop"),
+    inner("pgpass", &[":5432:", ":5433:", ":6432:", ":*:"], r":(?:[0-9]{4}|\*):[^: \t\r\n]{1,64}:[^: \t\r\n]{1,64}:(?P<secret>[^ \t\r\n:]{4,})", "db.internal:5432:shop:ana:{a16}").taking(Part::Group(is_credential_value)),
+    inner("oracle-password", &["jdbc:oracle:thin:"], r"jdbc:oracle:thin:[A-Za-z0-9_]{1,64}/(?P<secret>[^ \t\r\n@/]{4,})@", "jdbc:oracle:thin:ana/{a14}@db:1521/shop"),
 
     // Calls.
-    inner("constant-secret", &["define("], r#"(?i:define\(\s{0,4}["'][A-Z0-9_]{0,40}(?:PASS|PWD|SECRET|KEY|SALT|TOKEN|AUTH)[A-Z0-9_]{0,20}["']\s{0,4},\s{0,16}["'])(?P<secret>[^\n]{4,}?)["']\s{0,4}\)"#,
+    inner("constant-secret", &["define("], r#"(?i:define\([ \t\r\n]{0,4}["'][A-Z0-9_]{0,40}(?:PASS|PWD|SECRET|KEY|SALT|TOKEN|AUTH)[A-Z0-9_]{0,20}["'][ \t\r\n]{0,4},[ \t\r\n]{0,16}["'])(?P<secret>[^\n]{4,}?)["'][ \t\r\n]{0,4}\)"#,
         "define('DB_PASSWORD', '{a14}')").taking(Part::Group(is_credential_value)),
     inner("connection-password", &["mysqli_connect(", "mysql_connect(", "new mysqli(", "new pdo(", "getconnection(", "->connect(", "createconnection("],
         concat!(r#"(?i:mysqli?_connect|new mysqli|new pdo|getconnection|->connect|createconnection)\((?:"#, argument!(), "){2}", quoted!()), "mysqli_connect('db', 'shop', '{a14}')").taking(Part::Group(is_credential_value)),
     inner("credential-call", &["credentials.basic(", "credential(", "basicauth(", "basic_auth(", "auth=(", "auth = (", "authtokens.basic(", "authentication(", "credentials(", ".login("],
-        concat!(r#"(?i:credentials?(?:\.basic|impl)?|basic_?auth|authtokens\.basic|auth ?= ?|authentication|\.login)\("#, argument!(), quoted!(), r#"\\{0,3}["'`]\s{0,4}[,)]"#), "new NetworkCredential(\"ana\", \"{a14}\")").taking(Part::Group(is_credential_value)),
+        concat!(r#"(?i:credentials?(?:\.basic|impl)?|basic_?auth|authtokens\.basic|auth ?= ?|authentication|\.login)\("#, argument!(), quoted!(), r#"\\{0,3}["'`][ \t\r\n]{0,4}[,)]"#), "new NetworkCredential(\"ana\", \"{a14}\")").taking(Part::Group(is_credential_value)),
     inner("signing-call", &["jwt.sign(", "jwt.verify(", "jwt.encode(", "jwt.decode(", "createhmac(", "hmac.hexdigest(", "createcipheriv(", "createdecipheriv("],
         concat!(r"(?i:jwt\.(?:sign|verify|encode|decode)|createhmac|hmac\.hexdigest|create(?:de)?cipheriv)\(", argument!(), quoted!()), "jwt.sign(payload, '{a14}')").taking(Part::Group(is_marked)),
-    inner("keyed-call", &["hmac.new(", "fernet(", "secretkeyspec(", "aes.new(", "hmacsha", "secretbox("], concat!(r"(?i:hmac\.new|fernet|secretkeyspec|aes\.new|hmacsha\d{1,3}|secretbox)\(", quoted!()), "hmac.new(b\"{a20}\", body)").taking(Part::Group(is_marked)),
+    inner("keyed-call", &["hmac.new(", "fernet(", "secretkeyspec(", "aes.new(", "hmacsha", "secretbox("], concat!(r"(?i:hmac\.new|fernet|secretkeyspec|aes\.new|hmacsha[0-9]{1,3}|secretbox)\(", quoted!()), "hmac.new(b\"{a20}\", body)").taking(Part::Group(is_marked)),
     inner("decoded-key", &["buffer.from(", "fromhex(", "b64decode(", "unhexlify(", "hex.decodestring(", "base64.decode("],
         concat!(r"(?i:key|secret|salt|seed)[a-zA-Z_]{0,16} ?(?::?=|:) ?[A-Za-z0-9_.]{0,32}(?i:buffer\.from|fromhex|b64decode|unhexlify|decodestring|decode)\(", quoted!()), "KEY = Buffer.from(\"{h64}\", \"hex\")").reaching(60).taking(Part::Group(is_opaque)),
     inner("typed-password", &["send_keys(", "sendkeys(", ".type(", ".fill(", "setvalue(", "set_value(", "settext(", "fill_in"],
-        concat!(r"(?i:pass|pwd|kennwort|\bpin\b|otp|secret)[^\n]{0,40}?(?i:send_?keys|\.type|\.fill|set_?value|settext|fill_in)", r#"[( ](?:\s{0,4}["'][^"'\n]{1,60}["'], ?(?:with: ?)?)?\\{0,3}["'`](?P<secret>[^"'`\n\\{]{4,})"#), "find('password').send_keys(\"{a14}\")").reaching(64).taking(Part::Group(is_marked)),
+        concat!(r"(?i:pass|pwd|kennwort|\bpin\b|otp|secret)[^\n]{0,40}?(?i:send_?keys|\.type|\.fill|set_?value|settext|fill_in)", r#"[( ](?:[ \t\r\n]{0,4}["'][^"'\n]{1,60}["'], ?(?:with: ?)?)?\\{0,3}["'`](?P<secret>[^"'`\n\\{]{4,})"#), "find('password').send_keys(\"{a14}\")").reaching(64).taking(Part::Group(is_marked)),
 
     // Files of tools.
-    inner("netrc-password", &["machine "], concat!(r"machine [^\s]{1,96}(?:", line_end!(), r"|\s){1,4}\s{0,4}login [^\s]{1,64}(?:", line_end!(), r"|\s){1,4}\s{0,4}password (?P<secret>[^\s\\]{4,})"), "machine ci.internal login ana password {a14}")
+    inner("netrc-password", &["machine "], concat!(r"machine [^ \t\r\n]{1,96}(?:", line_end!(), r"|[ \t\r\n]){1,4}[ \t\r\n]{0,4}login [^ \t\r\n]{1,64}(?:", line_end!(), r"|[ \t\r\n]){1,4}[ \t\r\n]{0,4}password (?P<secret>[^ \t\r\n\\]{4,})"), "machine ci.internal login ana password {a14}")
         .taking(Part::Group(is_credential_value)),
-    inner("registry-auth", &["_auth", "\"auth\\", "\"auth\""], r#"(?:_auth|"auth)\\{0,3}"?\s{0,3}[:=]\s{0,3}\\{0,3}"?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"#, "_auth = {a20}==")
+    inner("registry-auth", &["_auth", "\"auth\\", "\"auth\""], r#"(?:_auth|"auth)\\{0,3}"?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\{0,3}"?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"#, "_auth = {a20}==")
         .taking(Part::Group(is_opaque)),
-    inner("xml-password", &["pass", "passwd>", "secret", "token", "kennwort", "pwd"], r#"(?i:password|passwd|pass|pwd|secret|token|passwort|kennwort)(?: [a-zA-Z:]{1,20}=\\{0,3}"[^"<>\n]{0,120}")?>(?:\s{0,4}<(?i:value)>|\s{0,4}<!\[CDATA\[)?(?P<secret>[^<>\s\]]{4,})(?:\]\]>)?</"#, "<password>{a14}</password>")
+    inner("xml-password", &["pass", "passwd>", "secret", "token", "kennwort", "pwd"], r#"(?i:password|passwd|pass|pwd|secret|token|passwort|kennwort)(?: [a-zA-Z:]{1,20}=\\{0,3}"[^"<>\n]{0,120}")?>(?:[ \t\r\n]{0,4}<(?i:value)>|[ \t\r\n]{0,4}<!\[CDATA\[)?(?P<secret>[^<> \t\r\n\]]{4,})(?:\]\]>)?</"#, "<password>{a14}</password>")
         .taking(Part::Group(is_marked)),
     inner("paired-password", &["password", "passwd", "secret", "token", "api_key", "apikey"],
-        r#"(?i:password|passwd|secret|token|api_?key)\\{0,3}["']?,?(?:\\n|\s){1,12}\\{0,3}["']?value\\{0,3}["']?\s{0,2}[:=]\s{0,2}\\{0,3}["']?(?P<secret>[^\s"'<>\\]{4,})"#,
+        r#"(?i:password|passwd|secret|token|api_?key)\\{0,3}["']?,?(?:\\n|[ \t\r\n]){1,12}\\{0,3}["']?value\\{0,3}["']?[ \t\r\n]{0,2}[:=][ \t\r\n]{0,2}\\{0,3}["']?(?P<secret>[^ \t\r\n"'<>\\]{4,})"#,
         "- name: DB_PASSWORD\n  value: {a14}").taking(Part::Group(is_made_up)),
     inner("default-password", &["password\" {", "secret\" {", "token\" {", "password\\\" {", "secret\\\" {", "token\\\" {", "password\\\\\\\" {"],
-        r#"(?i:password|secret|token)\\{0,3}" \{[^}]{1,200}?default\s{0,8}=\s{0,4}\\{0,3}"(?P<secret>[^"\n\\]{4,})\\{0,3}""#,
+        r#"(?i:password|secret|token)\\{0,3}" \{[^}]{1,200}?default[ \t\r\n]{0,8}=[ \t\r\n]{0,4}\\{0,3}"(?P<secret>[^"\n\\]{4,})\\{0,3}""#,
         "variable \"db_password\" {(}\n  default = \"{a14}\"\n{)}").taking(Part::Group(is_credential_value)),
     inner("changed-password", &["password = ", "password\" = ", "secret = ", "token = "], r#"(?i:password|secret|token)\\{0,3}"? = \\{0,3}"[^"\n]{1,400}" -> \\{0,3}"(?P<secret>[^"\n\\]{4,})"#, "password = \"old\" -> \"{a14}\"").taking(Part::Group(is_credential_value)),
-    inner("block-password", &["password", "passwd", "secret", "token", "_key", "api-key"], r#"(?i:password|passwd|secret|token|_key|api-key)\\{0,3}["']?: ?[|>][+-]?(?:\\{1,3}n|[ \t]{0,4}\r?\n)(?P<secret>(?:[ \t>]{1,12}[^\s\\]{4,}(?:\\{1,3}n|\r?\n|\\{0,3}"|\z))+)"#,
+    inner("block-password", &["password", "passwd", "secret", "token", "_key", "api-key"], r#"(?i:password|passwd|secret|token|_key|api-key)\\{0,3}["']?: ?[|>][+-]?(?:\\{1,3}n|[ \t]{0,4}\r?\n)(?P<secret>(?:[ \t>]{1,12}[^ \t\r\n\\]{4,}(?:\\{1,3}n|\r?\n|\\{0,3}"|\z))+)"#,
         "password: |\n  {a14}\nuser: ana").taking(Part::Group(is_block)),
-    inner("router-password", &["password ", "secret ", "key ", "key-string "], r"(?i:(?:password|secret|key(?:-string)?) [05789]) (?P<secret>[^\s\\]{4,})", "password 7 {h24}").taking(Part::Group(is_marked)),
+    inner("router-password", &["password ", "secret ", "key ", "key-string "], r"(?i:(?:password|secret|key(?:-string)?) [05789]) (?P<secret>[^ \t\r\n\\]{4,})", "password 7 {h24}").taking(Part::Group(is_marked)),
     inner("chap-secret", &["\" * \"", "\" * \\"], r#"" \* \\{0,3}"(?P<secret>[^"\n\\]{4,})"#, "\"ana\" * \"{a16}\" *"),
     inner("preshared-key", &["psk "], r#"(?i:psk) \\{0,3}"(?P<secret>[^"\n\\]{4,})"#, ": PSK \"{a20}\"").taking(Part::Apart(is_marked)),
-    inner("wifi-code", &["wifi:"], r"(?i:wifi):[^\n]{0,96}?P:(?P<secret>(?:[^;\\\s]|\\.){4,})", "WIFI:T:WPA;S:Shop;P:{a16};;"),
-    inner("wifi-label", &["wlan", "wi-fi", "wifi", "netzwerkschl"], r"(?i:wlan|wi-?fi|netzwerk)[^\n:]{0,24}(?i:schlüssel|key|passwor[dt])[^\n:\d]{0,16}:? ?(?P<secret>\d{4}(?:[ -]?\d{4}){3,4})", "WLAN-Schlüssel: {d4} {d4} {d4} {d4} {d4}"),
+    inner("wifi-code", &["wifi:"], r"(?i:wifi):[^\n]{0,96}?P:(?P<secret>(?:[^;\\ \t\r\n]|\\.){4,})", "WIFI:T:WPA;S:Shop;P:{a16};;"),
+    inner("wifi-label", &["wlan", "wi-fi", "wifi", "netzwerkschl", "key", "router", "schlüssel", "clé", "clave", "chave", "chiave", "sleutel", "klucz", "ключ"],
+        r"(?i:wlan|wi-?fi|netzwerk|key|router|schlüssel|clé|clave|chave|chiave|sleutel|klucz|ключ)[^\n0-9]{0,40}(?P<secret>[0-9]{4}(?:[ -]?[0-9]{4}){3,4})(?:\D|\z)", "WLAN-Schlüssel: {d4} {d4} {d4} {d4} {d4}"),
+    inner("saml-response", &["samlresponse"], r#"(?i:samlresponse)(?:=|" ?value=")\\{0,3}(?P<secret>[A-Za-z0-9+/%]{40,}={0,2})"#, "SAMLResponse={a80}"),
+    inner("new-relic-license", &["FFFFNRAL"], r"(?-u:\b)(?P<secret>[0-9a-f]{32}FFFFNRAL)", "{h32}FFFFNRAL").reaching(32),
     inner("windows-hash", &[":::"], r"(?-u:\b)(?P<secret>[0-9a-f]{32}:[0-9a-f]{32}):::", "{h32}:{h32}:::").reaching(66),
-    inner("printed-variable", &["echo $", "echo \\\"$", "echo \"$", "printenv "], concat!(r#"(?:echo \\{0,3}"?\$\{?|printenv )[A-Z0-9_]{0,40}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PWD|PAT|AUTH)[A-Z0-9_]{0,20}\}?\\{0,3}"?[ \t]{0,4}"#, line_end!(), r"(?P<secret>[^\s\\]{8,})"), "$ echo $API_TOKEN\n{a24}\n").taking(Part::Group(is_marked)),
+    inner("printed-variable", &["echo $", "echo \\\"$", "echo \"$", "printenv "], concat!(r#"(?:echo \\{0,3}"?\$\{?|printenv )[A-Z0-9_]{0,40}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PWD|PAT|AUTH)[A-Z0-9_]{0,20}\}?\\{0,3}"?[ \t]{0,4}"#, line_end!(), r"(?P<secret>[^ \t\r\n\\]{8,})"), "$ echo $API_TOKEN\n{a24}\n").taking(Part::Group(is_marked)),
     inner("password-file", &["secret", "passw", "_pass", "pass.", ".key", "auth.", "cred", "token", "login"],
         concat!(line_start!(), r"(?:\$ |# |% )?(?:sudo )?(?:cat|less|head|tail|type|more|bat|kubectl|vault|op|pass|aws|gcloud|az|doppler|security|printenv|echo) [^\n]{0,120}?(?i:secret|passw|_pass|pass\.|\.key|auth\.|cred|token|login)[^\n]{0,80}", line_end!(),
-            r"(?:[A-Za-z0-9._@-]{1,40}(?:", line_end!(), r"|:))??(?P<secret>[^\s\\]{8,})(?:\s|\\|\z)"), "\n$ cat config/master.key\n{h32}\n").reaching(140).taking(Part::Group(is_marked)),
+            r"(?:[A-Za-z0-9._@-]{1,40}(?:", line_end!(), r"|:))??(?P<secret>[^ \t\r\n\\]{8,})(?:[ \t\r\n]|\\|\z)"), "\n$ cat config/master.key\n{h32}\n").reaching(140).taking(Part::Group(is_marked)),
     inner("spoken-variable", &["_KEY", "_TOKEN", "_SECRET", "_PASS", "_PAT", "AUTHTOKEN"],
-        concat!(r"(?:(?-u:\b)|_)(?:[A-Z0-9]{1,24}_){0,5}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PAT|AUTHTOKEN)`?(?:(?:,? [\p{L}’']{1,10}){1,3}:? [`\x22']?| \()", r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})"), "I set API_TOKEN to {a24}").reaching(60).taking(Part::Group(is_keyed)),
+        concat!(r"(?:(?-u:\b)|_)(?:[A-Z0-9]{1,24}_){0,5}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PAT|AUTHTOKEN)`?(?:(?:,? [^ \n0-9=]{1,10}){1,3}:? [`\x22']?| \()", r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})"), "I set API_TOKEN to {a24}").reaching(60).taking(Part::Group(is_keyed)),
     inner("variable-after", &["_KEY", "_TOKEN", "_SECRET", "_PASS", "_PAT"],
-        r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})[`\x22']?(?: [\p{L}’']{1,10}){1,4} `?(?:[A-Z0-9]{1,24}_){1,5}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PAT)", "put {a24} in as API_TOKEN").reaching(200).taking(Part::Group(is_keyed)),
+        r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})[`\x22']?(?: [^ \n0-9=]{1,10}){1,4} `?(?:[A-Z0-9]{1,24}_){1,5}(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PAT)", "put {a24} in as API_TOKEN").reaching(200).taking(Part::Group(is_keyed)),
 
     // Addresses.
     inner("link-token", &["/reset/", "/magic/", "/verify/", "/confirm/", "/activate/", "/invite/", "/invitation/", "/accept/", "/magic-link/", "/reset-password/", "/share/", "/private-", "/recover/", "/token/", "/unlock/", "/otp/", "/one-time/"],
         r"/(?i:reset|magic|verify|confirm|activate|invite|invitation|accept|magic-link|reset-password|share|private|recover|token|unlock|otp|one-time)[/-](?P<secret>[A-Za-z0-9_-]{20,}(?:\r?\n[ >]{0,4}[A-Za-z0-9_-]{8,})?)", "https://shop.example/password/reset/{h40}").taking(Part::Group(is_link_token)),
     inner("parameter-token", &["?access_key=", "&access_key=", "?accesskey=", "&accesskey=", "?api_key=", "&api_key=", "?apikey=", "&apikey=", "?appid=", "&appid=", "?app_id=", "&app_id=", "?auth=", "&auth=", "?key=", "&key=", "?k=", "&k=", "?token=", "&token=", "?t=", "&t=", "?ticket=", "&ticket=", "?signature=", "&signature=", "?secret=", "&secret=", "?jwt=", "&jwt=", "?otp=", "&otp=", "?passcode=", "&passcode=", "?password=", "&password=", "?pwd=", "&pwd=", "?sid=", "&sid=", "?session=", "&session="], r"[?&](?i:access_?key|api_?key|appid|app_id|auth|key|k|token|t|ticket|signature|sig|secret|jwt|otp|passcode|pass|password|pwd|sid|session)=(?P<secret>[A-Za-z0-9_.~+/%-]{8,}={0,2})", "https://api.example/data?appid={h32}").taking(Part::Group(is_parameter)),
-    inner("recovery-codes", &["recovery code", "backup code", "scratch code", "rescue code", "emergency code", "wiederherstellungscode", "notfallcode", "codes de secours", "codes de récupération", "códigos de r", "codici di ", "резервные коды", "kody zapasowe", "herstelcodes", "恢复代码", "备用代码", "バックアップコード", "복구 코드"],
-        r"(?i:recovery codes?|backup codes?|scratch codes?|rescue codes?|emergency codes?|wiederherstellungscodes?|notfallcodes?|codes de (?:secours|récupération)|códigos de (?:recuperación|respaldo|recuperação)|codici di (?:backup|recupero|ripristino)|резервные коды|kody zapasowe|herstelcodes|恢复代码|备用代码|バックアップコード|복구 코드)[^\n\\]{0,120}(?:\\{1,3}n|\n)[\s>]{0,8}(?:\\{1,3}n){0,3}(?P<secret>(?:[0-9]{1,2}[.)] |[-*•] )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{3,10})*(?:(?:\\{1,3}n|[\s,;|>])+(?:[0-9]{1,2}[.)] |[-*•] )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{3,10})*)+)",
+    inner("recovery-codes", &["recovery code", "backup code", "scratch code", "rescue code", "emergency code", "wiederherstellungscode", "notfallcode", "ersatzcode", "codes de secours", "codes de récupération", "códigos de r", "codici di ", "резервные коды", "kody zapasowe", "herstelcodes", "恢复代码", "备用代码", "バックアップコード", "복구 코드"],
+        r"(?i:recovery codes?|backup codes?|scratch codes?|rescue codes?|emergency codes?|wiederherstellungscodes?|notfallcodes?|ersatzcodes?|codes de (?:secours|récupération)|códigos de (?:recuperación|respaldo|recuperação)|codici di (?:backup|recupero|ripristino)|резервные коды|kody zapasowe|herstelcodes|恢复代码|备用代码|バックアップコード|복구 코드)[^\n\\]{0,120}(?:\\{1,3}n|\n)[ \t\r\n>]{0,8}(?:\\{1,3}n){0,3}(?P<secret>(?:[0-9]{1,2}[.)] |[-*•] )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{3,10})*(?:(?:\\{1,3}n|[ \t\r\n,;|>])+(?:[0-9]{1,2}[.)] |[-*•] )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{3,10})*)+)",
         "recovery codes:\n{d4}-{d4}\n{d4}-{d4}").taking(Part::Group(are_codes)),
-    inner("recovery-key", &["recovery key", "bitlocker", "wiederherstellungsschl", "filevault"], r"(?i:recovery key|bitlocker|wiederherstellungsschlüssel|filevault)[^\d\n\\]{0,48}(?:\\{1,3}n|\n)?[\s>]{0,8}(?P<secret>\d{6}(?:-\d{6}){7}|[A-Z0-9]{4}(?:-[A-Z0-9]{4}){5})", "BitLocker recovery key:\n{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}"),
+    inner("recovery-key", &["recovery key", "bitlocker", "wiederherstellungsschl", "filevault"], r"(?i:recovery key|bitlocker|wiederherstellungsschlüssel|filevault)[^0-9\n\\]{0,48}(?:\\{1,3}n|\n)?[ \t\r\n>]{0,8}(?P<secret>[0-9]{6}(?:-[0-9]{6}){7}|[A-Z0-9]{4}(?:-[A-Z0-9]{4}){5})", "BitLocker recovery key:\n{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}"),
     inner("spaced-seed", &["setup key", "secret key", "authenticator", "2fa", "totp", "two-factor"], r"(?i:setup key|secret key|authenticator|2fa|totp|two-factor)[^\n]{0,80}?[: ](?P<secret>(?:[A-Za-z2-7]{4}[ -]){3,15}[A-Za-z2-7]{2,4})", "enter this setup key: {u4} {u4} {u4} {u4}").taking(Part::Group(is_spaced_seed)),
-    inner("openssl-password", &["pass:"], r#"pass:(?P<secret>[^\s"']{4,})"#, "-pass pass:{a14}").taking(Part::Group(is_strong)),
+    inner("openssl-password", &["pass:"], r#"pass:(?P<secret>[^ \t\r\n"']{4,})"#, "-pass pass:{a14}").taking(Part::Group(is_strong)),
     inner("line-password", &["pass", "pw ", "psk", "secret", "masterauth"],
-        concat!(line_start!(), r#"[A-Za-z_.-]{0,24}(?i:pass(?:word|wd|phrase)?|pw|psk|secret|masterauth)[ \t]{1,16}(?:[05789] |pass:)?\\{0,3}["']?(?P<secret>[^\s"'\\=]{6,})\\{0,3}["']?[ \t;]{0,4}(?:\\|\r?\n|\z)"#), "\nrequirepass {a14}\n").reaching(40).taking(Part::Group(is_marked)),
+        concat!(line_start!(), r#"[A-Za-z_.-]{0,24}(?i:pass(?:word|wd|phrase)?|pw|psk|secret|masterauth)[ \t]{1,16}(?:[05789] |pass:)?\\{0,3}["']?(?P<secret>[^ \t\r\n"'\\=]{6,})\\{0,3}["']?[ \t;]{0,4}(?:\\|\r?\n|\z)"#), "\nrequirepass {a14}\n").reaching(40).taking(Part::Group(is_marked)),
 ];
 
 /// Whether the lines of a block are a secret: one long value, or several.

@@ -1,0 +1,90 @@
+//! The letters of a text as a reader sees them, however they are written: in lines, with digits for letters, apart, with
+//! accents or in traditional characters.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::text::visible::is_hidden;
+
+/// Returns the text with its lines joined, if each has only a word or two.
+pub(super) fn unbroken(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_wide = |line: &&&str| line.contains(is_unspaced_script);
+    let is_short = |line: &&str| {
+        if line.contains(is_unspaced_script) { line.chars().count() <= 8 } else { line.split(' ').count() <= 3 }
+    };
+    if lines.len() < 4 || !lines.iter().all(is_short) {
+        return text.to_owned();
+    }
+    lines.join(if lines.iter().filter(is_wide).count() * 2 > lines.len() { "" } else { " " })
+}
+
+/// Digits that stand for letters, in Latin and in Cyrillic letters.
+const DIGITS: &[(char, char, char)] =
+    &[('0', 'o', 'о'), ('1', 'i', 'и'), ('3', 'e', 'е'), ('4', 'a', 'а'), ('5', 's', 'с'), ('7', 't', 'т')];
+
+/// Returns the text with letters for the digits within its words, if several have some; `1` may stand for two letters.
+pub(super) fn without_digits(text: &str) -> Vec<String> {
+    let is_mixed = |word: &&str| {
+        let digits = word.chars().filter(char::is_ascii_digit).count();
+        digits > 0 && (word.chars().any(char::is_alphabetic) || word.len() == 1)
+    };
+    let words = text.split_whitespace();
+    if words.clone().filter(is_mixed).count() * 2 < words.count() {
+        return Vec::new();
+    }
+    let is_cyrillic = text.chars().filter(|c| matches!(c, 'а'..='я')).count() > text.len() / 8;
+    let letter = |c: char| {
+        DIGITS
+            .iter()
+            .find(|(digit, ..)| *digit == c)
+            .map_or(c, |&(_, latin, cyrillic)| if is_cyrillic { cyrillic } else { latin })
+    };
+    // "10" is how "ю" is written.
+    let text = if is_cyrillic { text.replace("10", "ю") } else { text.to_owned() };
+    [text.clone(), text.replace('1', "l")].into_iter().map(|text| text.chars().map(letter).collect()).collect()
+}
+
+/// Returns `text` as a reader sees it, in ordinary lower-case letters without hidden characters and accents.
+pub(super) fn shown(text: &str) -> String {
+    let visible: String = text.nfkc().filter(|c| !is_hidden(*c) || c.is_whitespace()).collect();
+    unaccented(&visible)
+}
+
+/// Traditional Chinese characters that occur in the words of orders, each before its simplified form.
+const TRADITIONAL: &str = "無无須须將将對对話话傳传過过後后開开關关閉闭執执動动權权認认證证碼码審审檢检測测驗验號号帳账賬账戶户導导選选網网頁页說说請请問问報报讓让誰谁處处員员備备檔档記记錄录資资訊讯發发給给轉转點点擊击裡里裏里從从這这個个們们應应當当還还樣样會会視视為为規规則则決决議议與与門门鑰钥鎖锁電电銀银刪删實实際际簽签連连結结務务團团隊队協协評评續续線线試试構构護护隱隐藏藏瀏浏覽览寫写讀读變变";
+
+/// Returns the simplified form of a character.
+fn simplified(c: char) -> char {
+    if !matches!(c, '\u{4e00}'..='\u{9fff}') {
+        return c;
+    }
+    let mut pairs = TRADITIONAL.chars().step_by(2).zip(TRADITIONAL.chars().skip(1).step_by(2));
+    pairs.find(|(old, _)| *old == c).map_or(c, |(_, new)| new)
+}
+
+/// Returns `text` in lower case, without accents and in simplified characters, so that all spellings have the same letters.
+pub(super) fn unaccented(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let letters = text.nfd().filter(|c| !is_combining_mark(*c)).nfc();
+    letters.map(simplified).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the text with its letters joined into words, if there are spaces between the letters.
+pub(super) fn unspaced(text: &str) -> Option<String> {
+    let parts = text.split_whitespace();
+    let (single, all) =
+        parts.fold((0, 0), |(single, all), part| (single + usize::from(part.chars().count() == 1), all + 1));
+    if all < 8 || single * 4 < all * 3 {
+        return None;
+    }
+    let words = text.split("  ").map(|word| word.split_whitespace().collect::<String>());
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
+/// Whether a character belongs to a script that is written without spaces, or with endings that hide the words.
+pub(super) const fn is_unspaced_script(c: char) -> bool {
+    c >= '\u{1100}'
+}
