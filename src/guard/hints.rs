@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Literals of at least two bytes, each with a value. The case of ASCII letters is ignored, except in exact literals.
-pub(super) struct Hints<T> {
+pub(super) struct HintTable<T> {
     /// One bit for each hash of the first three bytes of a literal. Most positions of a text fail this test.
     gate: Box<[u64; 1 << GATE_BITS >> 6]>,
     /// The first bytes of the literals, ordered by a shorter hash.
@@ -55,7 +55,7 @@ fn four(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-impl<T: Copy> Hints<T> {
+impl<T: Copy> HintTable<T> {
     /// Builds the table from literals, each with whether its case counts.
     pub(super) fn new(literals: impl Iterator<Item = (Cow<'static, str>, bool, T)>) -> Self {
         let literals: Vec<Literal<T>> =
@@ -119,7 +119,7 @@ mod tests {
     fn found(text: &str) -> Vec<(usize, usize)> {
         let literals = [("pass", false), ("password", false), ("MT", true), ("пароль", false), ("0/", true)];
         let literals = literals.into_iter().enumerate().map(|(at, (text, is_exact))| (text.into(), is_exact, at));
-        Hints::new(literals).find(text).map(|hit| (hit.range.start, hit.value)).collect()
+        HintTable::new(literals).find(text).map(|hit| (hit.range.start, hit.value)).collect()
     }
 
     #[test]

@@ -10,13 +10,13 @@ use crate::guard::values::{class_turns, is_made_up, is_marked, names_secret};
 /// A word near which values are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Context {
-    /// A word for a password. People choose passwords, so that a word with a number is enough.
+    /// A word for a password. People choose passwords, so a word with a number is enough.
     Password,
-    /// The same, as a word of its own.
+    /// The same, but too short to be recognised within another word.
     ShortPassword,
     /// A word for another secret. The value may also stand before the word, or on the next line.
     Secret,
-    /// The same, as a word of its own.
+    /// The same, but too short to be recognised within another word.
     ShortSecret,
     /// A word of logging in. The value follows on the same line.
     Login,
@@ -91,7 +91,7 @@ pub(super) fn find(
     }
     let is_login = context == Context::Login;
     let is_password = matches!(context, Context::Password | Context::ShortPassword);
-    // "X\n(that is the password)"
+    // A password may stand on the line before the words "that was the password".
     let from = if is_login {
         word.end
     } else {
@@ -145,7 +145,7 @@ fn ends_line(bytes: &[u8], at: usize) -> bool {
     bytes[at] == b'\n' || bytes[at] == b'\\' && bytes.get(at + 1) == Some(&b'n')
 }
 
-/// Returns where the text before a word begins that belongs to it, after `lines` more line ends.
+/// Returns the start of the line of a word, or of the line before it if `lines` is 1, within [`BEFORE_BYTES`].
 fn line_back(bytes: &[u8], word: usize, lines: usize) -> usize {
     let first = word.saturating_sub(BEFORE_BYTES);
     (first..word).rev().filter(|&at| ends_line(bytes, at)).nth(lines).map_or(first, |end| end + 1)
@@ -169,7 +169,7 @@ fn value_in(text: &str, run: Range<usize>, is_password: bool) -> Option<Range<us
     }
     // A user or a name may precede the value, and a path may contain it.
     let after = |sign: char| whole.match_indices(sign).map(|(at, _)| at + 1);
-    let is_name = |at: &usize| !is_mixed_up(&whole[..at - 1]);
+    let is_name = |at: &usize| !is_more_than_name(&whole[..at - 1]);
     let named = after(':').chain(after('=')).chain(after('%')).filter(is_name);
     let mut starts = named.chain([0]).chain(after('/').take(3));
     starts.find_map(|start| {
@@ -191,7 +191,7 @@ fn value_in(text: &str, run: Range<usize>, is_password: bool) -> Option<Range<us
 }
 
 /// Whether a text is more than the name of a user or of a setting.
-fn is_mixed_up(text: &str) -> bool {
+fn is_more_than_name(text: &str) -> bool {
     class_turns(text) > 2 || text.contains(|c: char| "!#$%^&*+?~".contains(c))
 }
 

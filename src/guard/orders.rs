@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::guard::hints::Hints;
+use crate::guard::hints::HintTable;
 use crate::guard::spelling::{is_unspaced_script, shown, unaccented, unbroken, unspaced, without_digits};
 use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
@@ -157,7 +157,7 @@ static PLACES: LazyLock<[(Regex, &str); 7]> = LazyLock::new(|| {
 });
 
 struct Table {
-    words: Hints<Sense>,
+    words: HintTable<Sense>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(|_, word| word));
@@ -269,7 +269,7 @@ const LACKING: &[&str] = &[
 impl Table {
     fn new(read: impl Fn(Sense, String) -> String) -> Self {
         let words = words().map(|(sense, word)| (sense, read(sense, word))).filter(|(_, word)| !word.trim().is_empty());
-        Self { words: Hints::new(words.map(|(sense, word)| (Cow::Owned(word), true, sense))) }
+        Self { words: HintTable::new(words.map(|(sense, word)| (Cow::Owned(word), true, sense))) }
     }
 
     /// Returns the kind of order that a sentence contains.

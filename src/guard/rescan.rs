@@ -7,7 +7,7 @@ use crate::guard::scan::{Findings, Found, Replaced, replace};
 /// Number of bytes on each side of a new marker that are read again.
 const CONTEXT_BYTES: usize = 512;
 
-/// Findings within this distance from the edge of the text that is read again are ignored, in bytes. The distance is
+/// Distance, in bytes, from the edge of the text that is read again, within which findings are ignored. The distance is
 /// greater than the context that a match may need.
 const EDGE_BYTES: usize = 160;
 

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::guard::broken::end_of_token;
-use crate::guard::hints::Hints;
+use crate::guard::hints::HintTable;
 use crate::guard::near::Context;
 use crate::guard::rule::{Part, Secret};
 use crate::guard::secrets::SECRETS;
@@ -33,7 +33,7 @@ pub(super) struct Found {
 
 /// The hints of all rows, and their patterns, compiled when first needed.
 struct Scanner {
-    hints: Hints<Rule>,
+    hints: HintTable<Rule>,
     patterns: Vec<OnceLock<Regex>>,
 }
 
@@ -52,7 +52,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         others.into_iter().filter(move |other| other != hint).map(Cow::Owned).chain([Cow::Borrowed(hint)])
     };
     let rows = (0..).zip(SECRETS.iter()).flat_map(|(row, secret)| {
-        // The words of a sentence have any case, but tokens have one.
+        // Words in a sentence ignore case, but tokens are case-sensitive.
         let is_exact = !secret.pattern.contains("(?i");
         let hints = secret.hints.iter().flat_map(move |hint| spelled(hint));
         hints.map(move |hint| (hint, is_exact, Rule::Row(row)))
@@ -62,7 +62,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     let near =
         near::words().flat_map(|(word, context)| spelled(word).map(move |word| (word, false, Rule::Near(context))));
     Scanner {
-        hints: Hints::new(rows.chain(prefixes).chain(near)),
+        hints: HintTable::new(rows.chain(prefixes).chain(near)),
         patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
     }
 });
@@ -268,7 +268,7 @@ impl Scanner {
 /// Whether the text after `hint` contains a digit, or a word as long as a key without digits.
 fn may_contain_key(text: &str, hint: usize) -> bool {
     let near = &text.as_bytes()[hint..text.len().min(hint + AHEAD_BYTES)];
-    near.iter().any(u8::is_ascii_digit) || near.split(|byte| byte.is_ascii_whitespace()).any(|word| word.len() >= 24)
+    near.iter().any(u8::is_ascii_digit) || near.split(u8::is_ascii_whitespace).any(|word| word.len() >= 24)
 }
 
 /// Whether the word at `hint` is the name of a key that everybody may know.

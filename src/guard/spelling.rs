@@ -6,7 +6,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::text::visible::is_hidden;
 
-/// Returns the text with its lines joined, if each has only a word or two.
+/// Returns the text with its lines joined, if every line has only a few words.
 pub(super) fn unbroken(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_wide = |line: &&&str| line.contains(is_unspaced_script);
@@ -19,11 +19,12 @@ pub(super) fn unbroken(text: &str) -> String {
     lines.join(if lines.iter().filter(is_wide).count() * 2 > lines.len() { "" } else { " " })
 }
 
-/// Digits that stand for letters, in Latin and in Cyrillic letters.
+/// Digits that represent letters: the digit, the Latin letter and the Cyrillic letter.
 const DIGITS: &[(char, char, char)] =
     &[('0', 'o', 'о'), ('1', 'i', 'и'), ('3', 'e', 'е'), ('4', 'a', 'а'), ('5', 's', 'с'), ('7', 't', 'т')];
 
-/// Returns the text with letters for the digits within its words, if several have some; `1` may stand for two letters.
+/// Returns the text with the digits in its words replaced by letters, if several words contain digits; `1` can
+/// represent two different letters.
 pub(super) fn without_digits(text: &str) -> Vec<String> {
     let is_mixed = |word: &&str| {
         let digits = word.chars().filter(char::is_ascii_digit).count();
@@ -40,7 +41,7 @@ pub(super) fn without_digits(text: &str) -> Vec<String> {
             .find(|(digit, ..)| *digit == c)
             .map_or(c, |&(_, latin, cyrillic)| if is_cyrillic { cyrillic } else { latin })
     };
-    // "10" is how "ю" is written.
+    // "10" represents the letter "ю".
     let text = if is_cyrillic { text.replace("10", "ю") } else { text.to_owned() };
     [text.clone(), text.replace('1', "l")].into_iter().map(|text| text.chars().map(letter).collect()).collect()
 }
