@@ -27,7 +27,7 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
             ('\r', EscapeMode::Text) if next == Some('\n') => {}
             _ if !is_hidden => out.push(c),
             (_, EscapeMode::Text) if c.is_ascii() => {
-                write!(out, "\\x{:02x}", u32::from(c)).expect("writing to a String cannot fail")
+                write!(out, "\\x{:02x}", u32::from(c)).expect("writing to a String cannot fail");
             }
             (_, EscapeMode::Text) => write!(out, "\\u{{{:x}}}", u32::from(c)).expect("writing to a String cannot fail"),
             (_, EscapeMode::Json) => {
