@@ -59,19 +59,21 @@ pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) ->
         // `test` also matches `tests` and `unittest`.
         sought.iter().all(|one| words.iter().any(|word| word == one || one.len() > 3 && word.contains(one.as_str())))
     };
-    let all = store.task_keys(FactKind::Command, within)?;
-    let own = signature(asked);
-    let mut keys: Vec<(String, usize)> = all.iter().filter(|(key, _)| Some(key) == own.as_ref()).cloned().collect();
-    if keys.is_empty() && !sought.is_empty() {
-        keys = all.into_iter().filter(|(key, _)| is_about(key)).collect();
-        keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        keys.truncate(MAX_SIGNATURES);
-    }
     let mut found: BTreeMap<(String, Option<String>), Usage> = BTreeMap::new();
-    for (key, _) in keys {
-        for task in store.tasks_with(FactKind::Command, &key, within, MAX_TASKS)? {
-            add(&mut found, task, |one| one.signature.as_ref() == Some(&key));
+    let add_calls = |key: &String, found: &mut BTreeMap<_, _>| -> Result<(), StoreError> {
+        for task in store.tasks_with(FactKind::Command, key, within, MAX_TASKS)? {
+            add(found, task, |one| one.signature.as_ref() == Some(key));
         }
+        Ok(())
+    };
+    if let Some(own) = signature(asked) {
+        add_calls(&own, &mut found)?;
+    }
+    if found.is_empty() && !sought.is_empty() {
+        let mut keys = store.task_keys(FactKind::Command, within)?;
+        keys.retain(|(key, _)| is_about(key));
+        keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        keys.iter().take(MAX_SIGNATURES).try_for_each(|(key, _)| add_calls(key, &mut found))?;
     }
     if found.is_empty() && !sought.is_empty() {
         // The words match no command name, so they are interpreted as the purpose of the commands.

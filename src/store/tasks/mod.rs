@@ -250,9 +250,11 @@ impl Database {
         limit: usize,
     ) -> Result<Vec<Task>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM task_facts f JOIN tasks t ON t.seq = f.task
-             WHERE f.kind = ?2 AND f.key = ?3 AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1)))
-             ORDER BY t.started_at DESC, t.seq DESC LIMIT ?4"
+            "SELECT {COLUMNS} FROM (
+                 SELECT t.seq AS wanted FROM task_facts f JOIN tasks t ON t.seq = f.task
+                 WHERE f.kind = ?2 AND f.key = ?3 AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1)))
+                 ORDER BY t.started_at DESC, t.seq DESC LIMIT ?4
+             ) CROSS JOIN tasks t ON t.seq = wanted ORDER BY t.started_at DESC, t.seq DESC"
         );
         self.query_all(&sql, params![self.task_spaces(within)?, kind.as_str(), key, limit], task_from_row)
     }
@@ -266,11 +268,13 @@ impl Database {
         kind: FactKind,
         within: &[NamespaceSubtree],
     ) -> Result<Vec<(String, usize)>, StoreError> {
-        let sql = "SELECT f.key, count(*) FROM task_facts f JOIN tasks t ON t.seq = f.task
-             WHERE f.kind = ?2 AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1))) GROUP BY f.key ORDER BY f.key";
+        let sql = "SELECT f.key, count(*) FROM task_facts f WHERE f.kind = ?2 AND (?1 IS NULL OR f.task IN (
+                 SELECT seq FROM tasks WHERE state = 'current' AND namespace IN (SELECT value FROM json_each(?1))
+             )) GROUP BY f.key ORDER BY f.key";
         self.query_all(sql, params![self.task_spaces(within)?, kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
+        // A thousand tasks may run the same command, so only the records of the newest are read.
     /// Returns the current tasks in these rows, in the given order.
     ///
     /// # Errors
