@@ -6,7 +6,9 @@
 
 use std::sync::LazyLock;
 
-use regex::{Captures, Match, Regex, RegexSet};
+use regex::{Captures, Match, Regex};
+
+use super::pattern_set::PatternSet;
 
 /// The kind of change that a phrase expresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +194,7 @@ static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-static TABLE: LazyLock<(RegexSet, Vec<(Regex, ChangeEffect)>)> = LazyLock::new(|| {
+static TABLE: LazyLock<(PatternSet, Vec<ChangeEffect>)> = LazyLock::new(|| {
     let mut patterns: Vec<(String, ChangeEffect)> = Vec::new();
     for forms in FORMS {
         for (kind, forms) in [
@@ -205,9 +207,8 @@ static TABLE: LazyLock<(RegexSet, Vec<(Regex, ChangeEffect)>)> = LazyLock::new(|
             );
         }
     }
-    let set = RegexSet::new(patterns.iter().map(|(pattern, _)| pattern));
-    let compile = |(pattern, kind): &(String, ChangeEffect)| (Regex::new(pattern).expect("a test compiles it"), *kind);
-    (set.expect("a test compiles them"), patterns.iter().map(compile).collect())
+    let (patterns, kinds): (Vec<String>, Vec<ChangeEffect>) = patterns.into_iter().unzip();
+    (PatternSet::new(patterns), kinds)
 });
 
 /// Returns whether `text` states that somebody changed to something else, even if it does not mention the previous
@@ -243,15 +244,14 @@ pub(crate) fn phrases(text: &str) -> Vec<ChangePassage> {
         return Vec::new();
     }
     let text = &text.replace('’', "'");
-    let (set, patterns) = &*TABLE;
-    if !set.is_match(text) {
+    let (patterns, kinds) = &*TABLE;
+    if !patterns.may_match(text) {
         return Vec::new();
     }
     let mut found = Vec::new();
     for sentence in sentences(text).into_iter().filter(|sentence| !PASSING.is_match(sentence)) {
-        let matched = set.matches(sentence).into_iter().map(|at| &patterns[at]);
-        found.extend(matched.flat_map(|(pattern, kind)| {
-            pattern.captures_iter(sentence).filter_map(|hit| phrase(sentence, &hit, *kind))
+        found.extend(patterns.candidates(sentence).flat_map(|(place, pattern)| {
+            pattern.captures_iter(sentence).filter_map(move |hit| phrase(sentence, &hit, kinds[place]))
         }));
     }
     found

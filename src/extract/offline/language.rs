@@ -7,10 +7,11 @@
 use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
-use regex::{Match, Regex, RegexSet};
+use regex::{Captures, Match, Regex, RegexSet};
 
 use super::grammar::{alone, third_person};
 use crate::text::language::{Language, detect_read};
+use crate::text::pattern_set::PatternSet;
 use crate::text::relative::{self, Dated};
 use Act::{
     Decision, Declared, Dislike, Habit, Mention, NamedDecision, Preference, ProjectFact, Remember, SelfFact, Standing,
@@ -145,7 +146,7 @@ pub(super) struct LanguageRules {
     pub(super) conditions: RegexSet,
     pub(super) lead_in: Regex,
     pub(super) clause_break: Regex,
-    pub(super) cues: Vec<(Regex, &'static Cue)>,
+    cues: PatternSet,
     pub(super) value_end: Regex,
     pub(super) empty_value: Regex,
     own_ground: Regex,
@@ -184,7 +185,7 @@ impl LanguageRules {
             conditions: set(definition.conditions),
             lead_in: anchored(definition.lead_in),
             clause_break: anywhere(definition.clause_break),
-            cues: definition.cues.iter().map(|cue| (anchored(cue.pattern), cue)).collect(),
+            cues: PatternSet::new(definition.cues.iter().map(|cue| at_start(cue.pattern))),
             value_end: anywhere(definition.value_end),
             empty_value: anchored(definition.empty_value),
             own_ground: anywhere(definition.own_ground),
@@ -214,6 +215,12 @@ impl LanguageRules {
         found.name("rest").map(|rest| rest.as_str())
     }
 
+    /// Returns the cues that `text` begins with, in the order in which they are tried.
+    pub(super) fn cues<'t>(&'static self, text: &'t str) -> impl Iterator<Item = (&'static Cue, Captures<'t>)> {
+        let candidates = self.cues.candidates(text);
+        candidates.filter_map(move |(place, pattern)| Some((&self.definition.cues[place], pattern.captures(text)?)))
+    }
+
     /// Whether `text` is about how the assistant should answer, which is the same in every project.
     pub(super) fn is_manner(&self, text: &str) -> bool {
         self.manner.is_match(text)
@@ -237,7 +244,11 @@ impl LanguageRules {
 
 /// Compiles `pattern` for the start of a text, ignoring case. `(?-i:…)` makes case significant.
 fn anchored(pattern: &str) -> Regex {
-    anywhere(&format!("^(?:{pattern})"))
+    Regex::new(&at_start(pattern)).expect("the patterns are constants")
+}
+
+fn at_start(pattern: &str) -> String {
+    format!("(?i)^(?:{pattern})")
 }
 
 fn anywhere(pattern: &str) -> Regex {

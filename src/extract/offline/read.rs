@@ -113,8 +113,7 @@ fn clause(language: &'static LanguageRules, text: &str, voice: &Voice<'_>, asked
         if breaks_off(text) {
             return None;
         }
-        let mut matches = language.cues.iter().filter_map(|(pattern, cue)| Some((*cue, pattern.captures(text)?)));
-        matches.find_map(|(cue, found)| recognised(language, cue, text, found, voice, asked))
+        language.cues(text).find_map(|(cue, found)| recognised(language, cue, text, found, voice, asked))
     })
 }
 
