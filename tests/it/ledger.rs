@@ -165,3 +165,18 @@ fn every_answer_says_in_the_same_words_where_a_file_went() {
     command.stdin(std::fs::File::open(desk.path("start.json")).unwrap());
     assert!(desk.finish(command).out.contains(&names));
 }
+
+#[test]
+fn a_plan_that_is_applied_later_records_the_tasks_of_its_logs() {
+    let desk = Desk::new();
+    write_log(&desk, &calls());
+    let planned = desk.run(&["runs", "plan", "logs", "--extractor", "rules", "--out", "plan.json"]);
+    assert_eq!(planned.code, 0, "{planned:?}");
+    assert_eq!(desk.run(&["export", "--tasks"]).code, 1, "a plan writes nothing");
+    for _ in 0..2 {
+        assert_eq!(desk.run(&["runs", "apply", "plan.json"]).code, 0);
+        assert_eq!(desk.json(&["blame", "src/loader.py"]).remove(0)["outcome"], "done");
+        assert_eq!(desk.run(&["undo", "last"]).code, 0);
+        assert_eq!(desk.run(&["blame", "src/loader.py"]).code, 1);
+    }
+}

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::guard::Redact;
 use crate::guard::Redacted;
-use crate::memory::{Candidate, Namespace};
+use crate::memory::{Candidate, Namespace, Task};
 use crate::store::RunId;
 use crate::store::row::{json, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
@@ -37,6 +37,9 @@ pub struct PlanLedger {
     /// Pairs of projects that turned out to be the same: the content of the first is now in the second.
     #[serde(default)]
     merges: Vec<(Namespace, Namespace)>,
+    /// Tasks of the work ledger.
+    #[serde(default)]
+    tasks: Vec<Task>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,6 +112,7 @@ impl Redact for PlanLedger {
             window.dropped.edit_texts(edit);
             window.error.edit_texts(edit);
         }
+        self.tasks.iter_mut().for_each(|task| task.record.edit_texts(edit));
     }
 }
 
@@ -123,7 +127,7 @@ impl Database {
         // The windows are read first, because they determine which transcripts are transferred.
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
-        let mut carried = PlanLedger { transcripts, windows, ..PlanLedger::default() };
+        let mut carried = PlanLedger { transcripts, windows, tasks: self.tasks_by(run)?, ..PlanLedger::default() };
         carried.merges = self
             .rows("SELECT namespace, into_namespace FROM project_merges ORDER BY namespace", |row| {
                 Ok((spelled(row, 0)?, spelled(row, 1)?))
@@ -233,6 +237,7 @@ impl Writer<'_> {
         let carried = self.redact(carried.clone());
         self.take_projects(&carried)?;
         carried.transcripts.iter().try_for_each(|transcript| self.take_transcript(transcript))?;
+        carried.tasks.iter().try_for_each(|task| self.take_task(task))?;
         carried.windows.iter().try_fold(0, |taken, window| Ok(taken + self.take_window(window)?))
     }
 

@@ -147,6 +147,28 @@ impl Writer<'_> {
         Ok(true)
     }
 
+    /// Stores a task that an applied plan contains, unless a later state of it is known.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(in crate::store) fn take_task(&self, task: &Task) -> Result<(), StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM tasks t WHERE t.transcript = ?1 AND t.place = ?2 AND t.state = 'current' LIMIT 1"
+        );
+        let known = self.query_one(&sql, params![task.transcript, task.place], task_from_row)?;
+        let is_later = |known: &Task| known.record == task.record || known.record.ended_at > task.record.ended_at;
+        if known.as_ref().is_some_and(is_later) || self.is_withdrawn(&task.transcript)? {
+            return Ok(());
+        }
+        if let Some(known) = known {
+            self.retire_task(known.row)?;
+        }
+        let records = self.redact(vec![task.record.clone()]);
+        let (parent, namespace) = (task.parent.as_deref(), self.merged_into(&task.namespace)?);
+        let log = LogTasks { transcript: &task.transcript, parent, namespace: &namespace, records: &records };
+        self.insert_task(&log, task.place, &records[0], &to_json(&records[0])?)
+    }
+
     /// Marks a version as past, so that searches no longer find it.
     fn retire_task(&self, seq: i64) -> Result<(), StoreError> {
         self.execute("UPDATE tasks SET state = 'replaced' WHERE seq = ?1 AND state = 'current'", [seq])?;
@@ -249,6 +271,7 @@ impl Database {
         within: &[NamespaceSubtree],
         limit: usize,
     ) -> Result<Vec<Task>, StoreError> {
+        // A thousand tasks may run the same command, so only the records of the newest are read.
         let sql = format!(
             "SELECT {COLUMNS} FROM (
                  SELECT t.seq AS wanted FROM task_facts f JOIN tasks t ON t.seq = f.task
@@ -274,7 +297,6 @@ impl Database {
         self.query_all(sql, params![self.task_spaces(within)?, kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-        // A thousand tasks may run the same command, so only the records of the newest are read.
     /// Returns the current tasks in these rows, in the given order.
     ///
     /// # Errors
@@ -284,6 +306,17 @@ impl Database {
             "SELECT {COLUMNS} FROM json_each(?1) wanted CROSS JOIN tasks t ON t.seq = wanted.value ORDER BY wanted.key"
         );
         self.query_all(&sql, [to_json(&rows)?], task_from_row)
+    }
+
+    /// Returns the current tasks that a run recorded.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(in crate::store) fn tasks_by(&self, run: &RunId) -> Result<Vec<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM tasks t WHERE t.run = ?1 AND t.state = 'current' ORDER BY t.transcript, t.place"
+        );
+        self.query_all(&sql, [run.as_str()], task_from_row)
     }
 
     /// Returns the current tasks with these ids, newest first.
