@@ -142,8 +142,12 @@ static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-
 pub(crate) fn error_line(printed: &str) -> Option<String> {
     // Colour codes inside a line would prevent the patterns from matching.
     let plain = COLOUR.replace_all(printed, "");
-    let lines =
-        || plain.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric) && !is_frame(line));
+    let lines = || {
+        plain
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.chars().any(char::is_alphanumeric) && !is_frame(line) && !is_heading(line))
+    };
     let line = lines().find(|line| TELLING.is_match(line)).or_else(|| lines().next_back())?;
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(line.chars().take(MAX_CHARACTERS).collect())
@@ -165,6 +169,11 @@ fn is_frame(line: &str) -> bool {
     let frames =
         ["Exit code", "Process exited with", "Chunk ID", "Wall time", "Final output", "Output:", "Error: Exit code"];
     frames.iter().any(|frame| line.starts_with(frame))
+}
+
+/// Returns whether a script printed the line as a heading, such as `=== Services ===`.
+fn is_heading(line: &str) -> bool {
+    ["===", "---", "***"].iter().any(|rule| line.starts_with(rule) && line.ends_with(rule))
 }
 
 /// Returns whether the error is about incorrect usage, so that the remedy is a different call.

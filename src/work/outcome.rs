@@ -74,7 +74,9 @@ impl Proof {
 /// Returns the outcome of a task and the evidence for it.
 pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&StopReason>) -> (TaskOutcome, String) {
     let quoted = |text: &str| clipped(text, MAX_QUOTED);
-    let report = record.report.as_ref().map(|report| report.text.as_str());
+    // "Now I run the tests:" announces more work, so nothing was reported.
+    let is_closing = |text: &&str| !text.trim_end().ends_with([':', '：']);
+    let report = record.report.as_ref().map(|report| report.text.as_str()).filter(is_closing);
     match (last, stop, report) {
         (_, Some(StopReason::Interrupted), _) => (TaskOutcome::Abandoned, "the user interrupted the task".to_owned()),
         (_, Some(StopReason::Error(error)), _) => {
@@ -149,7 +151,7 @@ static STILL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)\bstill\ (?:(?:is|are|it|the|just|getting)\ )?(?:fail\w*|broken|not\b|doesn\S*|don['’]t|can\S*t\b|gets?\b|getting|see\b|seeing|happen\w*|wrong|hang\w*|crash\w*|stuck|an?\ error|the\ same)
           | ^(?:\W*\w+\W+){0,4}same\ (?:error|problem|issue|failure)\b | \bfail(?:s|ed)\ again\b
-          | \bimmer\ noch\ (?:nicht|ein\ fehler|der) | \btoujours\ pas\b | \bsigue\ (?:sin|fall) | 还是(?:没|不|报错|有) | 仍然",
+          | \bimmer\ noch\ (?:nicht|ein\ fehler|der) | \btoujours\ pas\b | \bsigue\ (?:sin|fall) | 还是(?:没|不|报错|有) | 仍然 | 又(?:出现|报错|失败|不行)",
     )
 });
 static BUT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:but|except|however|although|aber|mais|pero)\b|但"));
@@ -214,6 +216,11 @@ pub(super) fn stops_with_error(text: &str) -> bool {
     starts.iter().any(|start| text.starts_with(start)) || is_limit
 }
 
+/// Returns whether the text stands for an answer that the model was not asked for.
+pub(super) fn is_no_answer(text: &str) -> bool {
+    text.trim() == "No response requested."
+}
+
 /// Returns whether a file is written for people, so that tests and checks do not cover it.
 pub(super) fn is_document(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
@@ -243,6 +250,7 @@ mod tests {
             ("Still getting a 404", Some(false)),
             ("doesn't work", Some(false)),
             ("geht immer noch nicht", Some(false)),
+            ("又出现了这个问题", Some(false)),
             ("now add a button", None),
             ("what does this do?", None),
         ];

@@ -53,10 +53,14 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
             (Some("tee"), paths) => paths.iter().for_each(|path| add(path, FileAccess::Written)),
             (Some("touch"), paths) => paths.iter().for_each(|path| add(path, FileAccess::Created)),
             (Some("rm" | "unlink"), paths) => paths.iter().for_each(|path| add(path, FileAccess::Deleted)),
-            (Some("mv"), [from, to]) | (Some("git"), ["mv", from, to]) => {
-                add(from, FileAccess::Renamed(under(&folder, to)));
+            (Some("mv"), [from @ .., to]) | (Some("git"), ["mv", from @ .., to]) => {
+                let target = |one: &str| into_folder(one, to, from.len());
+                from.iter().for_each(|one| add(one, FileAccess::Renamed(under(&folder, &target(one)))));
             }
-            (Some("cp"), [_, to]) if is_path(to) => add(to, FileAccess::Written),
+            // A copied folder is no file.
+            (Some("cp"), [from @ .., to]) if is_path(to) && !["-r", "-R", "-a"].iter().any(|flag| has(flag)) => {
+                from.iter().for_each(|one| add(&into_folder(one, to, from.len()), FileAccess::Written));
+            }
             (Some("git"), ["rm", paths @ ..]) => paths.iter().for_each(|path| add(path, FileAccess::Deleted)),
             _ => {}
         }
@@ -82,6 +86,15 @@ fn is_in_place(word: &str) -> bool {
 /// Returns whether a word looks like the path of a file, with an extension or a folder.
 fn is_path(word: &str) -> bool {
     !word.is_empty() && word.contains(['.', '/']) && !word.contains([' ', ';', '=', ',']) && !word.starts_with("s/")
+}
+
+/// Returns where a file is after it was moved or copied `to` a path, which is a folder if several files go there, or if
+/// the file has an ending and the path has none.
+fn into_folder(from: &str, to: &str, files: usize) -> String {
+    let name = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let has_ending = |path: &str| name(path).trim_start_matches('.').contains('.');
+    let is_folder = files > 1 || to.ends_with('/') || has_ending(from) && !has_ending(to);
+    if is_folder { format!("{}/{}", to.trim_end_matches('/'), name(from)) } else { to.to_owned() }
 }
 
 /// Returns a path that is relative to the command's current folder as a path that includes this folder.
@@ -227,6 +240,12 @@ mod tests {
             }),
             ("echo 'a > b' >> notes.md", one("notes.md", FileAccess::Edited)),
             ("git mv a.rs b.rs", one("a.rs", FileAccess::Renamed("b.rs".into()))),
+            ("mv src/a.py archive", one("src/a.py", FileAccess::Renamed("archive/a.py".into()))),
+            ("mv Makefile GNUmakefile", one("Makefile", FileAccess::Renamed("GNUmakefile".into()))),
+            ("cp a.py b.py lib/x", {
+                vec![("lib/x/a.py".to_owned(), FileAccess::Written), ("lib/x/b.py".to_owned(), FileAccess::Written)]
+            }),
+            ("cp -r src/a lib/b", vec![]),
             ("python -c \"open('x/y.json', 'w').write('')\"", one("x/y.json", FileAccess::Written)),
             (
                 "python - <<'PY'\np = Path('x/y.py')\np.write_text(p.read_text())\nPY",

@@ -10,7 +10,7 @@ use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
 
 use super::clipped;
 use super::command::{is_misuse, likeness, only_looks, signature, tidied};
-use super::outcome::{Proof, StopReason, is_document, outcome, stops_with_error, verdict};
+use super::outcome::{Proof, StopReason, is_document, is_no_answer, outcome, stops_with_error, verdict};
 use super::output::{
     check_result, commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_checks, runs_tests,
     test_result, unframed,
@@ -403,7 +403,10 @@ impl Draft {
             self.stop = Some(StopReason::Interrupted);
         } else if message.kind == Kind::Context && message.role == Role::Assistant && stops_with_error(&message.text) {
             self.stop = Some(StopReason::Error(message.text.clone()));
-        } else if message.kind == Kind::Prose && matches!(message.role, Role::Assistant | Role::Other) {
+        } else if message.kind == Kind::Prose
+            && matches!(message.role, Role::Assistant | Role::Other)
+            && !is_no_answer(&message.text)
+        {
             self.stop = None;
             self.record.report =
                 Some(Citation { text: clipped(&message.text, MAX_REPORT), message: message.id.clone() });
