@@ -175,6 +175,21 @@ fn what_is_remembered_is_settled_with_what_is_known() {
 }
 
 #[test]
+fn what_a_new_memory_may_replace_is_named_to_its_author() {
+    let memories = opened();
+    let near = |text: &str| -> Vec<String> {
+        let remembered = memories.remember(&agent(text)).unwrap();
+        remembered.near.into_iter().map(|memory| memory.claim.content).collect()
+    };
+    assert!(near("Standup is at 9:15 every day.").is_empty());
+    assert!(near("The invoices are sent with Lexware.").is_empty());
+    assert_eq!(near("Standup got pushed back to ten, every day."), ["Standup is at 9:15 every day."]);
+    assert_eq!(near("RIP Lexware, invoices now go through sevdesk."), ["The invoices are sent with Lexware."]);
+    // What was confirmed or replaced needs no decision.
+    assert!(near("The invoices are sent with Lexware.").is_empty());
+}
+
+#[test]
 fn nothing_is_kept_that_must_not_be() {
     let memories = opened();
     let secret = format!("The key is AKIA{}.", "ABCDEFGHIJKLMNOP");
