@@ -126,7 +126,7 @@ const FORMS: &[Forms] = &[
             r"@S(?:he|hemos|ya he|ya hemos|nos hemos)? ?(?:dejado|abandonado|cancelado|vendido|reemplazado|sustituido|quitado|dejé|dejamos|abandonamos|cancelé|cancelamos|vendí|vendimos|quitamos) (?:de (?:usar|utilizar) )?(?P<old>[^,;:!?()]{2,40})",
             r"@Sya no (?P<verb>\S+) (?:en |con |de |a )?(?P<old>[^,;:!?()]{2,40})",
             r"@S(?:olvida|olvídate de) (?:lo (?:de|que dije (?:de|sobre)) )?(?P<old>[^,;:!?()]{2,40})",
-            r"@S(?P<old>[^,;:!?()]{2,40}?) (?:ya no |se acabó|está cancelad|está descartad|se fue de la empresa|ha dejado la empresa)",
+            r"@S(?P<old>[^,;:!?()]{2,40}?) (?:ya no (?P<verb>\S+)|se acabó|está cancelad|está descartad|se fue de la empresa|ha dejado la empresa)",
             r"\b(?:pasado|cambiado|migrado|mudado|pasamos|cambiamos|migramos) de (?P<old>[^,;:!?()]{2,30}?) a ",
         ],
         replaced: &[
@@ -180,7 +180,7 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
         r"|\b(?:vielleicht|vorübergehend|vorerst|diese woche|solange|abgelehnt|überleg\w*|denk\w* darüber nach|wenn|falls|irgendwann|sollten|könnten|würde\w*|möchte\w*|fast|beinahe|nächstes jahr|geplant)\b",
         r"|\b(?:peut-être|pour l'instant|temporairement|cette semaine|exceptionnellement|si (?:on|nous|je)|refusé|envisage\w*|pense à|aimerais|voudrais|en discussion|l'an prochain|presque)\b",
         r"|\b(?:quizás?|tal vez|por ahora|temporalmente|esta semana|si (?:nos|yo)|rechazad\w+|pensando en|planea\w*|quisiera|me gustaría|casi)\b",
-        r"|暂时|临时|这周|这次|本周|如果|假如|要是|可能|也许|考虑|打算|想要|差点|被否|没通过|拒绝",
+        r"|要不要|是不是|是否|能不能|暂时|临时|这周|这次|本周|如果|假如|要是|可能|也许|考虑|打算|想要|差点|被否|没通过|拒绝",
     ))
     .expect("the pattern is constant and a test compiles it")
 });

@@ -246,6 +246,21 @@ fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'sta
     is_home.then_some((Certainty::Certain, "says that the person has moved"))
 }
 
+/// Whether a clause of `incoming` that repeats words of `known` has another subject: "the docs no longer deploy from
+/// Jenkins" says nothing about the shop that does.
+pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
+    const ARTICLES: &str = "the our my their das der die unser unsere mein meine el la los las nuestro nuestra mi le les \
+        notre nos mon ma";
+    incoming.claim.content.split([',', ';', ':', '.', '!', '?']).any(|clause| {
+        let lower = clause.trim().to_lowercase();
+        let mut start = lower.split(' ');
+        let has_article = start.next().is_some_and(|first| ARTICLES.split_whitespace().any(|article| article == first));
+        // "The user" and "the team" are whoever speaks.
+        let is_noun = has_article && start.next().is_some_and(|noun| !is_frame(noun));
+        is_noun && Naming::words(&lower).iter().position(|word| in_text(word, known)).is_some_and(|shared| shared > 0)
+    })
+}
+
 /// Returns the share of the content words of the shorter claim that both claims contain, from 0 to 1.
 pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &View<'_>) -> f64 {
     let ours: BTreeSet<String> = Naming::words(&claim.content).into_iter().filter(|word| !is_frame(word)).collect();

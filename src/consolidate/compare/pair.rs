@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::ended::{Certainty, ends};
+use super::ended::{Certainty, ends, has_other_subject};
 use super::features::{Features, Polarity, Turn, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
@@ -68,7 +68,12 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
         // This comes after the guard, because the same words from two speakers are two facts.
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
-        None => by_words(incoming, known, &words, hinted),
+        None => match by_words(incoming, known, &words, hinted) {
+            (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
+                (ClaimRelation::Contested, "may be about something else")
+            }
+            found => found,
+        },
     };
     // A claim that explicitly ends another claim needs no words in common with it except the name.
     let (pairing, why) = match (pairing, ends(incoming, known)) {
