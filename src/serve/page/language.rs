@@ -30,6 +30,8 @@ static CHINESE_SETTINGS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
 });
 /// Chinese translations of stored reasons, which are English sentences.
 static CHINESE_REASONS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh-reasons.toml")));
+/// Messages of errors in Chinese.
+static CHINESE_ERRORS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh-errors.toml")));
 
 impl Language {
     pub(super) const ALL: [Self; 2] = [Self::English, Self::Chinese];
@@ -75,14 +77,17 @@ impl Language {
         if self == Self::English {
             return stored.to_owned();
         }
-        let said = |part: &str| {
-            let known = CHINESE_REASONS.get(part).cloned();
-            known.or_else(|| CHINESE_REASONS.iter().find_map(|(pattern, text)| filled(pattern, text, part)))
-        };
+        let said = |part: &str| translated(&CHINESE_REASONS, part);
         // Some reasons contain the separator.
         said(stored).unwrap_or_else(|| {
             stored.split("; ").map(|part| said(part).unwrap_or_else(|| part.to_owned())).collect::<Vec<_>>().join("；")
         })
+    }
+
+    /// Returns the message of an error as it is said in this language.
+    pub(super) fn error(self, message: &str) -> String {
+        let said = if self == Self::English { None } else { translated(&CHINESE_ERRORS, message) };
+        said.unwrap_or_else(|| message.to_owned())
     }
 
     /// Returns the description of a setting; `None` if the program's own description is in this language.
@@ -126,6 +131,12 @@ fn accepted(list: &str) -> Option<Language> {
         .map(|(_, language)| language)
 }
 
+/// Returns the text of a catalogue whose keys are patterns.
+fn translated(catalogue: &Catalogue, part: &str) -> Option<String> {
+    let known = catalogue.get(part).cloned();
+    known.or_else(|| catalogue.iter().find_map(|(pattern, text)| filled(pattern, text, part)))
+}
+
 /// Returns `text` with the placeholders of `pattern` replaced by the corresponding values in `part`; `None` if `part`
 /// does not match.
 fn filled(pattern: &str, text: &str, part: &str) -> Option<String> {
@@ -134,7 +145,10 @@ fn filled(pattern: &str, text: &str, part: &str) -> Option<String> {
     while let Some((name, after)) = rest.split_once('}') {
         let (between, next) = after.split_once('{').unwrap_or((after, ""));
         let (value, left) = if between.is_empty() { (part, "") } else { part.split_once(between)? };
-        text = text.replace(&format!("{{{name}}}"), value);
+        // Some values are themselves words of the program.
+        let known = [&CHINESE_REASONS, &CHINESE_ERRORS].into_iter().find_map(|texts| texts.get(value));
+        let known = known.or_else(|| CHINESE.get(&format!("status.{value}")));
+        text = text.replace(&format!("{{{name}}}"), known.map_or(value, String::as_str));
         (part, rest) = (left, next);
     }
     part.is_empty().then_some(text)
@@ -159,7 +173,12 @@ fn catalogue(text: &str) -> Catalogue {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    /// Files whose reasons are printed or logged, and never stored with a memory.
+    const ELSEWHERE: [&str; 1] = ["api/exchange.rs"];
 
     #[test]
     fn the_browser_chooses_until_the_person_does() {
@@ -214,13 +233,97 @@ mod tests {
         assert_eq!(Language::English.reason("the same words"), "the same words");
     }
 
+    fn read(path: &str) -> String {
+        let text = std::fs::read_to_string(format!("{}/src/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        text.split("#[cfg(test)]").next().unwrap().to_owned()
+    }
+
+    /// Returns the production code of the modules that store reasons, file by file.
+    fn writers() -> Vec<(String, String)> {
+        let root = format!("{}/src", env!("CARGO_MANIFEST_DIR"));
+        let mut files = Vec::new();
+        for folder in ["api", "consolidate", "exchange", "guard", "lifecycle", "pipeline", "project", "store"] {
+            for entry in walkdir::WalkDir::new(format!("{root}/{folder}")).sort_by_file_name() {
+                let path = entry.unwrap().path().display().to_string();
+                let path = path.strip_prefix(&format!("{root}/")).unwrap().to_owned();
+                if Path::new(&path).extension().is_some_and(|end| end == "rs")
+                    && !["test", "samples", "laws", "story.rs"].iter().any(|part| path.contains(part))
+                {
+                    files.push((path.clone(), read(&path)));
+                }
+            }
+        }
+        files
+    }
+
+    #[test]
+    fn every_reason_that_is_stored_is_known_in_chinese() {
+        // Reasons are arguments of writes, fields of changes, or variables on the way there.
+        let stored = regex::Regex::new(
+            r#"(?:reason: (?:Some\()?|reason = (?:Some\()?|why = |Some\()"([a-z]+ [a-z ,;']+[a-z])"(?:\.into\(\)|\.to_owned\(\)|;| \}| else)"#,
+        )
+        .unwrap();
+        let by_author = regex::Regex::new(r#""(by [a-z ]+)"|\.rewrite\([^;"]*"([a-z ]+)"\)"#).unwrap();
+        let (mut found, mut missing) = (0, Vec::new());
+        for (path, text) in writers().iter().filter(|(path, _)| !ELSEWHERE.contains(&path.as_str())) {
+            for captures in stored.captures_iter(text).chain(by_author.captures_iter(text)) {
+                found += 1;
+                let reason = captures.get(1).or_else(|| captures.get(2)).unwrap().as_str();
+                if Language::Chinese.reason(reason) == reason {
+                    missing.push(format!("{path}: {reason}"));
+                }
+            }
+        }
+        assert_eq!(missing, Vec::<String>::new());
+        assert!(found > 20, "{found}");
+    }
+
+    #[test]
+    fn no_reason_is_translated_that_nothing_stores() {
+        let sources: String = writers().into_iter().map(|(_, text)| text).collect();
+        for key in CHINESE_REASONS.keys() {
+            let longest = key.split(['{', '}']).step_by(2).max_by_key(|part| part.len()).unwrap();
+            assert!(sources.contains(longest.trim()), "{key}");
+        }
+    }
+
+    #[test]
+    fn every_error_is_known_in_chinese() {
+        let message = regex::Regex::new(r#"#\[error\(\s*"((?:[^"\\]|\\.)*)""#).unwrap();
+        let (place, mut found) = (regex::Regex::new(r"\{(\w*)(?::\?)?\}").unwrap(), Vec::new());
+        for path in ["api/error.rs", "store/error.rs", "config/setting.rs"] {
+            for text in message.captures_iter(&read(path)) {
+                let (mut places, mut unnamed) = (Vec::<String>::new(), 0);
+                let key = place.replace_all(&text[1], |name: &regex::Captures<'_>| {
+                    unnamed += usize::from(name[1].is_empty());
+                    let name = if name[1].is_empty() { unnamed.to_string() } else { name[1].to_owned() };
+                    // A value that occurs twice has two places in the message.
+                    places.push(name.clone());
+                    if places.iter().filter(|one| **one == name).count() > 1 {
+                        "{again}".to_owned()
+                    } else {
+                        format!("{{{name}}}")
+                    }
+                });
+                found.push(key.into_owned());
+            }
+        }
+        assert!(found.len() > 50, "{found:?}");
+        let missing: Vec<&String> = found.iter().filter(|key| !CHINESE_ERRORS.contains_key(*key)).collect();
+        assert_eq!(missing, Vec::<&String>::new());
+        let stale = CHINESE_ERRORS.keys().filter(|key| key.contains("; ") && !found.contains(key));
+        assert_eq!(stale.collect::<Vec<_>>(), Vec::<&String>::new());
+        let said = |message| Language::Chinese.error(message);
+        assert_eq!(
+            said("memory 3fa2 is not in the inbox; see `afterthought inbox list`"),
+            "记忆 3fa2 不在收件箱中；参见 `afterthought inbox list`"
+        );
+        assert_eq!(said("memory 3fa2 is forgotten; restore it first"), "记忆 3fa2 的状态是“已遗忘”；请先恢复它");
+        assert_eq!(said("something else"), "something else");
+    }
+
     #[test]
     fn every_reason_of_the_decisions_is_known_in_chinese() {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-        let read = |path: &str| {
-            let text = std::fs::read_to_string(format!("{root}/{path}")).unwrap();
-            text.split("#[cfg(test)]").next().unwrap().to_owned()
-        };
         let literal = regex::Regex::new(r#""([a-z]+ [a-z ,;']+[a-z])""#).unwrap();
         let decisions = [
             "guard/suspicion.rs",
@@ -236,7 +339,20 @@ mod tests {
                 assert_ne!(Language::Chinese.reason(&reason[1]), reason[1], "{path}");
             }
         }
-        assert!(found > 25, "{found}");
+        // Comparisons say why two memories agree or not; decisions add to it.
+        let compared = regex::Regex::new(r#"(?:[A-Z]\w+::\w+, |=> |&str = )"([a-z]+ [a-z ,;']+[a-z])""#).unwrap();
+        let added = regex::Regex::new(r#"format!\("\{\w*\}; ([a-z ]+)""#).unwrap();
+        for (path, pattern) in ["pair", "ended"]
+            .map(|name| (format!("consolidate/compare/{name}.rs"), &compared))
+            .into_iter()
+            .chain(decisions.map(|path| (path.to_owned(), &added)))
+        {
+            for reason in pattern.captures_iter(&read(&path)) {
+                found += 1;
+                assert_ne!(Language::Chinese.reason(&reason[1]), reason[1], "{path}");
+            }
+        }
+        assert!(found > 50, "{found}");
     }
 
     #[test]

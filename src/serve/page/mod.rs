@@ -330,14 +330,15 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
         Err(ApiError::Store(
             error @ (StoreError::UnknownMemory { .. }
             | StoreError::AmbiguousMemory { .. }
+            | StoreError::ShortId { .. }
             | StoreError::UnknownRun { .. }),
-        )) => message(StatusCode::NOT_FOUND, language, "not_found", &error.to_string()),
+        )) => message(StatusCode::NOT_FOUND, language, "not_found", &language.error(&error.to_string())),
         Err(error) => {
             // An error while handling a form is attributed to the submitted values; an error while showing a page is
             // attributed to the database file.
             let status =
                 if visit.form.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::INTERNAL_SERVER_ERROR };
-            message(status, language, "failed", &error.to_string())
+            message(status, language, "failed", &language.error(&error.to_string()))
         }
     }
 }
