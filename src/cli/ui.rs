@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ pub(crate) struct UiArgs {
     /// Reject all changes
     #[arg(long)]
     read_only: bool,
+    /// Folder with files that `eval --out` wrote [default: evals, beside the database]
+    #[arg(long, value_name = "DIR")]
+    evals: Option<PathBuf>,
     /// Only print the address, and do not open a browser
     #[arg(long)]
     no_open: bool,
@@ -41,6 +45,7 @@ pub(crate) fn run(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
     let options = PageOptions {
         address: args.addr,
         read_only: args.read_only,
+        evals: args.evals.clone(),
         settings_file: global.config.clone().map_or_else(|| global.folders().map(|folders| folders.user_file), Ok)?,
         reload: Box::new(move || global.settings(Partial::default()).ok()),
     };

@@ -372,12 +372,19 @@ pub fn to_markdown(all: &[Results]) -> String {
     let mut blocks = Vec::new();
     for results in all {
         blocks.push(Block::Heading(results.manifest.summary()));
-        let failed = results.rows.iter().filter_map(|row| Some((&row.case, row.error.as_ref()?)));
-        blocks.extend(failed.map(|(case, error)| Block::Line(format!("could not run {case}: {error}"))));
-        let report = Report { label: results.manifest.label.clone(), results: results.clone() };
-        blocks.extend(report.blocks(Detail::Full));
+        blocks.extend(blocks_of(results, Detail::Full));
     }
     markdown_of(&blocks)
+}
+
+/// Returns the report about a result file, after the cases that could not be run.
+pub fn blocks_of(results: &Results, detail: Detail) -> Vec<Block> {
+    let failed = results.rows.iter().filter_map(|row| Some((&row.case, row.error.as_ref()?)));
+    let mut blocks: Vec<Block> =
+        failed.map(|(case, error)| Block::Line(format!("could not run {case}: {error}"))).collect();
+    let report = Report { label: results.manifest.label.clone(), results: results.clone() };
+    blocks.extend(report.blocks(detail));
+    blocks
 }
 
 /// Returns blocks as Markdown. Text from conversations is escaped, so that it cannot act as markup.

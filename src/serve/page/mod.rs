@@ -12,6 +12,7 @@ mod analytics;
 mod brief;
 mod change;
 mod chart;
+mod evals;
 mod events;
 mod graph;
 mod health;
@@ -91,6 +92,8 @@ pub(crate) struct PageOptions {
     pub read_only: bool,
     /// The user's own settings file.
     pub settings_file: PathBuf,
+    /// The folder with results of evaluations; beside the database by default.
+    pub evals: Option<PathBuf>,
     /// Reads the settings again after a change; `None` if they cannot be read.
     pub reload: Box<dyn Fn() -> Option<Config> + Send + Sync>,
 }
@@ -235,8 +238,8 @@ impl Page {
             _ => return message(StatusCode::METHOD_NOT_ALLOWED, language, "not_found", ""),
         };
         let (path, form_token) = (parts.uri.path().to_owned(), self.access.form_token());
-        let settings_file = self.options.settings_file.clone();
-        let visit = Visit { path, query, form, form_token, language, settings_file };
+        let (settings_file, evals) = (self.options.settings_file.clone(), self.options.evals.clone());
+        let visit = Visit { path, query, form, form_token, language, settings_file, evals };
         if visit.form.is_some()
             && let Err(refusal) = self.access.admit_form(visit.sent("form_token"))
         {
@@ -295,6 +298,7 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
         (true, ["runs", id, "undo"]) => runs::undo(memories, visit, id),
         (false, ["graph"]) => graph::show(memories, visit),
         (false, ["analytics"]) => analytics::show(memories, visit),
+        (false, ["evals"]) => Ok(evals::show(memories, visit)),
         (true, ["retry"]) => health::retry(memories, visit),
         (false, ["health"]) => health::show(memories),
         (false, ["settings"]) => Ok(settings::show(memories, visit)),

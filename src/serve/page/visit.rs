@@ -20,6 +20,8 @@ pub(super) struct Visit {
     pub language: Language,
     /// The user's settings file.
     pub settings_file: PathBuf,
+    /// The folder with results of evaluations; beside the database by default.
+    pub evals: Option<PathBuf>,
 }
 
 /// The reply to a request.
