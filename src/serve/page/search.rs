@@ -1,6 +1,6 @@
 //! The search page: memories and tasks, and the reason for the position of each.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::visit::{Reply, Visit, categories, namespaces, values_of};
 use crate::api::{
@@ -9,6 +9,8 @@ use crate::api::{
 };
 use crate::memory::{MemoryType, Status};
 
+/// The fields of the filter.
+const FILTERS: [&str; 8] = ["namespace", "kind", "category", "tag", "status", "speaker", "from", "to"];
 /// Number of memories on a page.
 const ON_PAGE: usize = 20;
 /// Maximum number of tasks next to the memories.
@@ -38,18 +40,16 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     };
     let has_next = found.len() > ON_PAGE;
     found.truncate(ON_PAGE);
-    let is_filtered = ["namespace", "kind", "category", "tag", "status"].iter().any(|name| visit.asked(name).is_some());
+    let asked: Map<String, Value> =
+        FILTERS.map(|name| (name.to_owned(), json!(visit.asked(name)))).into_iter().collect();
     Ok(Reply::Page(
         "search",
         json!({
             "q": text, "found": found, "tasks": tasks.iter().map(task).collect::<Vec<_>>(), "total": total,
-            "page": page, "has_next": has_next, "is_filtered": is_filtered,
+            "page": page, "has_next": has_next, "is_filtered": asked.values().any(|value| !value.is_null()),
             "namespaces": namespaces(memories)?, "categories": categories(memories),
             "kinds": MemoryType::ALL, "statuses": Status::ALL,
-            "asked": {
-                "namespace": visit.asked("namespace"), "kind": visit.asked("kind"), "category": visit.asked("category"),
-                "tag": visit.asked("tag"), "status": visit.asked("status"),
-            },
+            "asked": asked,
         }),
     ))
 }

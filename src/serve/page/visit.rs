@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
 
 use super::language::Language;
@@ -94,7 +97,17 @@ impl Visit {
             Some(status) => vec![status.parse().unwrap_or(Status::Active)],
             None => vec![Status::Active],
         };
+        // The user of a log without names is called so on the page.
+        let speaker = self.asked("speaker").map(|name| {
+            let is_user = Language::ALL.iter().any(|one| one.text("memory.speaker").is_some_and(|user| user == name));
+            if is_user { "user".to_owned() } else { name.to_owned() }
+        });
+        let midnight = |day: Date| -> Option<Timestamp> { Some(day.to_zoned(TimeZone::system()).ok()?.timestamp()) };
+        let until = self.asked_as::<Date>("to").and_then(|day| day.checked_add(1.day()).ok());
         Filter {
+            speaker,
+            said_from: self.asked_as::<Date>("from").and_then(midnight),
+            said_before: until.and_then(midnight),
             namespaces: self.asked_as::<Namespace>("namespace").map(NamespaceSubtree::Exactly).into_iter().collect(),
             types: self.asked_as::<MemoryType>("kind").into_iter().collect(),
             categories: self.asked("category").map(str::to_owned).into_iter().collect(),

@@ -28,6 +28,12 @@ pub struct Filter {
     pub subject: Option<String>,
     /// The source that the memories were learnt from.
     pub source: Option<String>,
+    /// A part of the name of somebody who said them. Case is ignored only for the letters A to Z.
+    pub speaker: Option<String>,
+    /// The memories were last said at this time or later; those of unknown time, learnt.
+    pub said_from: Option<Timestamp>,
+    /// The memories were last said before this time; those of unknown time, learnt.
+    pub said_before: Option<Timestamp>,
     /// Whether the memories are pinned.
     pub pinned: Option<bool>,
     /// Minimum importance.
@@ -60,6 +66,9 @@ impl Default for Filter {
             tags: Vec::new(),
             subject: None,
             source: None,
+            speaker: None,
+            said_from: None,
+            said_before: None,
             pinned: None,
             min_importance: None,
             created_from: None,
@@ -134,6 +143,9 @@ impl Order {
     }
 }
 
+/// When a memory was last said, or else learnt.
+const LAST_SAID: &str = "ifnull((SELECT max(e.said_at) FROM evidence e WHERE e.memory_id = m.id), m.created_at)";
+
 /// Conditions in SQL, with the values that are bound to them in order.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Clauses {
@@ -151,6 +163,12 @@ impl Clauses {
         clauses.one_of("m.scope", filter.scopes.iter().map(|value| value.as_str()));
         clauses.one_of("m.subject", filter.subject.as_deref());
         clauses.one_of("m.source", filter.source.as_deref());
+        if let Some(speaker) = &filter.speaker {
+            // In most logs of coding agents, the user has no name.
+            let condition = "EXISTS (SELECT 1 FROM evidence e WHERE e.memory_id = m.id
+                AND instr(lower(ifnull(e.speaker, 'user')), ?) > 0)";
+            clauses.push(condition, [Value::from(speaker.replace('\0', "").to_ascii_lowercase())]);
+        }
         for tag in &filter.tags {
             clauses.push("EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)", [Value::from(tag.clone())]);
         }
@@ -230,6 +248,8 @@ impl Clauses {
             self.push("m.importance >= ?", [Value::from(least)]);
         }
         let times = [
+            (&*format!("{LAST_SAID} >= ?"), filter.said_from),
+            (&*format!("{LAST_SAID} < ?"), filter.said_before),
             ("m.created_at >= ?", filter.created_from),
             ("m.created_at < ?", filter.created_before),
             ("m.updated_at >= ?", filter.updated_from),

@@ -31,6 +31,21 @@ fn a_search_shows_why_each_result_stands_where_it_does_and_the_tasks() {
     assert!(!browser.page("/?kind=procedural").contains("Heroku"));
     let none = browser.page("/?q=zeppelin&category=mistake");
     assert!(none.contains("Nothing matches.") && none.contains("clear the filters"), "{none}");
+    for (query, is_found) in [
+        ("speaker=user", true),
+        ("speaker=User", true),
+        ("speaker=nobody", false),
+        ("from=2026-11-01&to=2026-11-30", true),
+        ("from=2030-01-01", false),
+        ("to=2020-01-01", false),
+    ] {
+        for search in ["", "&q=Fly.io"] {
+            let page = browser.page(&format!("/?{query}{search}"));
+            assert_eq!(page.contains("href=\"/memory/"), is_found, "{query}{search}");
+            let value = query.split(['=', '&']).nth(1).unwrap();
+            assert!(page.contains(&format!("value=\"{value}\"")) && page.contains("Clear filters"), "{query}: {page}");
+        }
+    }
     // A filter without results is still displayed.
     assert!(none.contains("<option value=\"mistake\" selected"), "{none}");
 }
