@@ -5,7 +5,7 @@ use transcripts::Message;
 
 use super::change::entry;
 use super::visit::{Reply, Visit, categories, values_of};
-use crate::api::{Action, ApiError, Author, Memories, MemoryChange, RivalPolicy};
+use crate::api::{Action, ApiError, Author, HistoryEntry, Memories, MemoryChange, RivalPolicy};
 use crate::memory::{Evidence, Status};
 
 /// Number of messages before and after a quote.
@@ -27,10 +27,6 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
             "memory": other.as_ref().map(values_of),
         }));
     }
-    // The changes of a run are undone together with the run, and undoing the first change would leave no memory to
-    // show.
-    let last = details.history.last().filter(|last| last.run.is_none() && !last.undone && last.action != Action::Add);
-    let undoable = last.and_then(|last| last.changeset.clone());
     let mut history: Vec<Value> = details.history.iter().map(|line| entry(line, visit.language)).collect();
     history.reverse();
     Ok(Reply::Page(
@@ -38,7 +34,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
         json!({
             "memory": values_of(memory), "relations": relations, "history": history,
             "evidence": details.evidence.iter().map(evidence).collect::<Vec<_>>(),
-            "categories": categories(memories), "undoable": undoable,
+            "categories": categories(memories), "undoable": undoable(&details.history),
             "can_merge": memory.status == Status::Active,
             "can_forget": matches!(memory.status, Status::Active | Status::Pending),
             "can_restore": memory.status != Status::Active && memory.status != Status::Pending,
@@ -46,9 +42,17 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
     ))
 }
 
-/// Changes a memory, and returns to the memory's page.
+/// Returns the changeset of the last change, if it can be undone alone.
+pub(super) fn undoable(history: &[HistoryEntry]) -> Option<String> {
+    // The changes of a run are undone together with the run, and undoing the first change would leave no memory to
+    // show.
+    let last = history.last().filter(|last| last.run.is_none() && !last.undone && last.action != Action::Add);
+    last.and_then(|last| last.changeset.clone())
+}
+
+/// Changes a memory, and returns to its page or to the inbox.
 pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -> Result<Reply, ApiError> {
-    let (done, ids) = (format!("/memory/{id}"), [id]);
+    let ids = [id];
     let said = match verb {
         "edit" => {
             // The form shows all fields, so a blank field was cleared by the user; only text fields can be cleared.
@@ -87,7 +91,7 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
         }
         _ => return Ok(Reply::NotFound),
     };
-    Ok(Reply::SeeOther(format!("{done}?done={said}")))
+    Ok(visit.done(&format!("/memory/{id}"), said))
 }
 
 /// Shows a quote in the context of the surrounding messages, which are read from the log.

@@ -44,24 +44,37 @@ pub(super) fn merge(memories: &Memories, visit: &Visit, id: &str) -> Result<Repl
     Ok(Reply::SeeOther(format!("/memory/{}?done=merged", merged.id)))
 }
 
-/// Shows what erasing a conversation would remove.
+/// Shows what erasing a conversation or a memory would remove.
 pub(super) fn would_erase(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
-    let Some(session) = visit.asked("session") else { return Ok(Reply::NotFound) };
-    let erased = memories.would_erase(&ErasureScope::Session(session.to_owned()))?;
+    let (session, memory) = (visit.asked("session"), visit.asked("memory"));
+    let Some(scope) = scope(memories, session, memory)? else { return Ok(Reply::NotFound) };
+    let erased = memories.would_erase(&scope)?;
     if erased.is_nothing() {
         return Ok(Reply::NotFound);
     }
-    Ok(Reply::Page("erase", values(memories, session, &erased)?))
+    let mut values = values(memories, &erased)?;
+    (values["session"], values["memory"]) = (json!(session), json!(memory));
+    Ok(Reply::Page("erase", values))
 }
 
-/// Erases a conversation.
+/// Erases a conversation or a memory.
 pub(super) fn erase(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
-    let Some(session) = visit.sent("session") else { return Ok(Reply::NotFound) };
-    memories.erase(&ErasureScope::Session(session.to_owned()))?;
+    let Some(scope) = scope(memories, visit.sent("session"), visit.sent("memory"))? else {
+        return Ok(Reply::NotFound);
+    };
+    memories.erase(&scope)?;
     Ok(Reply::SeeOther("/?done=erased".to_owned()))
 }
 
-fn values(memories: &Memories, session: &str, erased: &Erased) -> Result<Value, ApiError> {
+fn scope(memories: &Memories, session: Option<&str>, memory: Option<&str>) -> Result<Option<ErasureScope>, ApiError> {
+    Ok(match (session, memory) {
+        (Some(session), _) => Some(ErasureScope::Session(session.to_owned())),
+        (None, Some(id)) => Some(ErasureScope::Memory(memories.resolve(id)?.id)),
+        (None, None) => None,
+    })
+}
+
+fn values(memories: &Memories, erased: &Erased) -> Result<Value, ApiError> {
     let rows = |ids: &[MemoryId]| -> Result<Vec<Value>, ApiError> {
         let mut rows = Vec::new();
         for id in ids.iter().take(SHOWN) {
@@ -70,7 +83,7 @@ fn values(memories: &Memories, session: &str, erased: &Erased) -> Result<Value, 
         Ok(rows)
     };
     Ok(json!({
-        "session": session, "conversations": erased.conversations, "gone": rows(&erased.memories)?,
+        "conversations": erased.conversations, "gone": rows(&erased.memories)?,
         "gone_total": erased.memories.len(), "kept": rows(&erased.kept)?, "kept_total": erased.kept.len(),
         "restored": rows(&erased.restored)?, "restored_total": erased.restored.len(), "evidence": erased.evidence,
     }))

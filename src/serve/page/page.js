@@ -29,9 +29,14 @@ document.addEventListener("keydown", (event) => {
     document.getElementById("q").focus();
     return;
   }
-  const all = rows();
+  const all = rows(), at = current();
+  if (event.key === "u") {
+    // The change of this row, or else the last decision.
+    const button = all[at]?.querySelector(".undo button") ?? document.querySelector("section .undo button");
+    if (button) button.click();
+    return;
+  }
   if (!all.length) return;
-  const at = current();
   const step = { j: 1, k: -1 }[event.key];
   if (step) {
     const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
@@ -42,6 +47,19 @@ document.addEventListener("keydown", (event) => {
   if (verb && at >= 0) {
     const button = all[at].querySelector(`button[value="${verb}"]`);
     if (button) button.click();
+  }
+  const edit = event.key === "e" && at >= 0 && all[at].querySelector(".edit");
+  if (edit) {
+    event.preventDefault();
+    edit.open = true;
+    edit.querySelector("textarea").focus();
+  }
+});
+document.addEventListener("keydown", (event) => {
+  const edit = event.key === "Escape" && event.target.closest(".waiting .edit");
+  if (edit) {
+    edit.open = false;
+    edit.closest("li").focus();
   }
 });
 // After a decision, the next one is at hand.

@@ -59,7 +59,7 @@ pub(super) fn undo(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
     }
     let (report, _) = memories.undo(&runs, false)?;
     let done = if report.kept.is_empty() { "undone" } else { "undone_partly" };
-    Ok(Reply::SeeOther(format!("/runs/{}?done={done}", run.id)))
+    Ok(visit.done(&format!("/runs/{}", run.id), done))
 }
 
 fn values(run: &Run, visit: &Visit) -> Value {

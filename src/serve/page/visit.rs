@@ -90,6 +90,13 @@ impl Visit {
         self.sent("back").filter(is_ours).unwrap_or(other).to_owned()
     }
 
+    /// Returns to the page that a form was on, or else to `other`, which then says what was done.
+    pub(super) fn done(&self, other: &str, done: &str) -> Reply {
+        let back = self.back(other);
+        let joint = if back.contains('?') { '&' } else { '?' };
+        Reply::SeeOther(format!("{back}{joint}done={done}"))
+    }
+
     /// Returns the filter in the URL.
     pub(super) fn filter(&self) -> Filter {
         let statuses = match self.asked("status") {

@@ -108,7 +108,13 @@ impl Writer<'_> {
         let mut erased = Erased { conversations: self.conversations_in(scope)?, ..Erased::default() };
         let keys: Vec<&str> = erased.conversations.iter().map(|one| one.key.as_str()).collect();
         let keys = to_json(&keys)?;
-        let (alone, others) = self.based_on(&keys, scope)?;
+        let (alone, others) = match scope {
+            // A later run must not learn the same words again from the conversation, which is kept.
+            Scope::Memory(id) => self.tombstone(id, None).map(|_| (vec![id.clone()], Vec::new()))?,
+            Scope::Session(_) | Scope::Source(_) | Scope::Project(_) | Scope::Before(_) => {
+                self.based_on(&keys, scope)?
+            }
+        };
         if erased.conversations.is_empty() && alone.is_empty() {
             return Ok(erased);
         }
@@ -154,6 +160,8 @@ pub enum Scope {
     Project(Namespace),
     /// Every conversation that ended before this moment; conversations of unknown time are kept.
     Before(Timestamp),
+    /// One memory alone. Its conversations are kept.
+    Memory(MemoryId),
 }
 
 /// A known conversation.
@@ -241,6 +249,7 @@ impl Scope {
                 within.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             }
             Self::Before(at) => one.ended_at.or(one.started_at).is_some_and(|ended| ended < *at),
+            Self::Memory(_) => false,
         }
     }
 }
@@ -502,7 +511,7 @@ impl Writer<'_> {
             match scope {
                 Scope::Project(namespace) => forget_project(conn, namespace),
                 Scope::Source(text) => forget_context(conn, text),
-                Scope::Session(_) | Scope::Before(_) => Ok(()),
+                Scope::Session(_) | Scope::Before(_) | Scope::Memory(_) => Ok(()),
             }
         })
     }

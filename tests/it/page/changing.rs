@@ -79,6 +79,56 @@ fn a_quote_stands_in_its_conversation_while_the_log_is_there_and_erasing_shows_w
 }
 
 #[test]
+fn one_memory_is_erased_after_a_preview_and_not_learnt_again() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    let id = first_id(&browser.page("/?q=Fly.io"));
+    let page = browser.page(&format!("/memory/{id}"));
+    let link =
+        page.split("href=\"").find(|link| link.starts_with("/erase?memory=")).unwrap().split('"').next().unwrap();
+    let shown = browser.page(link);
+    assert!(shown.contains("Erase a memory") && shown.contains("These memories are removed"), "{shown}");
+    assert!(
+        shown.contains("Fly.io") && shown.contains("These are active again") && shown.contains("Heroku"),
+        "{shown}"
+    );
+    let before = desk.memories().len();
+    assert!(browser.submit("/erase", &[("memory", &id)]).contains("Erased."));
+    assert_eq!(browser.get(&format!("/memory/{id}")).status, 404);
+    assert_eq!(desk.memories().len(), before - 1);
+    let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
+    desk.run(&["run", logs, "--extractor", "rules", "--reread", "-q"]);
+    assert!(desk.memories().iter().all(|(status, text)| status != "active" || !text.contains("Fly.io, region ams")));
+    assert_eq!(browser.get("/erase?memory=00000000").status, 404);
+}
+
+#[test]
+fn results_of_evaluations_are_listed_shown_and_compared() {
+    let desk = Desk::new();
+    let browser = Browser::start_with(&desk, "en", &["--evals", "results"]);
+    browser.enter();
+    assert!(browser.page("/evals").contains("No results of evaluations here."));
+    desk.write("results/notes.json", "{}");
+    for (name, extractor) in [("a", "rules"), ("b", "every-sentence")] {
+        let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/evals/smoke");
+        let told = desk.run(&["eval", suite, "--extractor", extractor, "--out", &format!("results/{name}.json"), "-q"]);
+        assert_eq!(told.code, 0, "{told:?}");
+    }
+    let list = browser.page("/evals");
+    assert!(
+        list.contains("href=\"/evals?a=a.json\"") && list.contains("b.json") && !list.contains("notes.json"),
+        "{list}"
+    );
+    let one = browser.page("/evals?a=a.json");
+    assert!(one.contains("recall") && one.contains("95 % interval") && one.contains("Show every case"), "{one}");
+    let compared = browser.page("/evals?a=a.json&b=b.json");
+    assert!(compared.contains("cases that changed") && compared.contains("B − A"), "{compared}");
+    assert_eq!(browser.get("/evals?a=c.json").status, 404);
+    std::fs::write(desk.path("results/a.json"), "{\"form\": \"afterthought-eval-results\"").unwrap();
+    assert!(browser.page("/evals").contains("it is not a result file"));
+}
+
+#[test]
 fn the_graph_and_the_charts_are_drawn_without_scripts_and_have_lists_and_tables() {
     let desk = demo();
     let browser = Browser::open(&desk, "en");

@@ -52,6 +52,31 @@ fn a_pending_memory_is_accepted_beside_what_it_replaces_and_the_decision_undone(
 }
 
 #[test]
+fn each_decision_and_each_edit_is_undone_from_the_inbox() {
+    let desk = contradicted();
+    let browser = Browser::open(&desk, "en");
+    let waiting = || first_id(browser.page("/inbox").split("class=\"rows waiting\"").nth(1).unwrap());
+    let id = waiting();
+    let fields = [("content", "The API runs on Fly.io."), ("category", "project"), ("tags", "fly"), ("back", "/inbox")];
+    let edited = browser.submit(&format!("/memory/{id}/edit"), &fields);
+    assert!(edited.contains("The memory was changed.") && edited.contains("The API runs on Fly.io."), "{edited}");
+    assert!(edited.contains("class=\"rows waiting\"") && statuses(&desk).1 == "pending", "{edited}");
+    let changeset = edited.split("name=\"changeset\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let fields = [("changeset", changeset), ("back", "/inbox")];
+    let undone = browser.submit(&format!("/memory/{id}/undo"), &fields);
+    assert!(undone.contains("The change was undone.") && !undone.contains("The API runs on Fly.io."), "{undone}");
+    for (verdict, status) in [("accept", "active"), ("reject", "forgotten")] {
+        let judged = browser.submit("/inbox", &[("verdict", verdict), ("id", &waiting())]);
+        assert_eq!(statuses(&desk).1, status);
+        assert!(judged.contains("Last decisions") && judged.contains("Undo this decision"), "{judged}");
+        let run = judged.split("action=\"/runs/").nth(1).unwrap().split('/').next().unwrap();
+        let undone = browser.submit(&format!("/runs/{run}/undo"), &[("back", "/inbox")]);
+        assert!(undone.contains("The run was undone.") && !undone.contains("Last decisions"), "{undone}");
+        assert_eq!(statuses(&desk), ("active".into(), "pending".into()));
+    }
+}
+
+#[test]
 fn runs_show_what_they_changed_and_can_be_undone() {
     let desk = demo();
     let browser = Browser::open(&desk, "en");
