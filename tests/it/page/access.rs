@@ -1,6 +1,8 @@
 //! Tests that only the person who started the server can see or change anything.
 
+use std::io::Write as _;
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use super::browser::{Browser, encoded};
 use crate::desk::Desk;
@@ -104,7 +106,72 @@ fn only_this_machine_can_be_served() {
 fn idle_connections_keep_nobody_out() {
     let desk = with_tea();
     let browser = Browser::open(&desk, "en");
-    let idle: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&browser.address).unwrap()).collect();
+    // Some say nothing at all, some begin a request and never end it.
+    let mut idle = Vec::new();
+    for number in 0..1000 {
+        let mut stream = TcpStream::connect(&browser.address).unwrap();
+        if number % 2 == 0 {
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+        }
+        idle.push(stream);
+        if number % 100 == 99 {
+            let asked = Instant::now();
+            assert!(browser.page("/").contains("oolong"));
+            assert!(asked.elapsed() < Duration::from_secs(5), "{number}: {:?}", asked.elapsed());
+        }
+    }
+    assert_eq!(idle.len(), 1000);
+}
+
+#[test]
+fn paths_and_names_lead_to_nothing_outside_of_the_memories() {
+    let desk = with_tea();
+    desk.write("outside.json", "{\"form\": \"afterthought-eval-results\", \"secret\": \"marmalade\"}");
+    desk.write("results/first.json", "{\"form\": \"afterthought-eval-results\"}");
+    let browser = Browser::start_with(&desk, "en", &["--evals", "results"]);
+    browser.enter();
+    assert!(browser.page("/evals").contains("first.json"));
+    let outside = desk.path("outside.json").display().to_string();
+    for name in
+        ["../outside.json", "..%2Foutside.json", "%2e%2e/outside.json", "..\\outside.json", &outside, "/etc/passwd"]
+    {
+        for path in [
+            format!("/{name}"),
+            format!("/../{name}"),
+            format!("/page.css/{name}"),
+            format!("/memory/{name}"),
+            format!("/memory/{name}/quote?at=0"),
+            format!("/runs/{name}"),
+            format!("/evals/{name}"),
+            format!("/evals?a={name}"),
+            format!("/evals?a=first.json&b={name}"),
+            format!("/evals?a=../results/../outside.json&all={name}"),
+            format!("/file?namespace=global&path={name}"),
+            format!("/project?namespace={name}"),
+            format!("/erase?session={name}"),
+        ] {
+            let answered = browser.get(&path);
+            assert!([200, 404, 422].contains(&answered.status), "{path}: {answered:?}");
+            for secret in ["marmalade", "root:x:", "daemon:"] {
+                assert!(!answered.body.contains(secret), "{path} shows {secret}");
+            }
+        }
+    }
+}
+
+#[test]
+fn guesses_of_the_token_fail_and_leave_it_valid() {
+    let desk = with_tea();
+    let browser = Browser::start(&desk, "en");
+    let token = browser.entry.split("token=").nth(1).unwrap().to_owned();
+    let mut guesses: Vec<String> = (0..500).map(|number| format!("{number:064x}")).collect();
+    guesses.extend((0..token.len()).map(|length| token[..length].to_owned()));
+    guesses.extend([format!("{token}0"), token.to_uppercase() + "A", token.chars().rev().collect()]);
+    for guess in guesses {
+        let answered = browser.send("GET", &format!("/?token={guess}"), &[], "");
+        assert_eq!(answered.status, 403, "{guess}: {answered:?}");
+        assert!(answered.header("set-cookie").is_none() && !answered.body.contains("oolong"), "{guess}");
+    }
+    browser.enter();
     assert!(browser.page("/").contains("oolong"));
-    drop(idle);
 }

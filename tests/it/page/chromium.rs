@@ -4,7 +4,8 @@
 //! The tests need Chromium, Node and fonts for Chinese. Without these, they print a line and are skipped, unless
 //! `AFTERTHOUGHT_NEEDS_BROWSER` is set.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
@@ -15,6 +16,7 @@ use super::browser::Browser;
 use super::reading::{demo, first_id};
 use super::reviewing::contradicted;
 use crate::desk::Desk;
+use crate::sources::session;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// The accessibility checker, from the npm registry.
@@ -101,8 +103,8 @@ impl Chromium {
         self.evaluate("document.getElementById('main').innerText").as_str().unwrap_or_default().to_owned()
     }
 
-    fn click(&mut self, selector: &str) {
-        self.run(json!({"selector": selector, "leads": true}), "click");
+    fn click(&mut self, selector: &str, leads: bool) {
+        self.run(json!({"selector": selector, "leads": leads}), "click");
     }
 
     fn press(&mut self, key: &str, leads: bool) {
@@ -156,6 +158,12 @@ fn every_page(desk: &Desk) -> Vec<String> {
         found.unwrap_or_else(|| panic!("{part}"))["id"].as_str().unwrap().to_owned()
     };
     let (fly, heroku) = (id("Fly.io"), id("Heroku"));
+    for (name, extractor) in [("a", "rules"), ("b", "every-sentence")] {
+        let file = format!("afterthought/evals/{name}.json");
+        desk.write(&file, "");
+        let told = desk.run(&["eval", &format!("{ROOT}/evals/smoke"), "--extractor", extractor, "--out", &file, "-q"]);
+        assert_eq!(told.code, 0, "{told:?}");
+    }
     let names = memories.iter().filter_map(|memory| memory["namespace"].as_array());
     let mut namespaces = names.map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("%2F"));
     let namespace = namespaces.find(|namespace| namespace.starts_with("project"));
@@ -171,6 +179,9 @@ fn every_page(desk: &Desk) -> Vec<String> {
         "/brief",
         "/runs",
         "/analytics",
+        "/evals",
+        "/evals?a=a.json",
+        "/evals?a=a.json&b=b.json",
         "/health",
         "/settings",
         "/nowhere",
@@ -181,6 +192,7 @@ fn every_page(desk: &Desk) -> Vec<String> {
         format!("/memory/{fly}"),
         format!("/memory/{fly}/quote?at=0"),
         format!("/memory/{fly}/merge"),
+        format!("/erase?memory={fly}"),
         format!("/memory/{heroku}/merge?with={}", id("pnpm")),
         format!("/graph?memory={fly}"),
         format!("/project?namespace={}", namespace.unwrap()),
@@ -260,7 +272,7 @@ fn the_whole_life_of_a_memory_by_mouse() {
     chromium.evaluate("document.querySelector('.edit').open = true");
     chromium
         .evaluate("document.querySelector('textarea[name=content]').value = 'The API runs on Fly.io in Frankfurt.'");
-    chromium.click(".edit button.main");
+    chromium.click(".edit button.main", true);
     assert!(chromium.text().contains("The memory was changed."));
     for (button, says) in [
         ("form[action$='/pin'] button", "The memory is pinned"),
@@ -268,20 +280,20 @@ fn the_whole_life_of_a_memory_by_mouse() {
         ("form[action$='/forget'] button", "The memory is forgotten."),
         ("form[action$='/restore'] button", "The memory is active again."),
     ] {
-        chromium.click(button);
+        chromium.click(button, true);
         assert!(chromium.text().contains(says), "{button}: {}", chromium.text());
     }
-    chromium.click("a[href$='/merge']");
-    chromium.click(".rows a.title");
+    chromium.click("a[href$='/merge']", true);
+    chromium.click(".rows a.title", true);
     assert!(chromium.text().contains("This is what would be kept."));
-    chromium.click("form.fields button.main");
+    chromium.click("form.fields button.main", true);
     assert!(chromium.text().contains("The memories were merged."));
-    chromium.click("form[action$='/undo'] button");
-    chromium.click(".quote a[href*='/quote?at=']");
+    chromium.click("form[action$='/undo'] button", true);
+    chromium.click(".quote a[href*='/quote?at=']", true);
     assert!(chromium.text().contains("From the log of"), "{}", chromium.text());
-    chromium.click("a[href^='/erase']");
+    chromium.click("a[href^='/erase']", true);
     assert!(chromium.text().contains("These memories are removed"), "{}", chromium.text());
-    chromium.click("form[action='/erase'] button");
+    chromium.click("form[action='/erase'] button", true);
     assert!(chromium.text().contains("Erased."), "{}", chromium.text());
     assert!(desk.memories().iter().all(|(_, text)| !text.contains("Frankfurt")));
 }
@@ -295,6 +307,20 @@ fn the_whole_life_of_a_memory_by_keyboard_alone() {
     chromium.press("j", false);
     chromium.press("a", true);
     assert!(chromium.text().contains("Accepted."), "{}", chromium.text());
+    // The decision is undone, the memory edited and the edit undone, and then the memory is rejected.
+    chromium.press("u", true);
+    assert!(chromium.text().contains("The run was undone."), "{}", chromium.text());
+    chromium.press("e", false);
+    chromium.run(json!({"text": "Edited. "}), "type");
+    chromium.tab_to(".waiting .edit button.main");
+    chromium.press("Enter", true);
+    assert!(chromium.text().contains("The memory was changed.") && chromium.text().contains("Edited. "));
+    chromium.press("u", true);
+    assert!(chromium.text().contains("The change was undone.") && !chromium.text().contains("Edited. "));
+    chromium.press("r", true);
+    assert!(chromium.text().contains("will not be learnt again"), "{}", chromium.text());
+    chromium.press("u", true);
+    chromium.press("a", true);
     // Search: the field has a keyboard shortcut.
     chromium.open(&browser, "/");
     chromium.press("/", false);
@@ -325,6 +351,126 @@ fn the_whole_life_of_a_memory_by_keyboard_alone() {
     chromium.tab_to(".graph a");
     chromium.press("Enter", true);
     assert!(chromium.text().contains("Evidence"), "{}", chromium.text());
+}
+
+/// Returns the texts on the page, except contents, names and code, that have a word in Latin letters.
+const ENGLISH: &str = r#"(() => {
+    const found = [], content = "code, kbd, .where, [lang=en], [lang=zh], select[name=namespace]";
+    const isEnglish = (text) => /[A-Za-z]{2,}/.test(text.replace(/`[^`]*`|afterthought|claude-code:\d|(user\.)?residence|global|\b[0-9a-f]{8}(-[0-9a-f-]+)?\b/g, ""));
+    const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const place = texts.currentNode.parentElement;
+        if (!place.closest(content) && isEnglish(texts.currentNode.data)) found.push(texts.currentNode.data.trim());
+    }
+    for (const name of ["title", "aria-label", "placeholder", "alt"])
+        for (const one of document.querySelectorAll(`[${name}]`))
+            if (isEnglish(one.getAttribute(name))) found.push(one.getAttribute(name));
+    return found;
+})()"#;
+
+#[test]
+fn a_chinese_reader_meets_no_english_in_inbox_and_memory() {
+    let desk = Desk::new();
+    let log = |name: &str, day, words: &str| {
+        desk.write(&format!("{name}/log.jsonl"), session(name, day, "/home/ana/店", &[words]));
+    };
+    log("1", 2, "我住在柏林。");
+    desk.run(&["run", "1", "--extractor", "rules", "-q"]);
+    desk.json(&["memory", "pin", desk.json(&["search", "柏林", "-n", "1"])[0]["id"].as_str().unwrap()]);
+    log("2", 9, "我搬家了，现在住在波尔图。");
+    let told = desk.run(&["run", "2", "--extractor", "rules", "-q"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let Some((mut chromium, browser)) = entered(&desk, "zh") else { return };
+    let mut seen = 0;
+    let mut walk = |chromium: &mut Chromium, step: &str| {
+        seen += 1;
+        let found = chromium.evaluate(ENGLISH);
+        assert_eq!(found, json!([]), "{step}");
+    };
+    let open = |chromium: &mut Chromium, path: &str| {
+        chromium.run(json!({"address": format!("http://{}{path}", browser.address), "language": "zh"}), "open");
+    };
+    open(&mut chromium, "/inbox");
+    assert!(chromium.text().contains("波尔图") && chromium.text().contains("等待的原因"), "{}", chromium.text());
+    walk(&mut chromium, "inbox");
+    for (key, leads) in
+        [("j", false), ("e", false), ("Escape", false), ("a", true), ("u", true), ("r", true), ("u", true)]
+    {
+        chromium.press(key, leads);
+        walk(&mut chromium, key);
+    }
+    let id = |part: &str| {
+        let memories = desk.json(&["memory", "list", "--all"]);
+        let found = memories.iter().find(|memory| memory["content"].as_str().unwrap().contains(part)).unwrap();
+        found["id"].as_str().unwrap().to_owned()
+    };
+    for path in ["", "/merge", "/quote?at=0"] {
+        open(&mut chromium, &format!("/memory/{}{path}", id("柏林")));
+        walk(&mut chromium, path);
+    }
+    open(&mut chromium, &format!("/memory/{}/merge?with={}", id("柏林"), id("波尔图")));
+    walk(&mut chromium, "merge");
+    open(&mut chromium, &format!("/erase?memory={}", id("波尔图")));
+    walk(&mut chromium, "erase");
+    open(&mut chromium, &format!("/memory/{}", id("柏林")));
+    chromium.click(".edit summary", false);
+    let secret = format!("document.querySelector('.edit textarea').value = '密码 sk-proj-{}'", "a1B2c3D4".repeat(6));
+    chromium.evaluate(&secret);
+    chromium.click(".edit button.main", true);
+    assert!(chromium.text().contains("文本包含机密"), "{}", chromium.text());
+    for path in ["/memory/00000000", "/runs/00000000", "/nowhere"] {
+        open(&mut chromium, path);
+        walk(&mut chromium, path);
+    }
+    for button in ["forget", "restore", "unpin", "pin"] {
+        open(&mut chromium, &format!("/memory/{}", id("柏林")));
+        chromium.click(&format!("form[action$='/{button}'] button"), true);
+        walk(&mut chromium, button);
+    }
+    assert!(seen > 15);
+}
+
+#[test]
+fn pages_of_other_sites_and_rebound_names_get_nothing() {
+    let desk = demo();
+    let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
+    let before = desk.memories();
+    let path = format!("/memory/{}/forget", first_id(&desk_page(&desk, "Fly.io")));
+    // Even a page that knew the token of the forms could not use it.
+    let token = chromium.evaluate("document.querySelector('input[name=form_token]').value");
+    let page = format!(
+        "<!doctype html><form method=post action='http://{}{path}'><input name=form_token value={token}><button>x</button></form>\
+         <iframe src='http://{0}/'></iframe>",
+        browser.address
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
+                page.len()
+            );
+        }
+    });
+    for host in ["127.0.0.1", "evil.example"] {
+        chromium.run(json!({"address": format!("http://{host}:{port}/")}), "open");
+        let read = format!(
+            "fetch('http://{}/', {{credentials: 'include'}}).then((answer) => answer.text(), () => 'refused')",
+            browser.address
+        );
+        assert_eq!(chromium.evaluate(&read), json!("refused"), "{host}");
+        chromium.click("button", true);
+        assert!(chromium.text().contains("This request came from another site"), "{host}: {}", chromium.text());
+    }
+    let rebound = browser.address.replace("127.0.0.1", "evil.example");
+    for path in ["/", &browser.entry] {
+        chromium.run(json!({"address": format!("http://{rebound}{path}")}), "open");
+        assert!(chromium.text().contains("This request came from another site"), "{}", chromium.text());
+    }
+    assert_eq!(desk.memories(), before);
 }
 
 #[test]

@@ -8,7 +8,7 @@ import { writeFileSync } from "node:fs";
 const [program, profile] = process.argv.slice(2);
 const chromium = spawn(program, [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-  "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe", `--user-data-dir=${profile}`, "about:blank",
+  "--disable-sync", "--hide-scrollbars", "--host-resolver-rules=MAP evil.example 127.0.0.1", "--remote-debugging-pipe", `--user-data-dir=${profile}`, "about:blank",
 ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
 
 let number = 0, rest = "", session;

