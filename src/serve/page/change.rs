@@ -14,7 +14,9 @@ pub(super) fn entry(entry: &HistoryEntry, language: Language) -> Value {
     let mut fields = Vec::new();
     for (name, before, after) in differences(entry) {
         // Parts of the structure are compared one by one.
-        for (name, before, after) in leaves(&name, before, after) {
+        // A hash says nothing to a person.
+        let leaves = leaves(&name, before, after).into_iter().filter(|(name, ..)| !name.ends_with("_hash"));
+        for (name, before, after) in leaves {
             let [before, after] = [before, after].map(|value| value.map(|value| spelled(language, &name, &value)));
             let label = language
                 .text(&format!("structured.{name}"))
@@ -61,7 +63,9 @@ fn spelled(language: Language, name: &str, value: &Value) -> String {
     let named = |table: &str, text: &str| language.text(&format!("{table}.{text}")).unwrap_or(text).to_owned();
     match value {
         Value::String(text) => match name {
-            "type" => named("kind", text),
+            // Links have a type, too.
+            "type" => named(if language.text(&format!("kind.{text}")).is_some() { "kind" } else { "relation" }, text),
+            "reason" => language.reason(text),
             "relation_type" => named("relation", text),
             "extraction_method" => named("method", text),
             "outcome" => named("result", text),
