@@ -43,15 +43,10 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     } else if let Some(subject) = visit.asked("subject") {
         (None, about(subject, &any)?)
     } else {
-        (
-            None,
-            memories.list_memories(
-                Filter { statuses: vec![Status::Active], ..any },
-                Order::Importance,
-                MAX_NODES / 2,
-                0,
-            )?,
-        )
+        // Of everything, the last changed are found by an index; sorting all by importance would take long.
+        let order = if any.namespaces.is_empty() { Order::Updated } else { Order::Importance };
+        let active = Filter { statuses: vec![Status::Active], ..any };
+        (None, memories.list_memories(active, order, MAX_NODES / 2, 0)?)
     };
     let found = memories.neighbourhood(start, MAX_NODES - MAX_NODES / 6)?;
     let mut graph = Graph::default();

@@ -30,7 +30,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
         Ok(listed.iter().map(|memory| json!({"memory": values_of(memory)})).collect())
     };
     let tasks = memories.tasks(&within)?;
-    let name = memories.projects()?.into_iter().find(|project| project.namespace == namespace);
+    let name = memories.uncounted_projects()?.into_iter().find(|project| project.namespace == namespace);
     Ok(Reply::Page(
         "project",
         json!({

@@ -181,32 +181,38 @@ pub struct Conversation {
     namespace: String,
 }
 
-/// Conversations that were read, and conversations that only evidence refers to.
+/// Conversations that were read, and conversations that only evidence refers to. The key contains `?1`.
 const ALL: &str = "
-    SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts
+    SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts WHERE instr(key, ?1) > 0
     UNION ALL
     SELECT e.transcript, '', NULL, min(e.said_at), max(e.said_at), m.namespace
         FROM evidence e JOIN memories m ON m.id = e.memory_id
-        WHERE e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
+        WHERE instr(e.transcript, ?1) > 0 AND e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
     UNION ALL
     SELECT transcript, '', NULL, min(started_at), max(started_at), namespace FROM tasks
-        WHERE transcript NOT IN (SELECT key FROM transcripts)
+        WHERE instr(transcript, ?1) > 0 AND transcript NOT IN (SELECT key FROM transcripts)
             AND transcript NOT IN (SELECT transcript FROM evidence) GROUP BY transcript
     ORDER BY 1";
 /// Sources other than conversations, such as imports; they match only if specified explicitly.
 const OTHERS: &str = "
     SELECT source, '', NULL, NULL, NULL, namespace FROM memories
-    WHERE source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
+    WHERE instr(source, ?1) > 0 AND source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
     GROUP BY source ORDER BY 1";
 
 impl Database {
     /// Returns the conversations of `scope`, sorted by key.
     fn conversations_in(&self, scope: &Scope) -> Result<Vec<Conversation>, StoreError> {
+        // A conversation is named by a part of its key; the empty text is a part of every key.
+        let part = match scope {
+            Scope::Session(text) => text.as_str(),
+            Scope::Source(_) | Scope::Project(_) | Scope::Before(_) => "",
+            Scope::Memory(_) => return Ok(Vec::new()),
+        };
         self.read(|conn| {
             let mut all: Vec<Conversation> = Vec::new();
             for sql in [ALL, OTHERS].iter().take(if matches!(scope, Scope::Source(_)) { 2 } else { 1 }) {
                 let mut statement = conn.prepare(sql)?;
-                all.extend(statement.query_map((), conversation_from_row)?.collect::<Result<Vec<_>, _>>()?);
+                all.extend(statement.query_map([part], conversation_from_row)?.collect::<Result<Vec<_>, _>>()?);
             }
             all.retain(|one| scope.holds(one));
             Ok(all)

@@ -91,7 +91,12 @@ impl Database {
     pub fn list(&self, filter: &Filter, order: Order, limit: usize, offset: usize) -> Result<Vec<Memory>, StoreError> {
         let clauses = Clauses::of(filter);
         // Only row numbers are sorted, because sorting whole rows takes several times as long.
-        let tables = if order == Order::Used { MEMORY_TABLES } else { "memories m" };
+        let tables = match order {
+            Order::Used => MEMORY_TABLES,
+            // A subject has few memories, a namespace may have most of them; the planner does not know.
+            _ if filter.subject.is_some() => "memories m INDEXED BY memories_by_subject",
+            _ => "memories m",
+        };
         let order = order.sql();
         let sql = format!(
             "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.seq IN

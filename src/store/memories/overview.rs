@@ -6,11 +6,13 @@ use jiff::Timestamp;
 use rusqlite::{Row, params_from_iter};
 
 use crate::memory::Memory;
-use crate::store::memories::filter::{Clauses, Filter};
+use crate::store::memories::filter::{Clauses, Filter, NamespaceSubtree};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row};
 use crate::store::row::{rows, time_or_none};
 use crate::store::{Database, StoreError};
 
+/// Greatest number of memories of a namespace that are sorted rather than found in the order of time.
+const SMALL: usize = 2_000;
 /// Upper bounds of the classes of use, in times; the last class has none.
 pub(crate) const USES: [u32; 3] = [0, 2, 9];
 /// Upper bounds of the classes of age, in days; the last class has none.
@@ -48,21 +50,22 @@ impl Database {
     ) -> Result<Vec<(Memory, Option<Timestamp>)>, StoreError> {
         let clauses = Clauses::of(filter);
         let (conditions, enough) = (clauses.sql(), rows(limit.saturating_add(offset)));
-        let branch = |tables: &str, known: &str, at: &str| {
+        // The last said are read in the order of an index, except in a small namespace, which has an index of its own.
+        let is_small = match filter.namespaces.as_slice() {
+            [NamespaceSubtree::Exactly(namespace)] => !self.holds_more_than(namespace, SMALL)?,
+            _ => false,
+        };
+        let tables =
+            if is_small { MEMORY_TABLES } else { "memory_usage u CROSS JOIN memories m ON m.id = u.memory_id" };
+        let branch = |known: &str, at: &str, order: &str| {
             format!(
                 "SELECT * FROM (SELECT m.seq, m.id, {at} AS at FROM {tables} WHERE {conditions} AND u.confirmed_at {known}
-                 ORDER BY {at} DESC, u.memory_id DESC LIMIT {enough})"
+                 ORDER BY {order} LIMIT {enough})"
             )
         };
-        // For all memories, an index provides the order, and few memories have no time. A namespace has a separate
-        // index, which the planner may use.
-        let tables = if filter.namespaces.is_empty() {
-            "memory_usage u CROSS JOIN memories m ON m.id = u.memory_id"
-        } else {
-            MEMORY_TABLES
-        };
-        let (said, others) =
-            (branch(tables, "IS NOT NULL", "u.confirmed_at"), branch(tables, "IS NULL", "m.created_at"));
+        let said = branch("IS NOT NULL", "u.confirmed_at", "u.confirmed_at DESC, u.memory_id DESC");
+        // Ids begin with the time at which a memory was learnt, and are in the same index.
+        let others = branch("IS NULL", "m.created_at", "u.memory_id DESC");
         let sql = format!(
             "SELECT {MEMORY_COLUMNS}, u.confirmed_at FROM {MEMORY_TABLES} WHERE m.seq IN
                  (SELECT seq FROM ({said} UNION ALL {others}) ORDER BY at DESC, id DESC LIMIT {} OFFSET {})
