@@ -12,8 +12,6 @@ use crate::work::FileUsage;
 
 /// Time limit for checking all results of a search; references that are not checked in time count as unverifiable.
 const SEARCH_LIMIT: Duration = limit(150);
-/// Time limit for checking the uses of a file.
-const FILE_LIMIT: Duration = limit(30);
 /// Time limit for checking a brief. It is short, because an agent waits for the brief at the start of each session.
 const BRIEF_LIMIT: Duration = limit(10);
 /// Maximum share of its score that a result loses, if none of its references still exist.
@@ -77,7 +75,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the project of the folder cannot be looked up.
     pub(crate) fn judge_file(&self, touches: &mut [FileUsage]) -> Result<(), ApiError> {
-        let Some(here) = self.project_folder(FILE_LIMIT)? else { return Ok(()) };
+        let Some(here) = self.project_folder(SEARCH_LIMIT)? else { return Ok(()) };
         for touch in touches {
             touch.freshness = here.check(&touch.namespace, &touch.cited).into_iter().next();
         }
