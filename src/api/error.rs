@@ -7,7 +7,7 @@ use crate::consolidate::ApplyError;
 use crate::embed::EmbedError;
 use crate::exchange::MEMORY_FORMATS;
 use crate::llm::{LlmError, PriceError};
-use crate::memory::Status;
+use crate::memory::{ParseError, Status};
 use crate::pipeline::{NamingError, PipelineError};
 use crate::store::StoreError;
 use transcripts::IngestError;
@@ -96,6 +96,43 @@ pub enum ApiError {
         /// The given value.
         value: f64,
     },
+    /// The confidence is outside its scale.
+    #[error("confidence {value} is out of range; use 0 to 1")]
+    Confidence {
+        /// The given value.
+        value: f64,
+    },
+    /// The weight of vectors in a search is outside its scale.
+    #[error("the hybrid weight {value} is out of range; use 0 (only words) to 1 (only vectors)")]
+    HybridWeight {
+        /// The given value.
+        value: f64,
+    },
+    /// The expiry cannot be used.
+    #[error("the expiry {text:?} {reason}")]
+    Expiry {
+        /// The given text.
+        text: String,
+        /// The fault, and the remedy.
+        reason: &'static str,
+    },
+    /// The id that the caller chose cannot be used.
+    #[error("the id {id:?} {reason}")]
+    Id {
+        /// The given id.
+        id: String,
+        /// The fault.
+        reason: &'static str,
+    },
+    /// The structured part of a memory has an unknown shape.
+    #[error("the structured part is not that of an episode, a procedure, a pattern, a blocker or a profile: {reason}")]
+    Structured {
+        /// The fault.
+        reason: String,
+    },
+    /// A namespace cannot be made of the given name.
+    #[error(transparent)]
+    Name(#[from] ParseError),
     /// The text is empty.
     #[error("there is nothing to remember; give a sentence")]
     Empty,

@@ -384,6 +384,7 @@ fn arrival(imported: Imported) -> ImportedMemory {
         namespace: memory.namespace,
         source: memory.source,
         method: memory.extraction_method,
+        id: None,
     };
     ImportedMemory { incoming, id: has_id.then_some(memory.id), at: memory.created_at }
 }

@@ -24,7 +24,7 @@ use crate::store::Store;
 const SOURCE: &str = "library";
 
 /// The origin of messages.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExtractionContext {
     /// Folder or address of the repository that the conversation is about; it determines the namespace.
     pub project: Option<String>,
@@ -33,6 +33,11 @@ pub struct ExtractionContext {
     /// Identity of the conversation. In a later call with the same identity, only new messages are read. By default,
     /// the text of the messages is the identity.
     pub conversation_id: Option<String>,
+    /// Identity of the user, where several users share the memories: what the conversation says about the user is
+    /// stored in `user/ID` instead of `global`.
+    pub user_id: Option<String>,
+    /// Memories that the model is shown as known, in addition to the closest stored ones; at most eight are shown.
+    pub existing_memories: Vec<Memory>,
     /// Instructions in prose on what to remember and what never to remember; they replace the instructions in the
     /// settings.
     pub instructions: Option<String>,
@@ -146,7 +151,9 @@ impl Memories {
         });
         let instructions = context.instructions.clone().map(|text| InstructionText { text, project: None });
         let instructions = instructions.or_else(|| options.instructions.clone());
-        Ok(Options { namespace, instructions, ..options })
+        let user = context.user_id.as_deref().map(Namespace::user).transpose()?;
+        user.as_ref().map(|user| self.admitted(user)).transpose()?;
+        Ok(Options { namespace, user, known: context.existing_memories.clone(), instructions, ..options })
     }
 }
 
@@ -292,7 +299,7 @@ fn incoming(new: NewMemory) -> IncomingClaim {
         is_pasted: false,
         updates_only: false,
     };
-    IncomingClaim { candidate, namespace, source, method }
+    IncomingClaim { candidate, namespace, source, method, id: None }
 }
 
 fn result_of(store: &Store, changes: Vec<Change>) -> Result<ConsolidationResult, ApiError> {

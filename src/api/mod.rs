@@ -21,11 +21,13 @@ mod merge;
 mod model;
 #[cfg(feature = "serve")]
 mod overview;
+mod profile;
 mod projects;
 mod remember;
 mod retrieve;
 mod review;
 mod run;
+mod scale;
 mod session;
 mod storage;
 mod vectors;
@@ -48,6 +50,7 @@ pub use crate::consolidate::{
 };
 pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
 pub use crate::exchange::{Counts, Exported, ExportedTask, MEMORY_FORMATS, markdown};
+pub(crate) use crate::lifecycle::decay::confidence_now;
 pub use crate::lifecycle::decay::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
 pub(crate) use crate::llm::{DEFAULT_BASE_URL, lists_model, logins};
@@ -86,13 +89,14 @@ pub use error::ApiError;
 pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
 pub use model::{budget, model_settings, prices, reachable};
+pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
-pub use remember::{
-    Author, Erasure, MAX_CONTENT_CHARS, MemoryChange, MemoryDraft, Remembered, reads_like_an_order, unit_importance,
-};
+pub use remember::{Author, Erasure, MAX_CONTENT_CHARS, MemoryChange, MemoryDraft, Remembered, reads_like_an_order};
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
 pub use run::{Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns};
+pub use scale::{expiry, period, unit_confidence, unit_importance};
+pub(crate) use scale::{importance_of_tenths, structured};
 pub use session::Session;
 pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
@@ -345,6 +349,12 @@ impl Memories {
     }
 
     fn confined(&self, filter: Filter) -> Result<Filter, ApiError> {
+        let filter = Filter {
+            min_importance: filter.min_importance.map(unit_importance).transpose()?,
+            max_importance: filter.max_importance.map(unit_importance).transpose()?,
+            min_confidence: filter.min_confidence.map(unit_confidence).transpose()?,
+            ..filter
+        };
         match &self.namespaces {
             Some(namespaces) => namespaces.confine(filter),
             None => Ok(filter),

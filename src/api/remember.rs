@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::scale::{own_id, unit_confidence, unit_importance};
 use super::{ApiError, Memories};
 use crate::changeset::Action;
 use crate::consolidate::{
@@ -12,6 +13,7 @@ use crate::consolidate::{
 use crate::guard::{Guard, Redact, steers};
 use crate::memory::{
     Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Relation, RelationType, Scope, Status,
+    Structured,
 };
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
@@ -51,6 +53,12 @@ pub struct MemoryDraft {
     pub key: Option<String>,
     /// Value of the attribute.
     pub value: Option<String>,
+    /// A shorter wording for briefs.
+    pub summary: Option<String>,
+    /// Structured parts, which depend on the type.
+    pub structured: Option<Structured>,
+    /// The id of the memory if it is new, a UUID that no memory has; by default, an id is assigned.
+    pub id: Option<String>,
     /// The intended lifetime.
     pub scope: Scope,
     /// Importance, from 0 to 1.
@@ -79,6 +87,9 @@ impl MemoryDraft {
             subject: None,
             key: None,
             value: None,
+            summary: None,
+            structured: None,
+            id: None,
             scope: Scope::LongTerm,
             importance: 0.7,
             tags: Vec::new(),
@@ -96,6 +107,8 @@ impl MemoryDraft {
             subject: self.subject.clone(),
             key: self.key.clone(),
             value: self.value.clone(),
+            summary: self.summary.clone().filter(|summary| !summary.trim().is_empty()),
+            structured: self.structured.clone(),
             scope: self.scope,
             importance: self.importance,
             tags: self.tags.clone(),
@@ -127,6 +140,8 @@ pub struct MemoryChange {
     pub content: Option<String>,
     /// A few words.
     pub title: Option<String>,
+    /// A shorter wording for briefs; an empty text removes it.
+    pub summary: Option<String>,
     /// Value of the attribute that the memory sets.
     pub value: Option<String>,
     /// Category of the memory.
@@ -162,7 +177,10 @@ impl MemoryChange {
             title: change.title.unwrap_or(title),
             value: change.value.or(if is_same { claim.value.clone() } else { value }),
             // Otherwise, a summary of the former content would be recalled instead of the new content.
-            summary: claim.summary.clone().filter(|_| is_same),
+            summary: match change.summary {
+                Some(summary) => Some(summary).filter(|summary| !summary.trim().is_empty()),
+                None => claim.summary.clone().filter(|_| is_same),
+            },
             category: change.category.unwrap_or_else(|| claim.category.clone()),
             subject: change.subject.or_else(|| claim.subject.clone()),
             importance: change.importance.unwrap_or(claim.importance),
@@ -197,19 +215,6 @@ pub struct Erasure {
     pub removed: Vec<PathBuf>,
 }
 
-/// Returns the importance on a scale from 0 to 1; numbers from 2 to 10 count as tenths, since both scales are in use.
-///
-/// # Errors
-/// [`ApiError::Importance`] for any other number.
-pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
-    match value {
-        value if (0.0..=1.0).contains(&value) => Ok(value),
-        // The second scale is checked last, because 1 is the maximum of the first scale and not a tenth.
-        value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
-        value => Err(ApiError::Importance { value }),
-    }
-}
-
 impl Memories {
     /// Stores a memory after comparing it with the known memories: a known memory is confirmed, and a contradicted one
     /// is superseded. If a person had forgotten the memory and writes it again, it is restored. No model is called.
@@ -220,6 +225,11 @@ impl Memories {
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
+        if let Some(id) = &incoming.id
+            && store.find(id)?.is_some()
+        {
+            return Err(ApiError::Id { id: id.to_string(), reason: "is taken; leave it out, or update that memory" });
+        }
         let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
@@ -288,7 +298,8 @@ impl Memories {
             refuse_orders(&incoming.candidate.claim)?;
         }
         let before = known.claim.clone();
-        let claim = Claim { summary: None, structured: before.structured.clone(), ..incoming.candidate.claim.clone() };
+        let claim = incoming.candidate.claim.clone();
+        let claim = Claim { structured: claim.structured.or_else(|| before.structured.clone()), ..claim };
         let reworded = Memory { claim, source: incoming.source.clone(), ..known };
         let memory = self.rewrite(store, reworded, "written again under its key")?.0;
         let change = Change {
@@ -328,14 +339,17 @@ impl Memories {
         // An agent may have been manipulated into writing such text, so the text waits for a person.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
-        Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method })
+        let id = draft.id.as_deref().map(own_id).transpose()?;
+        Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method, id })
     }
 
     /// Returns a claim that may be stored, with personal data handled according to the settings.
     pub(super) fn checked(&self, claim: Claim, source: &str) -> Result<Claim, ApiError> {
         check_content(&claim.content)?;
         self.check_category(&claim.category)?;
-        let claim = Claim { importance: unit_importance(claim.importance)?, ..claim };
+        let (importance, confidence) = (unit_importance(claim.importance)?, unit_confidence(claim.confidence)?);
+        refuse_past(claim.expires_at)?;
+        let claim = Claim { importance, confidence, ..claim };
         // Secrets are rejected instead of redacted, so that the author notices and removes them.
         refuse_secrets(claim.clone())?;
         refuse_secrets(source.to_owned())?;
@@ -364,6 +378,7 @@ impl Memories {
             self.check_category(category)?;
         }
         let importance = change.importance.map(unit_importance).transpose()?;
+        refuse_past(change.expires_at)?;
         let before = self.editable(id, author)?;
         if author == Author::Agent && before.status != Status::Active {
             let remedy = "restore it first, or store it again";
@@ -633,6 +648,14 @@ pub(super) fn check_content(content: &str) -> Result<(), ApiError> {
 fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
     let is_refused = author == Author::Agent && memory.pinned;
     if is_refused { Err(ApiError::Pinned { id: memory.id.to_string() }) } else { Ok(()) }
+}
+
+/// Refuses an expiry that has passed already.
+fn refuse_past(at: Option<Timestamp>) -> Result<(), ApiError> {
+    match at.filter(|at| *at <= Timestamp::now()) {
+        Some(at) => Err(ApiError::Expiry { text: at.to_string(), reason: "is in the past; give a later time" }),
+        None => Ok(()),
+    }
 }
 
 /// Rejects values that contain a secret; personal data is not a secret.

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::storage::weights_of;
 use super::{ApiError, Memories, NamespaceSet, Query, SearchOptions, SearchResult};
 use crate::embed::{EmbedError, QueryVectors};
 use crate::lifecycle::Rules;
@@ -23,12 +24,22 @@ pub struct RetrievalOptions {
     pub filter: Filter,
     /// Only memories that changed within this period.
     pub recent_within: Option<SignedDuration>,
+    /// The weight of vectors against words; see [`SearchOptions::hybrid_weight`].
+    pub hybrid_weight: Option<f64>,
+    /// Whether the results contain vectors; see [`SearchOptions::include_embedding`].
+    pub include_embedding: bool,
 }
 
 impl Default for RetrievalOptions {
     /// Returns options for the ten best of all active memories.
     fn default() -> Self {
-        Self { limit: 10, filter: Filter::default(), recent_within: None }
+        Self {
+            limit: 10,
+            filter: Filter::default(),
+            recent_within: None,
+            hybrid_weight: None,
+            include_embedding: false,
+        }
     }
 }
 
@@ -45,6 +56,8 @@ pub struct SearchRequest {
     pub offset: usize,
     /// The order of the results; by default, the best come first.
     pub order: Option<Order>,
+    /// The weight of vectors against words; see [`SearchOptions::hybrid_weight`].
+    pub hybrid_weight: Option<f64>,
     /// Maximum number of memories that apply to every query, such as instructions, preferences and pinned memories.
     pub standing: usize,
     /// Whether memories linked to the found ones are included.
@@ -78,7 +91,8 @@ impl Memories {
         if text.trim().is_empty() {
             return self.foremost(filter, options.limit, now);
         }
-        let options = SearchOptions { filter, limit: options.limit, ..SearchOptions::default() };
+        let RetrievalOptions { limit, hybrid_weight, include_embedding, .. } = *options;
+        let options = SearchOptions { filter, limit, hybrid_weight, include_embedding, ..SearchOptions::default() };
         self.storage.search(text, &options)
     }
 
@@ -187,7 +201,9 @@ impl Memories {
         let (store, now) = (self.ledger("explain a search")?, Timestamp::now());
         let (text, filter) = (request.text.as_str(), self.confined(request.filter.clone())?);
         let most = request.limit.saturating_add(request.offset);
-        let channel = self.vectors.as_deref().map(|by| by_meaning(by, store, text, &filter, most, now)).transpose();
+        let weights = weights_of(request.hybrid_weight)?;
+        let vectors = self.vectors.as_deref().filter(|_| weights.channels > 0.0);
+        let channel = vectors.map(|by| by_meaning(by, store, text, &filter, most, now)).transpose();
         let (channel, fallback) = match channel {
             Ok(channel) => (channel.flatten(), None),
             Err(error) => (None, Some(error)),
@@ -198,6 +214,7 @@ impl Memories {
             channels: &channels,
             offset: request.offset,
             order: request.order,
+            weights,
             with_beside: true,
             with_related: request.related,
             ..Search::new(text, &filter, now)
@@ -232,7 +249,16 @@ impl Memories {
         limit: usize,
         offset: usize,
     ) -> Result<Vec<Memory>, ApiError> {
-        self.storage.query(&Query { filter: self.confined(filter)?, order, limit, offset })
+        self.query_memories(&Query { filter, order, limit, offset, ..Query::default() })
+    }
+
+    /// Returns a page of memories as [`Memories::list_memories`] does, in either direction of the order.
+    ///
+    /// # Errors
+    /// As for [`Memories::list_memories`].
+    pub fn query_memories(&self, query: &Query) -> Result<Vec<Memory>, ApiError> {
+        let filter = self.confined(query.filter.clone())?;
+        self.storage.query(&Query { filter, ..query.clone() })
     }
 
     /// Returns how many memories pass a filter.
@@ -262,5 +288,5 @@ fn unasked(memory: Memory, half_lives: &HalfLives, now: Timestamp) -> SearchResu
         access_count: memory.usage.access_count,
     };
     let highlight = crate::search::highlight(&memory.claim.content, &[]);
-    SearchResult { score: score(&parts, now).total, highlight, memory }
+    SearchResult { score: score(&parts, now).total, highlight, memory, embedding: None }
 }

@@ -220,6 +220,8 @@ impl Memories {
             selection,
             reread,
             namespace: self.config.namespace(),
+            user: None,
+            known: Vec::new(),
             categories: self.config.categories.value.clone(),
             instructions: self.instructions(),
             window: WindowBudget { tokens: self.config.window_tokens.value, ..WindowBudget::default() },

@@ -9,7 +9,7 @@ use super::ApiError;
 use crate::changeset::Action;
 use crate::embed::QueryVectors;
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
-use crate::search::{Direct, Found, Highlight, direct};
+use crate::search::{Direct, Found, Highlight, Weights, direct_with};
 use crate::store::{Filter, Order, Store, StoreError};
 
 /// A place where memories are stored. Opening an adapter creates the files or tables that it needs, and dropping the
@@ -151,6 +151,8 @@ pub struct Query {
     pub filter: Filter,
     /// The order.
     pub order: Order,
+    /// Whether the order is reversed.
+    pub is_ascending: bool,
     /// Maximum number of memories.
     pub limit: usize,
     /// The number of memories to skip at the beginning.
@@ -161,7 +163,13 @@ impl Default for Query {
     /// Returns the query for every active memory, most recently changed first.
     fn default() -> Self {
         // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
-        Self { filter: Filter::default(), order: Order::default(), limit: usize::MAX >> 1, offset: 0 }
+        Self {
+            filter: Filter::default(),
+            order: Order::default(),
+            is_ascending: false,
+            limit: usize::MAX >> 1,
+            offset: 0,
+        }
     }
 }
 
@@ -174,12 +182,17 @@ pub struct SearchOptions {
     pub limit: usize,
     /// Minimum score, 0–1.
     pub min_score: f64,
+    /// The weight of vectors against words, from 0 (only words) to 1 (only vectors); `None` for the usual weight. An
+    /// adapter without vectors ignores it.
+    pub hybrid_weight: Option<f64>,
+    /// Whether the results contain the vectors of their memories, where there are any.
+    pub include_embedding: bool,
 }
 
 impl Default for SearchOptions {
     /// Returns options for the ten best of all active memories.
     fn default() -> Self {
-        Self { filter: Filter::default(), limit: 10, min_score: 0.0 }
+        Self { filter: Filter::default(), limit: 10, min_score: 0.0, hybrid_weight: None, include_embedding: false }
     }
 }
 
@@ -192,6 +205,8 @@ pub struct SearchResult {
     pub score: f64,
     /// The part of the memory's text that shows why it was found.
     pub highlight: Highlight,
+    /// The vector of the memory, if it was requested and there is one.
+    pub embedding: Option<Vec<f32>>,
 }
 
 /// Opened storage.
@@ -213,6 +228,8 @@ pub struct Adapter {
 #[derive(Clone)]
 pub struct AdapterRegistry {
     adapters: Vec<Adapter>,
+    /// The place of the adapter for addresses without a scheme.
+    default: usize,
 }
 
 impl Default for AdapterRegistry {
@@ -229,7 +246,7 @@ impl Default for AdapterRegistry {
                 open: open_in_memory,
             },
         ];
-        Self { adapters }
+        Self { adapters, default: 0 }
     }
 }
 
@@ -254,10 +271,27 @@ impl AdapterRegistry {
         &self.adapters
     }
 
-    /// Returns the adapter of addresses without a scheme, which are paths.
+    /// Returns the adapter of addresses without a scheme; SQLite unless another was set.
     #[must_use]
-    pub(crate) fn default_adapter(&self) -> &Adapter {
-        &self.adapters[0]
+    pub fn default_adapter(&self) -> &Adapter {
+        &self.adapters[self.default]
+    }
+
+    /// Makes the adapter of this scheme the one for addresses without a scheme.
+    ///
+    /// # Errors
+    /// [`ApiError::UnknownScheme`], which lists the known schemes.
+    pub fn set_default(&mut self, scheme: &str) -> Result<(), ApiError> {
+        self.default = self.place_of(scheme)?;
+        Ok(())
+    }
+
+    fn place_of(&self, scheme: &str) -> Result<usize, ApiError> {
+        let found = self.adapters.iter().position(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
+        found.ok_or_else(|| ApiError::UnknownScheme {
+            scheme: scheme.to_owned(),
+            known: self.adapters.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
+        })
     }
 
     /// Opens the storage that `address` names: `sqlite:PATH`, `file:PATH`, `memory:`, a path, or any address that a
@@ -273,12 +307,7 @@ impl AdapterRegistry {
     /// Returns the adapter for an address, and the part of the address that it opens.
     fn adapter_of<'a>(&self, address: &'a str) -> Result<(&Adapter, &'a str), ApiError> {
         let Some((scheme, rest)) = scheme_of(address) else { return Ok((self.default_adapter(), address)) };
-        let found = self.adapters.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
-        let adapter = found.ok_or_else(|| ApiError::UnknownScheme {
-            scheme: scheme.to_owned(),
-            known: self.adapters.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
-        })?;
-        Ok((adapter, rest))
+        Ok((&self.adapters[self.place_of(scheme)?], rest))
     }
 }
 
@@ -383,7 +412,7 @@ impl StorageAdapter for SqliteStorage {
     }
 
     fn query(&self, query: &Query) -> Result<Vec<Memory>, ApiError> {
-        Ok(self.store.list(&query.filter, query.order, query.limit, query.offset)?)
+        Ok(self.store.list_in(&query.filter, (query.order, query.is_ascending), query.limit, query.offset)?)
     }
 
     fn count(&self, filter: &Filter) -> Result<usize, ApiError> {
@@ -392,19 +421,25 @@ impl StorageAdapter for SqliteStorage {
 
     fn search(&self, text: &str, options: &SearchOptions) -> Result<Vec<SearchResult>, ApiError> {
         let vectors = self.vectors.as_deref();
+        let weights = weights_of(options.hybrid_weight)?;
         let Direct { found, without_meaning, .. } =
-            direct(&self.store, text, &options.filter, options.limit, vectors, Timestamp::now())?;
+            direct_with(&self.store, (text, weights), &options.filter, options.limit, vectors, Timestamp::now())?;
         if let Some(error) = without_meaning {
             tracing::warn!("searched by words alone: {error}");
         }
-        Ok(found.into_iter().map(SearchResult::from).filter(|hit| hit.score >= options.min_score).collect())
+        let found = found.into_iter().map(SearchResult::from).filter(|hit| hit.score >= options.min_score);
+        let with_vector = |hit: SearchResult| {
+            let embedding = options.include_embedding.then(|| self.store.vector_of(&hit.memory.id)).transpose()?;
+            Ok(SearchResult { embedding: embedding.flatten(), ..hit })
+        };
+        found.map(with_vector).collect()
     }
 
     fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError> {
         let memory = self.store.memory(id)?;
         let filter = Filter::exactly(std::slice::from_ref::<Namespace>(&memory.namespace));
         // The limit is increased by one, since the search also finds the memory itself.
-        let options = SearchOptions { filter, limit: limit.saturating_add(1), min_score };
+        let options = SearchOptions { filter, limit: limit.saturating_add(1), min_score, ..SearchOptions::default() };
         let mut found = self.search(&memory.claim.content, &options)?;
         found.retain(|hit| hit.memory.id != *id);
         found.truncate(limit);
@@ -416,9 +451,18 @@ impl StorageAdapter for SqliteStorage {
     }
 }
 
+/// Returns the weights of a search for the weight of vectors that was requested.
+pub(super) fn weights_of(hybrid: Option<f64>) -> Result<Weights, ApiError> {
+    match hybrid {
+        None => Ok(Weights::default()),
+        Some(weight) if (0.0..=1.0).contains(&weight) => Ok(Weights::hybrid(weight)),
+        Some(value) => Err(ApiError::HybridWeight { value }),
+    }
+}
+
 impl From<Found> for SearchResult {
     fn from(found: Found) -> Self {
-        Self { score: found.score.total, highlight: found.highlight, memory: found.memory }
+        Self { score: found.score.total, highlight: found.highlight, memory: found.memory, embedding: None }
     }
 }
 
@@ -448,6 +492,19 @@ mod tests {
         let error = AdapterRegistry::default().open("postgres://host/memories", None).err().unwrap();
         let expected = "there is no storage adapter for postgres: addresses; use sqlite:, file:, memory:, or a path";
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn an_adapter_of_a_program_can_become_the_default() {
+        let mut registry = AdapterRegistry::default();
+        assert_eq!(registry.default_adapter().scheme, "sqlite");
+        registry.register(Adapter { scheme: "shelf", about: "a test", open: open_in_memory });
+        registry.set_default("Shelf").unwrap();
+        assert!(registry.has("shelf") && registry.list().len() == 4);
+        assert_eq!(registry.default_adapter().scheme, "shelf");
+        assert!(registry.open("any place", None).unwrap().is_ready(), "the default opens addresses without a scheme");
+        assert!(registry.set_default("moon").is_err());
+        assert_eq!(registry.default_adapter().scheme, "shelf");
     }
 
     #[test]

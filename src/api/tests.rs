@@ -84,6 +84,7 @@ impl StorageAdapter for Shelf {
             score: 1.0,
             highlight: crate::search::highlight(&memory.claim.content, &[text.to_owned()]),
             memory,
+            embedding: None,
         };
         Ok(found.into_iter().map(hit).collect())
     }
@@ -373,6 +374,20 @@ async fn a_conversation_is_read_once_and_only_its_new_messages_after_that() {
     let one =
         memories.extract_from_message(Message::user("I live in Lisbon."), &ExtractionContext::default()).await.unwrap();
     assert_eq!(one.memories.len(), 1, "{one:#?}");
+}
+
+#[tokio::test]
+async fn a_user_of_several_has_memories_of_their_own() {
+    let memories = opened();
+    let context = ExtractionContext { user_id: Some("ana".into()), ..ExtractionContext::default() };
+    let said = vec![Message::user("I live in Lisbon.")];
+    let extracted = memories.extract_memories(said, &context).await.unwrap();
+    assert_eq!(extracted.memories.len(), 1, "{extracted:#?}");
+    assert_eq!(extracted.memories[0].namespace, space("user/ana"));
+    let in_project = ExtractionContext { project: Some("/home/ana/shop".into()), ..context };
+    let said = vec![Message::user("I work as a nurse.")];
+    let extracted = memories.extract_memories(said, &in_project).await.unwrap();
+    assert_eq!(extracted.memories[0].namespace, Namespace::user("ana").unwrap(), "{extracted:#?}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::{AuditChannel, Memories, database_path};
-use crate::api::{EscapeMode, QUERY_TIMEOUT};
+use crate::api::{EscapeMode, QUERY_TIMEOUT, expiry};
 use crate::config::{Config, Folders, LogFormat, Partial};
 use crate::memory::Namespace;
 use anyhow::Context as _;
@@ -196,6 +196,11 @@ pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
     let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
     let moment = text.parse().ok().or_else(|| Some(day()?.timestamp()));
     moment.ok_or_else(|| "it is not a time; write it like 2027-01-31 or 2027-01-31T18:00:00Z".to_owned())
+}
+
+/// Parses a time in the future: a period such as `2h` or `7d`, a day or a time.
+pub(crate) fn expires(text: &str) -> Result<Timestamp, String> {
+    expiry(text, now()).map_err(|error| error.to_string())
 }
 
 /// Returns the platform, home folder and environment, which determine where other programs keep their files.

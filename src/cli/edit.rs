@@ -3,7 +3,7 @@
 use crate::api::{Author, MemoryChange, Restored, RivalPolicy};
 use crate::memory::{Memory, MemoryId, RelationType};
 
-use super::args::{Context, time};
+use super::args::{Context, expires};
 use super::exit::ExitStatus;
 use super::printer::one_line;
 
@@ -19,6 +19,9 @@ pub(crate) struct UpdateArgs {
     /// New title; by default, a title derived from the content is updated with the content
     #[arg(long)]
     title: Option<String>,
+    /// New summary; an empty one removes it. By default, it is removed when the content changes
+    #[arg(long)]
+    summary: Option<String>,
     /// New value of the attribute; by default, a value that occurs in the content changes with it
     #[arg(long)]
     value: Option<String>,
@@ -34,8 +37,8 @@ pub(crate) struct UpdateArgs {
     /// New tag, which replaces all current tags; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Option<Vec<String>>,
-    /// Time after which the memory is no longer recalled, e.g. 2027-01-31
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    /// Time after which the memory is no longer recalled, e.g. 2h, 7d or 2027-01-31
+    #[arg(long, value_name = "TIME", value_parser = expires)]
     expires: Option<jiff::Timestamp>,
 }
 
@@ -88,6 +91,7 @@ pub(crate) fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result
     let change = MemoryChange {
         content: args.content.clone(),
         title: args.title.clone(),
+        summary: args.summary.clone(),
         value: args.value.clone(),
         category: args.category.clone(),
         subject: args.subject.clone(),

@@ -92,16 +92,18 @@ fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
     }
     let claim = &memory.claim;
     out.line(format_args!(
-        "{BOLD}{}{BOLD:#}  {DIM}{}/{} · {} · {}{DIM:#}",
+        "{BOLD}{}{BOLD:#}  {DIM}{}/{} · {} · confidence {:.2} · {}{DIM:#}",
         one_line(&claim.content, 300),
         claim.memory_type,
         claim.category,
         memory.namespace,
+        claim.confidence,
         memory.id.short()
     ))?;
     out.line(format_args!("  {CHANGED}{}{CHANGED:#}", one.reason.as_deref().unwrap_or("the reason is unknown")))?;
     for known in &one.replaces {
-        out.line(format_args!("  in place of: {}", one_line(&known.claim.content, 200)))?;
+        let (content, confidence) = (one_line(&known.claim.content, 200), known.claim.confidence);
+        out.line(format_args!("  in place of: {content} {DIM}· confidence {confidence:.2}{DIM:#}"))?;
     }
     for piece in one.evidence.iter().take(2) {
         let who = piece.speaker.as_ref().map_or_else(String::new, |name| format!("{name}: "));

@@ -1,6 +1,6 @@
 //! `list`: lists memories by their properties, and defines the filters that other commands share.
 
-use crate::api::{Filter, Memories, NamespaceSubtree, Order, unit_importance};
+use crate::api::{Filter, Memories, NamespaceSubtree, Order, Query, unit_confidence, unit_importance};
 use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 
 use anyhow::Context as _;
@@ -30,6 +30,9 @@ pub(crate) struct ListArgs {
     /// Sort by this value
     #[arg(long, value_enum, value_name = "BY", default_value_t = By::Updated)]
     sort: By,
+    /// Reverse the order
+    #[arg(long)]
+    reverse: bool,
     /// List memories of all projects, not only the one of this folder
     #[arg(long)]
     everywhere: bool,
@@ -42,6 +45,7 @@ pub(crate) enum By {
     Created,
     Importance,
     Used,
+    Confidence,
 }
 
 impl By {
@@ -52,6 +56,7 @@ impl By {
             Self::Created => Order::Created,
             Self::Importance => Order::Importance,
             Self::Used => Order::Used,
+            Self::Confidence => Order::Confidence,
         }
     }
 }
@@ -76,8 +81,14 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
     /// Minimum importance: 0 to 1, or 2 to 10 as tenths
-    #[arg(long, value_name = "N", value_parser = importance)]
+    #[arg(long, value_name = "N", value_parser = importance, allow_negative_numbers = true)]
     min_importance: Option<f64>,
+    /// Maximum importance, on the same scale
+    #[arg(long, value_name = "N", value_parser = importance, allow_negative_numbers = true)]
+    max_importance: Option<f64>,
+    /// Minimum confidence that remains now, 0 to 1
+    #[arg(long, value_name = "N", value_parser = confidence, allow_negative_numbers = true)]
+    min_confidence: Option<f64>,
     /// Scope: long_term or short_term
     #[arg(long, value_name = "SCOPE")]
     scope: Option<Scope>,
@@ -122,6 +133,8 @@ impl Selection {
             subject: self.subject.clone(),
             source: self.source.clone(),
             min_importance: self.min_importance,
+            max_importance: self.max_importance,
+            min_confidence: self.min_confidence,
             scopes: self.scope.into_iter().collect(),
             pinned: self.pinned.then_some(true),
             created_from: self.since,
@@ -148,6 +161,8 @@ impl Selection {
             && self.subject.is_none()
             && self.source.is_none()
             && self.min_importance.is_none()
+            && self.max_importance.is_none()
+            && self.min_confidence.is_none()
             && self.scope.is_none()
             && !self.pinned
             && self.since.is_none()
@@ -184,6 +199,11 @@ fn importance(text: &str) -> Result<f64, String> {
     unit_importance(value).map_err(|error| error.to_string())
 }
 
+fn confidence(text: &str) -> Result<f64, String> {
+    let value = text.parse().map_err(|_| "it is not a number; write it like 0.7".to_owned())?;
+    unit_confidence(value).map_err(|error| error.to_string())
+}
+
 fn since(text: &str) -> Result<Timestamp, String> {
     moment(text, End::Since, &Zoned::now())
 }
@@ -196,7 +216,13 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let Some(all) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
     let filter = if args.everywhere { filter } else { in_project_of_folder(filter, &all, context.out)? };
-    let memories = all.list_memories(filter.clone(), args.sort.order(), args.limit, args.offset)?;
+    let memories = all.query_memories(&Query {
+        filter: filter.clone(),
+        order: args.sort.order(),
+        is_ascending: args.reverse,
+        limit: args.limit,
+        offset: args.offset,
+    })?;
     if context.out.is_json() {
         for memory in &memories {
             context.out.json(memory)?;

@@ -26,6 +26,7 @@ mod list;
 mod mcp;
 mod model;
 mod printer;
+mod profile;
 mod projects;
 mod question;
 mod remember;
@@ -116,6 +117,7 @@ enum MemoryCommand {
     Show(inspect::ShowArgs),
     Why(inspect::WhyArgs),
     History(inspect::HistoryArgs),
+    Profile(profile::ProfileArgs),
     Update(edit::UpdateArgs),
     Pin(edit::PinArgs),
     Forget(forget::ForgetArgs),
@@ -288,6 +290,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
             MemoryCommand::Show(args) => inspect::show(args, context),
             MemoryCommand::Why(args) => inspect::why(args, context),
             MemoryCommand::History(args) => inspect::history(args, context),
+            MemoryCommand::Profile(_) => profile::run(context),
             MemoryCommand::Update(args) => edit::update(args, context),
             MemoryCommand::Pin(args) => edit::pin(args, context),
             MemoryCommand::Forget(args) => forget::run(args, context),

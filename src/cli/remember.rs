@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::api::{Decision, Memories, MemoryDraft, Plan, Remembered};
-use crate::memory::{Memory, MemoryType, Namespace};
+use crate::api::{Decision, Memories, MemoryDraft, Plan, Remembered, structured};
+use crate::memory::{Memory, MemoryType, Namespace, Structured};
 
-use super::args::{Context, time};
+use super::args::{Context, expires};
 use super::exit::ExitStatus;
 use super::list::project_of_folder;
 use super::printer::{Printer, one_line};
@@ -33,6 +33,9 @@ pub(crate) struct RememberArgs {
     /// Title [default: the first words of the text]
     #[arg(long)]
     title: Option<String>,
+    /// Shorter wording, shown in briefs instead of a long text
+    #[arg(long)]
+    summary: Option<String>,
     /// Subject, e.g. auth
     #[arg(long)]
     subject: Option<String>,
@@ -48,9 +51,15 @@ pub(crate) struct RememberArgs {
     /// Tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Time after which the memory is no longer recalled, e.g. 2027-01-31
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    /// Time after which the memory is no longer recalled, e.g. 2h, 7d or 2027-01-31
+    #[arg(long, value_name = "TIME", value_parser = expires)]
     expires: Option<jiff::Timestamp>,
+    /// Parts of the memory as a JSON object, e.g. '{"blocker": {"owner": "Ana", "until": "the licence is paid"}}'
+    #[arg(long, value_name = "JSON", value_parser = parts)]
+    structured: Option<Structured>,
+    /// UUID of the memory, which no memory has yet [default: assigned]
+    #[arg(long, value_name = "UUID")]
+    id: Option<String>,
     /// Store the memory for all projects, not for the project of this folder
     #[arg(long)]
     global: bool,
@@ -122,6 +131,11 @@ fn home(args: &RememberArgs, memories: &Memories, context: &Context<'_>) -> anyh
     project_of_folder(memories)
 }
 
+fn parts(text: &str) -> Result<Structured, String> {
+    let fields = serde_json::from_str(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
+    structured(fields).map_err(|error| error.to_string())
+}
+
 impl RememberArgs {
     fn draft(&self) -> MemoryDraft {
         MemoryDraft {
@@ -134,6 +148,9 @@ impl RememberArgs {
             importance: self.importance,
             tags: self.tags.clone(),
             expires_at: self.expires,
+            summary: self.summary.clone(),
+            structured: self.structured.clone(),
+            id: self.id.clone(),
             ..MemoryDraft::new(self.text.join(" "))
         }
     }

@@ -36,6 +36,9 @@ pub(crate) struct SearchArgs {
     /// Sort by this value instead of relevance
     #[arg(long, value_enum, value_name = "BY")]
     sort: Option<By>,
+    /// Weight of vectors, from 0 (only words) to 1 (only vectors)
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    hybrid_weight: Option<f64>,
     /// Also show up to N preferences, instructions and pinned memories, whatever the query
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
@@ -106,6 +109,7 @@ impl SearchArgs {
             limit: self.limit,
             offset: self.offset,
             order: self.sort.map(By::order),
+            hybrid_weight: self.hybrid_weight,
             standing: self.standing,
             related: self.related,
         })

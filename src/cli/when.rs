@@ -2,7 +2,9 @@
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, Zoned};
+use jiff::{Timestamp, Zoned};
+
+use crate::api::period;
 
 /// The end of a range that a time denotes. A day is included in the range as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub(crate) fn moment(text: &str, end: End, now: &Zoned) -> Result<Timestamp, Str
     // A time with an offset is absolute; every other form depends on the zone of `now`.
     let found = text.parse::<Timestamp>().ok();
     let found = found.or_else(|| day(text, now).and_then(|date| of_day(date, end, now.time_zone())));
-    let found = found.or_else(|| age(text).and_then(|age| now.checked_sub(age).ok()).map(|at| at.timestamp()));
+    let found = found.or_else(|| period(text).and_then(|age| now.checked_sub(age).ok()).map(|at| at.timestamp()));
     let local = || text.parse::<DateTime>().ok()?.to_zoned(now.time_zone().clone()).ok();
     found.or_else(|| Some(local()?.timestamp())).ok_or_else(|| {
         format!("{text:?} is not a time; write it like 2027-01-31, 2027-01-31T18:00:00Z, 7d, 2w, 3mo or yesterday")
@@ -48,22 +50,6 @@ fn of_day(date: Date, end: End, zone: &TimeZone) -> Option<Timestamp> {
     };
     // Midnight is looked up in the zone, because days on which the clocks change do not have 24 hours.
     Some(first.to_zoned(zone.clone()).ok()?.timestamp())
-}
-
-fn age(text: &str) -> Option<Span> {
-    // A sign is not a digit, so `-7d` has no count and is refused rather than read as a time in the future.
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count: i64 = text[..text.len() - unit.len()].parse().ok()?;
-    let span = Span::new();
-    match unit.trim() {
-        "h" | "hour" | "hours" => span.try_hours(count),
-        "d" | "day" | "days" => span.try_days(count),
-        "w" | "week" | "weeks" => span.try_weeks(count),
-        "mo" | "month" | "months" => span.try_months(count),
-        "y" | "year" | "years" => span.try_years(count),
-        _ => return None,
-    }
-    .ok()
 }
 
 #[cfg(test)]

@@ -113,6 +113,9 @@ pub struct IncomingClaim {
     pub source: String,
     /// The way in which the candidate was obtained.
     pub method: ExtractionMethod,
+    /// The id of the memory if the candidate becomes a new one; by default, an id is assigned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<MemoryId>,
 }
 
 /// A memory that an incoming candidate is compared with.

@@ -95,7 +95,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
         updates_only: false,
     };
     let (source, method) = (memory.source.clone(), memory.extraction_method);
-    Ok(IncomingClaim { candidate, namespace: into.clone(), source, method })
+    Ok(IncomingClaim { candidate, namespace: into.clone(), source, method, id: None })
 }
 
 /// Writes the changes to a moved memory and to the existing memories.

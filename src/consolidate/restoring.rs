@@ -111,7 +111,7 @@ fn contradicted(db: &Database, memory: &Memory) -> Result<Vec<MemoryId>, StoreEr
         updates_only: false,
     };
     let (namespace, source, method) = (memory.namespace.clone(), memory.source.clone(), memory.extraction_method);
-    let mut cases = gather_afresh(db, vec![IncomingClaim { candidate, namespace, source, method }])?;
+    let mut cases = gather_afresh(db, vec![IncomingClaim { candidate, namespace, source, method, id: None }])?;
     for case in &mut cases {
         case.known.retain(|known| known.memory.id != memory.id && known.memory.status == Status::Active);
         case.rejected.clear();

@@ -56,16 +56,28 @@ struct Plain {
 /// # Errors
 /// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
+    let wrong = |reason: String| ImportError::Line { line: number, reason };
     // An export is tried first: it would also parse as a plain object, which would lose id, status and evidence.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
+        check_scale("importance", Some(exported.memory.claim.importance), 1.0).map_err(wrong)?;
+        check_scale("confidence", Some(exported.memory.claim.confidence), 1.0).map_err(wrong)?;
         return Ok(own(exported));
     }
-    let wrong = |reason: String| ImportError::Line { line: number, reason };
     let (plain, _) = json::parse::<Plain>(text).map_err(|error| wrong(reason_without_content(&error)))?;
     if plain.content.trim().is_empty() {
         return Err(wrong("\"content\" is empty".into()));
     }
+    check_scale("importance", plain.importance, 10.0).map_err(wrong)?;
+    check_scale("confidence", plain.confidence, 1.0).map_err(wrong)?;
     Ok(foreign(plain, namespace, now))
+}
+
+/// Refuses a number that is not between 0 and `most`.
+fn check_scale(name: &str, value: Option<f64>, most: f64) -> Result<(), String> {
+    match value.filter(|value| !(0.0..=most).contains(value)) {
+        Some(value) => Err(format!("{name} {value} is out of range; use 0 to {most}")),
+        None => Ok(()),
+    }
 }
 
 /// Describes an error without its text, since serde quotes what it read, which may be private.
@@ -95,10 +107,8 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
         value: plain.value,
         scope: plain.scope.unwrap_or(Scope::LongTerm),
         // Other programs use a scale from 1 to 10.
-        importance: plain
-            .importance
-            .map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }.clamp(0.0, 1.0)),
-        confidence: plain.confidence.unwrap_or(1.0).clamp(0.0, 1.0),
+        importance: plain.importance.map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }),
+        confidence: plain.confidence.unwrap_or(1.0),
         tags: plain.tags,
         valid_from: plain.valid_from,
         ..Claim::new(
@@ -331,6 +341,9 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named_without_its_text() {
+        for text in [r#"{"content":"Tea.","importance":50}"#, r#"{"content":"Tea.","confidence":-1}"#] {
+            assert!(parse(text).unwrap_err().to_string().contains("is out of range; use 0 to 1"), "{text}");
+        }
         for text in ["{\"content\":", "[]", "{\"secret\":1}", "{\"content\":\" \"}"] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with("line 3 is not a memory") && !error.contains("secret"), "{error}");

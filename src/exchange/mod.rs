@@ -1,5 +1,7 @@
 //! Import and export of memories: JSONL for programs, Markdown for people, and the files of other memory programs.
 
+#[cfg(test)]
+mod export_tests;
 mod formats;
 mod import;
 mod notes;

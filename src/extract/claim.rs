@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::check::{Edge, instant};
 use super::schema::{Basis, Proposal};
 use super::{DropReason, Dropped};
-use crate::memory::{Claim, MemoryType, Procedure, Scope, Structured};
+use crate::memory::{Claim, MemoryType, Pattern, Procedure, Scope, Structured};
 use transcripts::Message;
 
 /// Maximum number of tags kept.
@@ -76,7 +76,9 @@ fn structured(proposal: &Proposal) -> Option<Structured> {
         MemoryType::Semantic => profile(proposal),
         MemoryType::Episodic => match &proposal.episode {
             Some(episode) => Some(Structured::Episode(episode.clone())),
-            None if proposal.category == "pattern" => Some(Structured::Pattern { pattern: proposal.content.clone() }),
+            None if proposal.category == "pattern" => {
+                Some(Structured::Pattern { pattern: Pattern::of(&proposal.content) })
+            }
             None => None,
         },
         MemoryType::Procedural => Some(Structured::Procedure(match &proposal.procedure {

@@ -220,7 +220,19 @@ impl Redact for Structured {
                 procedure.steps.edit_texts(edit);
                 procedure.triggers.edit_texts(edit);
             }
-            Self::Pattern { pattern } => edit(pattern),
+            Self::Pattern { pattern } => {
+                edit(&mut pattern.description);
+                let (name, code) = (&mut pattern.name, &mut pattern.code_snippet);
+                let (language, framework) = (&mut pattern.language, &mut pattern.framework);
+                let (when, when_not) = (&mut pattern.use_case, &mut pattern.avoid_when);
+                for text in [name, code, language, framework, when, when_not] {
+                    text.edit_texts(edit);
+                }
+            }
+            Self::Blocker { blocker } => {
+                blocker.owner.edit_texts(edit);
+                blocker.until.edit_texts(edit);
+            }
             Self::Profile { profile } => edit_fields(profile, edit),
         }
     }

@@ -91,6 +91,14 @@ impl Namespace {
         Self::try_from(vec!["project".to_owned(), id.replace('/', "-")])
     }
 
+    /// Returns the namespace of the memories about one user, where several users share a database.
+    ///
+    /// # Errors
+    /// [`ParseError`] if `id` is empty or contains a control character.
+    pub fn user(id: &str) -> Result<Self, ParseError> {
+        Self::try_from(vec!["user".to_owned(), id.replace('/', "-")])
+    }
+
     /// Returns the namespace of one conversation among people.
     ///
     /// # Errors
@@ -103,6 +111,12 @@ impl Namespace {
     #[must_use]
     pub(crate) fn is_chat(&self) -> bool {
         self.0.first().is_some_and(|part| part == "chat")
+    }
+
+    /// Whether the namespace is that of one of several users.
+    #[must_use]
+    pub(crate) fn is_user(&self) -> bool {
+        self.0.first().is_some_and(|part| part == "user")
     }
 
     /// Returns the path's parts, outermost first.

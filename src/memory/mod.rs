@@ -1,5 +1,6 @@
 //! The memory record and its parts, as plain data without behaviour.
 
+pub(crate) mod fading;
 mod identity;
 mod spelled;
 mod task;
@@ -13,7 +14,7 @@ pub(crate) use identity::short;
 pub use identity::{MemoryId, Namespace};
 pub(crate) use spelled::string_enum;
 pub use spelled::{
-    Audience, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
+    Audience, BLOCKER, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
 };
 pub use task::{Citation, Remedy, Task, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
 
@@ -217,10 +218,15 @@ pub enum Structured {
     Episode(Episode),
     /// How to act.
     Procedure(Procedure),
-    /// A pattern found in several episodes.
+    /// A pattern found in several episodes, or a pattern of code.
     Pattern {
-        /// Description of what recurs, and of when it helps to know it.
-        pattern: String,
+        /// What recurs, and when it helps to know it.
+        pattern: Pattern,
+    },
+    /// Something that keeps work from going on.
+    Blocker {
+        /// Who can remove it, and how.
+        blocker: Blocker,
     },
     /// Attributes of the user.
     Profile {
@@ -264,6 +270,90 @@ pub struct Procedure {
     pub priority: Option<f64>,
 }
 
+/// A pattern: what recurs, and how to use it. A pattern with only a description is written as a plain text.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "PatternForm", into = "PatternForm")]
+pub struct Pattern {
+    /// What recurs.
+    pub description: String,
+    /// Short name.
+    pub name: Option<String>,
+    /// The code, unchanged.
+    pub code_snippet: Option<String>,
+    /// Programming language of the code.
+    pub language: Option<String>,
+    /// Framework or library of the code.
+    pub framework: Option<String>,
+    /// Situations in which the pattern applies.
+    pub use_case: Option<String>,
+    /// Situations in which the pattern does not apply.
+    pub avoid_when: Option<String>,
+    /// How well the pattern worked, from 0 to 1.
+    pub effectiveness: Option<f64>,
+}
+
+impl Pattern {
+    /// Returns a pattern with only a description.
+    pub(crate) fn of(description: impl Into<String>) -> Self {
+        Self { description: description.into(), ..Self::default() }
+    }
+}
+
+/// The serialised forms of a pattern.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum PatternForm {
+    Text(String),
+    Fields(PatternFields),
+}
+
+macro_rules! pattern_fields {
+    ($($field:ident: $kind:ty),+) => {
+        #[derive(Clone, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct PatternFields {
+            description: String,
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] $field: Option<$kind>),+
+        }
+
+        impl From<PatternForm> for Pattern {
+            fn from(form: PatternForm) -> Self {
+                match form {
+                    PatternForm::Text(description) => Self::of(description),
+                    PatternForm::Fields(PatternFields { description, $($field),+ }) => Self { description, $($field),+ },
+                }
+            }
+        }
+
+        impl From<Pattern> for PatternForm {
+            fn from(pattern: Pattern) -> Self {
+                if pattern == Pattern::of(&pattern.description) {
+                    return Self::Text(pattern.description);
+                }
+                let Pattern { description, $($field),+ } = pattern;
+                Self::Fields(PatternFields { description, $($field),+ })
+            }
+        }
+    };
+}
+
+pattern_fields!(
+    name: String, code_snippet: String, language: String, framework: String, use_case: String, avoid_when: String,
+    effectiveness: f64
+);
+
+/// What keeps work from going on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blocker {
+    /// Who can remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// What would remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,5 +379,16 @@ mod tests {
         let procedure = r#"{"name":"n","description":"d","steps":["s"],"triggers":[]}"#;
         assert!(matches!(serde_json::from_str(episode).unwrap(), Structured::Episode(_)));
         assert!(matches!(serde_json::from_str(procedure).unwrap(), Structured::Procedure(_)));
+        let blocker: Structured = serde_json::from_str(r#"{"blocker":{"owner":"Ana"}}"#).unwrap();
+        assert!(matches!(blocker, Structured::Blocker { .. }));
+    }
+
+    #[test]
+    fn a_pattern_keeps_its_snippet_and_a_plain_one_stays_a_text() {
+        let whole = r#"{"pattern":{"description":"Retry once.","code_snippet":"for _ in 0..2 {\n}","language":"rust","effectiveness":0.5}}"#;
+        for text in [r#"{"pattern":"Retry once."}"#, whole] {
+            let parts: Structured = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&parts).unwrap(), text);
+        }
     }
 }

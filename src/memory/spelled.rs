@@ -149,12 +149,17 @@ string_enum!(
     Project = "project",
 });
 
+/// The category of memories about what keeps work from going on.
+// The prompts do not name it: recorded replies were made without it.
+pub const BLOCKER: &str = "blocker";
+
 /// Categories that are accepted unless the settings list others.
 pub const CATEGORIES: &[&str] = &[
     "fact",
     "preference",
     "decision",
     "convention",
+    BLOCKER,
     "project",
     "task",
     "note",

@@ -41,7 +41,7 @@ pub(super) async fn consolidate_windows<C: Complete>(
             return Ok(());
         }
         let windows: Vec<WindowId> = batch.iter().map(|window| window.id).collect();
-        let incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(incoming_of).collect();
+        let incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(|window| incoming_of(pipeline, window)).collect();
         consolidate_batch(pipeline, model, run, &windows, incoming, tally).await?;
     }
 }
@@ -61,8 +61,11 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
     Ok(pending)
 }
 
-fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
-    let namespaces = Namespaces::of_project(window.namespace);
+fn incoming_of<C: Complete>(pipeline: &Pipeline<'_, C>, window: PendingWindow) -> Vec<IncomingClaim> {
+    let options = &pipeline.options;
+    // A window that an earlier run left unfinished may be of another user.
+    let is_given = options.sources.transcripts.iter().any(|transcript| transcript.key() == window.transcript);
+    let namespaces = Namespaces::of_project(window.namespace).of_user(options.user.as_ref().filter(|_| is_given));
     let each = |candidate| incoming(candidate, &namespaces, &window.transcript);
     window.candidates.into_iter().flat_map(everywhere).map(each).collect()
 }
@@ -77,7 +80,7 @@ fn everywhere(candidate: Candidate) -> Vec<Candidate> {
 
 fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> IncomingClaim {
     let namespace = namespaces.for_audience(candidate.audience).clone();
-    IncomingClaim { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto }
+    IncomingClaim { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto, id: None }
 }
 
 async fn consolidate_batch<C: Complete>(
@@ -554,6 +557,7 @@ mod imported_tests {
             namespace: Namespace::global(),
             source: "import".into(),
             method: ExtractionMethod::Imported,
+            id: None,
         };
         ImportedMemory { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
     }

@@ -241,7 +241,12 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
     });
     // Memories that wait for review are not shown to a model.
     let recalled = found.filter(|memory| memory.status == Status::Active);
-    recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
+    let mut known: Vec<Memory> =
+        recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect();
+    let given = pipeline.options.known.iter().filter(|memory| known.iter().all(|one| one.id != memory.id));
+    let given: Vec<Memory> = given.take(MAX_KNOWN).cloned().collect();
+    known.extend(given);
+    known
 }
 
 /// Returns the lines of context that agents read at every start in the folder of the conversation.

@@ -36,7 +36,7 @@ use crate::extract::offline;
 use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete, LlmError};
-use crate::memory::Namespace;
+use crate::memory::{Memory, Namespace};
 use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
 pub(crate) use batch::Batching;
@@ -77,6 +77,10 @@ pub struct Options {
     pub reread: RereadPolicy,
     /// The namespace for all memories, instead of one namespace per project.
     pub namespace: Option<Namespace>,
+    /// The namespace for memories about the user, instead of `global`.
+    pub user: Option<Namespace>,
+    /// Memories that the model is shown as known, in addition to the closest stored ones.
+    pub known: Vec<Memory>,
     /// Categories that are allowed.
     pub categories: Vec<String>,
     /// The user's instructions on what to keep or discard.

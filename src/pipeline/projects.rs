@@ -29,8 +29,16 @@ impl Namespaces {
     /// Returns the namespaces for transcripts of one project, or for a conversation among people, whose memories all
     /// belong to one namespace.
     pub(super) fn of_project(project: Namespace) -> Self {
-        let user = if project.is_chat() { project.clone() } else { Namespace::global() };
+        let is_own = project.is_chat() || project.is_user();
+        let user = if is_own { project.clone() } else { Namespace::global() };
         Self { project, user }
+    }
+
+    /// Returns the namespaces with that of a particular user instead of `global`.
+    pub(super) fn of_user(self, user: Option<&Namespace>) -> Self {
+        let global = Namespace::global();
+        let own = |namespace: Namespace| user.filter(|_| namespace == global).cloned().unwrap_or(namespace);
+        Self { project: own(self.project), user: own(self.user) }
     }
 
     /// Returns the namespace for claims that apply to `audience`.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::consolidate::consolidate_windows;
 use super::extract::extract_all;
 use super::summary::{Summary, Tally};
-use super::{CachedModel, Event, HEARTBEAT, Pipeline, PipelineError, end_run, keep_alive, read};
+use super::{CachedModel, Event, Extractor, HEARTBEAT, Pipeline, PipelineError, end_run, keep_alive, read};
 use crate::llm::Complete;
 use crate::store::{PlanLedger, RunId};
 
@@ -26,7 +26,17 @@ pub async fn run<C: Complete>(
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Summary, PipelineError> {
     let model = pipeline.model();
+    warn_of_instructions(&pipeline, watch);
     go(pipeline, model, arguments, cancel, watch).await
+}
+
+/// Warns that the offline rules do not follow the person's instructions, if there are any.
+fn warn_of_instructions<C: Complete>(pipeline: &Pipeline<'_, C>, watch: &mut dyn FnMut(&Event<'_>)) {
+    if matches!(pipeline.extractor, Extractor::Rules) && pipeline.options.instructions.is_some() {
+        watch(&Event::Warning(
+            "the offline rules do not follow instructions; configure a model, or use the setting `categories`",
+        ));
+    }
 }
 
 /// A plan, with the state of the database that the plan is based on.

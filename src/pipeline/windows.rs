@@ -146,6 +146,7 @@ fn wanted<C: Complete>(
         warn: &mut |text| (tally.borrow_mut().watch)(&Event::Warning(text)),
     };
     let namespaces = pipeline.projects.namespaces_of(&transcript, pipeline.options.namespace.as_ref(), &mut lookup)?;
+    let namespaces = namespaces.of_user(pipeline.options.user.as_ref());
     if let Some(reason) = pipeline.options.selection.leaves(&transcript, &namespaces.project) {
         let mut tally = tally.borrow_mut();
         tally.summary.filtered.conversation(reason);

@@ -26,7 +26,7 @@ pub use rank::{Channel, FULL_USE, Parts, QueryFit, Weights};
 pub(crate) use rank::{RECENCY_HALF_LIFE_DAYS, Score, score};
 #[cfg(feature = "serve")]
 pub(crate) use rank::{WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE};
-pub(crate) use search::{Direct, Highlight, Related};
+pub(crate) use search::{Direct, Highlight, Related, direct_with};
 pub use search::{Search, direct, highlight};
 pub use standing::{STANDING, standing};
 pub(crate) use tasks::search_tasks;

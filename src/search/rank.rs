@@ -43,6 +43,14 @@ pub struct Weights {
     pub date: f64,
 }
 
+impl Weights {
+    /// Returns the weights for a share of the vectors between 0, for words alone, and 1, for vectors alone.
+    #[must_use]
+    pub(crate) fn hybrid(vectors: f64) -> Self {
+        Self { words: 1.0 - vectors, channels: vectors, ..Self::default() }
+    }
+}
+
 impl Default for Weights {
     fn default() -> Self {
         Self {
@@ -200,6 +208,15 @@ mod fuse_tests {
 
     fn close(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+    }
+
+    #[test]
+    fn a_hybrid_weight_moves_the_score_from_words_to_vectors() {
+        let channels = BTreeMap::from_iter([("vectors".to_owned(), 0.2)]);
+        let fit = QueryFit { words: 1.0, channels, ..QueryFit::default() };
+        let own = |weight: f64| fit.own(&Weights::hybrid(weight));
+        assert!((own(0.0) - 1.0).abs() < 1e-9 && (own(1.0) - 0.2).abs() < 1e-9, "{} {}", own(0.0), own(1.0));
+        assert!((own(0.5) - fit.own(&Weights::default())).abs() < 1e-9);
     }
 
     #[test]

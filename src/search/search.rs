@@ -188,7 +188,7 @@ impl<'a> Search<'a> {
                 Some(Order::Created) => b.0.created_at.cmp(&a.0.created_at),
                 Some(Order::Importance) => b.0.importance.total_cmp(&a.0.importance),
                 Some(Order::Used) => b.0.access_count.cmp(&a.0.access_count),
-                Some(Order::Confidence) => b.0.confidence.total_cmp(&a.0.confidence),
+                Some(Order::Confidence) => b.2.confidence.total_cmp(&a.2.confidence),
                 Some(Order::Id) => a.0.id.cmp(&b.0.id),
             };
             let by_change = || b.0.updated_at.cmp(&a.0.updated_at);
@@ -320,6 +320,22 @@ pub fn direct(
     vectors: Option<&QueryVectors>,
     now: Timestamp,
 ) -> Result<Direct, StoreError> {
+    direct_with(store, (query, Weights::default()), filter, limit, vectors, now)
+}
+
+/// Returns memories as [`direct`] does, with other weights of words and vectors.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn direct_with(
+    store: &Database,
+    (query, weights): (&str, Weights),
+    filter: &Filter,
+    limit: usize,
+    vectors: Option<&QueryVectors>,
+    now: Timestamp,
+) -> Result<Direct, StoreError> {
+    let vectors = vectors.filter(|_| weights.channels > 0.0);
     let (channel, without_meaning) = match vectors.map(|by| by_meaning(by, store, query, filter, limit, now)) {
         None => (None, None),
         Some(Ok(channel)) => (channel, None),
@@ -331,7 +347,6 @@ pub fn direct(
     let near = channel.as_ref().map(|channel| standing_out(&channel.scores)).unwrap_or_default();
     let stand_out = store.in_rows(&near)?.into_iter().map(|memory| memory.id).collect();
     let channels: Vec<_> = channel.into_iter().collect();
-    let weights = Weights::default();
     let search = Search { limit, channels: &channels, weights, ..Search::new(query, filter, now) };
     let mut found = search.run(store)?;
     // One memory is always the nearest in meaning, even if it is not relevant.

@@ -109,6 +109,7 @@ mod tests {
             let vector = [NewVector { of: &waiting, vector: &vector }];
             write(&store, |w| w.put_vectors(&model, &vector));
         }
+        assert_eq!(store.vector_of(&memories[1].id).unwrap(), Some(vec![0.0, 1.0]));
         let filter = Filter::default();
         let channel = by_vectors(&store, (&model, &[1.0, 0.0]), &filter, 5, day(2)).unwrap();
         let rows: Vec<_> = channel.scores.iter().map(|(row, _)| *row).collect();

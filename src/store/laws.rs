@@ -143,7 +143,7 @@ impl World {
             updates_only: false,
         };
         let namespace = self.store.merged_into(namespace).unwrap();
-        IncomingClaim { candidate, namespace, source: "run".into(), method: ExtractionMethod::Auto }
+        IncomingClaim { candidate, namespace, source: "run".into(), method: ExtractionMethod::Auto, id: None }
     }
 
     fn act(&mut self, act: &Act) {

@@ -102,7 +102,8 @@ pub(crate) fn store_remedy(
         store.write::<_, StoreError>(None, now, |w| w.insert(&memory, &evidence))?;
         return Ok(());
     }
-    let incoming = IncomingClaim { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto };
+    let incoming =
+        IncomingClaim { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto, id: None };
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 

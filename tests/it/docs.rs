@@ -69,3 +69,25 @@ fn the_contents_of_the_site_name_every_page() {
         .collect();
     assert!(missing.is_empty(), "docs/SUMMARY.md does not list {missing:?}");
 }
+
+#[test]
+fn every_statement_of_the_specifications_names_a_state_and_a_test_that_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/reference/specifications.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| statement"));
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let named = cells.get(3).and_then(|cell| cell.trim_end_matches('|').trim().trim_matches('`').split_once("::"));
+        let exists = named.is_some_and(|(file, test)| {
+            let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+            text.split("fn ").skip(1).any(|rest| rest.starts_with(&format!("{test}(")))
+        });
+        checked += 1;
+        if cells.len() != 4 || !["met", "otherwise", "not"].contains(&cells[1]) || !exists {
+            wrong.push(row);
+        }
+    }
+    assert!(checked > 70, "{checked}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -289,6 +289,8 @@ fn run(store: &Store, world: &World, base_url: &str) -> Summary {
         selection: Selection::default(),
         reread: RereadPolicy::Nothing,
         namespace: None,
+        user: None,
+        known: Vec::new(),
         categories: CATEGORIES.iter().map(|&name| name.to_owned()).collect(),
         instructions: None,
         window: WindowBudget::default(),

@@ -65,6 +65,7 @@ mod setup;
 mod settling;
 mod shared_file;
 mod sources;
+mod specified;
 mod story;
 mod unprivileged;
 mod terminal;

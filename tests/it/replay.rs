@@ -48,6 +48,8 @@ fn run(store: &Store, logs: &Path) -> Summary {
         selection: pipeline::Selection::default(),
         reread: afterthought::pipeline::RereadPolicy::Nothing,
         namespace: None,
+        user: None,
+        known: Vec::new(),
         categories: CATEGORIES.iter().map(|&name| name.to_owned()).collect(),
         instructions: None,
         window: WindowBudget::default(),

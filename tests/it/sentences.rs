@@ -67,6 +67,7 @@ const CASES: &[Case] = &[
     ("memory show", &[("no database", Empty, &["ffffffff"]), ("unknown id", Filled, &["ffffffff"]), ("two matches", Filled, &[PREFIX]), ("too short", Filled, &["0"])]),
     ("memory why", &[("unknown id", Filled, &["ffffffff"])]),
     ("memory history", &[("unknown id", Filled, &["ffffffff"])]),
+    ("memory profile", &[("no database", Empty, &[]), ("nothing found", Filled, &["--namespace", "project/none"])]),
     ("memory update", &[("unknown id", Filled, &["ffffffff", "--content", "x"]), ("nothing to change", Filled, &["ffffffff"])]),
     ("memory pin", &[("unknown id", Filled, &["ffffffff"])]),
     ("memory forget", &[("unknown id", Filled, &["ffffffff"]), ("nothing selected", Filled, &[])]),

@@ -32,6 +32,8 @@ const DATA: &[&str] = &[
     "prompts/extract/system.md",
     // The page quotes an instruction that a conversation may contain.
     "docs/reference/mcp.md",
+    // Cites tests by their names.
+    "docs/reference/specifications.md",
 ];
 
 /// First words of a header that introduce a question instead of describing the file.

@@ -1,6 +1,7 @@
 """Drives every tool, resource and prompt of the server with the protocol's own SDK.
 
-usage: client.py stdio BINARY ARGUMENT...     the server is started with these arguments
+usage: client.py stdio BINARY ARGUMENT...     the server is started with these arguments and --profile full
+       client.py profile NAME BINARY ARGUMENT...  every tool of this profile with right, wrong and missing arguments
        client.py http URL TOKEN               it listens already, with --profile full and a database of its own
 
 Ends with 1 and a line for each expectation that failed.
@@ -9,6 +10,7 @@ Ends with 1 and a line for each expectation that failed.
 import asyncio
 import json
 import sys
+import uuid
 
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
@@ -19,6 +21,14 @@ TOOLS = {
 }
 READING = {"memory_recall", "memory_list", "memory_query", "memory_brief", "memory_history", "blame", "fix", "how"}
 MODES = ["legacy", "auto"]
+PROFILES = {
+    "standard": TOOLS - {"memory_upsert", "memory_query"},
+    "basecoat": {"memory_store", "memory_recall", "memory_update", "memory_forget", "memory_list"},
+    "blockcell": {"memory_upsert", "memory_query", "memory_forget"},
+    "full": TOOLS,
+}
+# For each type that a schema names, a value of another type.
+WRONG = {"string": 7, "integer": "many", "number": "much", "boolean": "maybe", "array": "one", "object": []}
 
 
 class Failed(Exception):
@@ -229,7 +239,67 @@ async def drive(server, mode):
         expect(session.driven == TOOLS, f"not driven: {TOOLS - session.driven}")
 
 
+async def right(session, tool, mark, known, other):
+    """Calls a tool with every argument that its schema names, and returns the id of a memory that it stored."""
+    values = {
+        "id": known, "from": known, "to": other, "content": f"The {mark} is painted blue.", "subject": mark, "category": "fact",
+        "type": "semantic" if tool.name == "memory_store" else "fact", "source": "a test", "title": f"The {mark}",
+        "summary": f"A blue {mark}.", "importance": 0.5, "min_importance": 0.1, "max_importance": 1.0, "min_confidence": 0.1,
+        "tags": [mark], "audience": "project", "expires": "7d", "structured": {"profile": {"colour": "blue"}}, "value": "blue",
+        "scope": "short_term", "dedup_key": f"{mark}.colour", "query": mark, "limit": 5, "top_k": 5, "offset": 0,
+        "sort": "confidence", "ascending": True, "expired": True, "forgotten": False, "max_tokens": 500, "format": "compact",
+        "relation": "related", "reason": "a test", "path": "src/none.py", "error": "no such file", "command": "make test",
+    }
+    if tool.name == "memory_store":
+        values["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, mark))
+    if tool.name == "memory_forget":
+        values = {"id": known, "reason": "a test"}
+    names = tool.input_schema["properties"]
+    given = {name: values[name] for name in names if name in values}
+    missing = set(names) - set(given) - {"expires_in_days", "action", "scope", "type", "tags", "subject", "dry_run"}
+    expect(not missing, f"{tool.name}: no test value for {missing}")
+    answer = await session.call(tool.name, **given)
+    return (answer.get("memory") or {}).get("id", known)
+
+
+async def walk(session, mark, names):
+    """Calls every tool of a profile with right, wrong, missing and unknown arguments."""
+    tools = {tool.name: tool for tool in (await session.client.list_tools()).tools}
+    expect(set(tools) == names, f"tools are {sorted(tools)}")
+    known = other = None
+    # Storing comes first, since other tools need a memory, and forgetting last.
+    order = sorted(tools, key=lambda name: (name not in ("memory_store", "memory_upsert"), name == "memory_forget", name))
+    for name in order:
+        tool = tools[name]
+        if name in ("memory_store", "memory_upsert"):
+            other = await right(session, tool, f"bird{mark}{len(name)}", None, None)
+            known = await right(session, tool, f"kite{mark}{len(name)}", None, None)
+        else:
+            await right(session, tool, mark, known, other)
+        schema = tool.input_schema
+        for argument, shape in schema["properties"].items():
+            kinds = shape["type"] if isinstance(shape["type"], list) else [shape["type"]]
+            wrong = WRONG[next(kind for kind in kinds if kind != "null")]
+            told = await session.refused(name, **{argument: wrong})
+            expect(told.startswith(f"{name}: "), f"{name} {argument}: {told}")
+        required = schema.get("required", [])
+        for argument in required:
+            told = await session.refused(name, **{other: "x" for other in required if other != argument})
+            expect(f"missing field `{argument}`" in told or "invalid" in told or "unknown variant" in told, told)
+        told = await session.refused(name, nonsense=1)
+        expect("unknown field `nonsense`" in told or "missing field" in told, told)
+    expect(session.driven == names, f"not driven: {names - session.driven}")
+
+
+async def of_profile(name, binary, rest, mode):
+    server = StdioServerParameters(command=binary, args=rest + ["--profile", name])
+    async with Client(server, mode=mode) as client:
+        await walk(Session(client), f"q{mode}", PROFILES[name])
+
+
 async def connect(kind, rest, mode):
+    if kind == "profile":
+        return await of_profile(rest[0], rest[1], rest[2:], mode)
     if kind == "stdio":
         return await drive(StdioServerParameters(command=rest[0], args=rest[1:]), mode)
     url, token = rest
@@ -243,7 +313,8 @@ def main():
     for mode in MODES:
         try:
             asyncio.run(asyncio.wait_for(connect(kind, rest, mode), timeout=120))
-            print(f"{kind} {mode}: {len(TOOLS)} tools driven")
+            count = len(PROFILES[rest[0]] if kind == "profile" else TOOLS)
+            print(f"{kind} {mode}: {count} tools driven")
         except Exception as error:
             while isinstance(error, BaseExceptionGroup):
                 error = error.exceptions[0]

@@ -105,7 +105,7 @@ pub(crate) struct EvalArgs {
 pub(super) enum EvalCommand {
     Compare(CompareArgs),
     Gate(GateArgs),
-    Mine(MineArgs),
+    Mine(Box<MineArgs>),
     Report(ReportArgs),
 }
 

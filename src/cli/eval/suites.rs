@@ -90,8 +90,10 @@ pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
     })
     .await?;
     let label = format!("{} over {}", retriever.name(), job.label);
-    failed |=
-        run_lines(job, &suites, Kind::Qa, &label, async |placed| run_questions(job, placed, &retriever).await).await?;
+    failed |= run_lines(job, &suites, Kind::Qa, &label, async |placed| {
+        Box::pin(run_questions(job, placed, &retriever)).await
+    })
+    .await?;
     for file in &sets {
         failed |= run_public_set(job, file, job.args.corrections.as_deref(), &retriever).await?;
     }

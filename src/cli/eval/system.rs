@@ -237,6 +237,8 @@ async fn run_pipeline<C: Complete>(
         selection: Selection::default(),
         reread: RereadPolicy::Nothing,
         namespace: options.namespace.clone(),
+        user: None,
+        known: Vec::new(),
         categories: options.categories.clone(),
         instructions: options.instructions.clone().map(|text| InstructionText { text, project: None }),
         window: options.window,
@@ -297,8 +299,8 @@ pub(super) fn texts_of(memory: &Memory) -> Vec<&str> {
             texts.extend([procedure.name.as_str(), &procedure.description]);
             texts.extend(procedure.steps.iter().chain(&procedure.triggers).map(String::as_str));
         }
-        // Both variants only repeat the content and the value.
-        Some(Structured::Pattern { .. } | Structured::Profile { .. }) | None => {}
+        // They only repeat the content and the value.
+        Some(Structured::Pattern { .. } | Structured::Blocker { .. } | Structured::Profile { .. }) | None => {}
     }
     texts
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
-use crate::memory::{Claim, Episode, Procedure, Structured};
+use crate::memory::{Blocker, Claim, Episode, Procedure, Structured};
 
 /// The remaining part of a contradicted memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -243,7 +243,15 @@ impl Gone {
             Structured::Procedure(procedure) => {
                 Some(Structured::Procedure(self.out_of_procedure(procedure, title, content)))
             }
-            Structured::Pattern { pattern } => (!self.is_in(&pattern)).then_some(Structured::Pattern { pattern }),
+            Structured::Pattern { pattern } => {
+                (!self.is_in(&pattern.description)).then_some(Structured::Pattern { pattern })
+            }
+            Structured::Blocker { blocker } => Some(Structured::Blocker {
+                blocker: Blocker {
+                    owner: blocker.owner.filter(|owner| !self.is_in(owner)),
+                    until: blocker.until.filter(|until| !self.is_in(until)),
+                },
+            }),
             Structured::Profile { profile } => {
                 let kept: serde_json::Map<_, _> =
                     profile.into_iter().filter(|(_, value)| !self.is_in(&value.to_string())).collect();

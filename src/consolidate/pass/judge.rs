@@ -247,6 +247,7 @@ fn as_incoming(known: &Known) -> IncomingClaim {
         namespace: memory.namespace.clone(),
         source: memory.source.clone(),
         method: memory.extraction_method,
+        id: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Closes tasks whose due day has passed, or that somebody has reported as done.
+//! Closes tasks and blockers whose due day has passed, or that somebody has reported as done.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::view::Words;
 use crate::consolidate::pass::field::Around;
 use crate::consolidate::pass::field::PassChange;
-use crate::memory::{Memory, RelationType, Status};
+use crate::memory::{BLOCKER, Memory, RelationType, Status};
 
 /// Share of a task's words that a report of its completion must contain.
 const DONE_OVERLAP: f64 = 0.75;
@@ -48,7 +48,7 @@ static DUE: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that say that something is finished.
 static DONE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?ix) \b(?: done | completed? | finished | shipped | merged | fixed | resolved | closed | released | delivered
+        r"(?ix) \b(?: done | completed? | finished | shipped | merged | fixed | resolved | unblocked | closed | released | delivered
             | cancelled | canceled | abandoned | dropped | submitted
             | erledigt | abgeschlossen | fertiggestellt | behoben | abgebrochen | eingereicht
             | terminad[oa] | completad[oa] | hech[oa] | resuelt[oa] | cancelad[oa] | entregad[oa] | enviad[oa] )\b
@@ -86,7 +86,7 @@ pub(super) fn close(field: &mut Field, around: &Around, now: Timestamp) -> Vec<P
 }
 
 fn is_task(known: &Known) -> bool {
-    known.memory.claim.category == "task"
+    matches!(known.memory.claim.category.as_str(), "task" | BLOCKER)
 }
 
 /// Returns the reason if a task has expired.

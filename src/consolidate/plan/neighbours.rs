@@ -49,7 +49,8 @@ pub(crate) fn gather_afresh(db: &Database, incoming: Vec<IncomingClaim>) -> Resu
 fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<CandidateContext, StoreError> {
     let (settled, evidence) = (Some(memory.id.clone()), db.evidence(&memory.id)?);
     let known = vec![Known { evidence, memory, fresh: false }];
-    Ok(CandidateContext { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming })
+    let id = incoming.id.clone().unwrap_or_default();
+    Ok(CandidateContext { id, known, rejected: Vec::new(), settled, incoming })
 }
 
 /// Share of the words of the shorter claim from which a known claim is named beside a new one.
@@ -112,7 +113,8 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
     });
     let known = known.collect();
     let rejected = rejected(db, &incoming, keys.first().map(String::as_str))?;
-    Ok(CandidateContext { id: MemoryId::new(), known, rejected, settled: None, incoming })
+    let id = incoming.id.clone().unwrap_or_default();
+    Ok(CandidateContext { id, known, rejected, settled: None, incoming })
 }
 
 /// Returns the memory that previously resulted from exactly the same candidate, if it still exists.

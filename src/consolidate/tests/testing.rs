@@ -99,5 +99,6 @@ pub(in crate::consolidate) fn incoming(text: &str) -> IncomingClaim {
         namespace: line.namespace(),
         source: "test".into(),
         method: ExtractionMethod::Auto,
+        id: None,
     }
 }

@@ -14,7 +14,7 @@ use super::window::{Sight, View, halved, views};
 use super::{Dropped, Extraction, Outcome, Spent, Task};
 use crate::guard::Guard;
 use crate::llm::{Answered, Complete, Cost, Finish, LlmError, Rendered, Reply, Request, Turn, TurnRole};
-use crate::memory::Candidate;
+use crate::memory::{BLOCKER, Candidate};
 use crate::tokens;
 
 /// Maximum number of times that a window is halved because its answer was cut or its request was too long.
@@ -391,6 +391,8 @@ const ANSWER_TOKENS: usize = 4_000;
 /// Returns the request for one view, with information for reading the numbers in its reply, see [`sessions`].
 fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     let categories = tasks.first().map_or(&[][..], |task| task.categories);
+    let categories: Vec<String> = categories.iter().filter(|name| *name != BLOCKER).cloned().collect();
+    let categories = &categories[..];
     let prompt = user(tasks, view);
     let (system, _) = guard.redact(system(categories));
     // The tokens are counted before redaction, which changes little because the texts of the transcript are already

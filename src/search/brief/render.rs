@@ -105,6 +105,8 @@ pub(super) fn closing(left_out: usize, has_more: bool, format: Format) -> String
 /// Maximum length of a memory's text in the compact format, in characters. For a longer text, the summary or the
 /// beginning is shown.
 const COMPACT_CHARS: usize = 300;
+/// Maximum length of a part of a memory in the compact format.
+const NOTE_CHARS: usize = 80;
 /// Maximum length of a memory's text in the formats that show all details of a memory.
 const DETAILED_CHARS: usize = 1_200;
 
@@ -122,6 +124,11 @@ pub(super) fn line(memory: &Memory, now: Option<&str>, format: Format) -> String
 
 fn compact(memory: &Memory, now: Option<String>) -> String {
     let mut notes = vec![harmless_line(&memory.claim.category), format!("importance:{}", tenths(memory))];
+    if let Some(Structured::Blocker { .. }) = &memory.claim.structured {
+        // Without its owner, nobody can ask for the blocker to be removed.
+        notes
+            .extend(parts(memory).into_iter().map(|(name, text)| format!("{name}:{}", cut(memory, &text, NOTE_CHARS))));
+    }
     notes.extend(memory.claim.expires_at.map(|at| format!("expires:{}", minute(at))));
     notes.extend(now.map(|now| format!("now: {now}")));
     format!("- {} [{}]\n", quoted(memory, &said(memory, COMPACT_CHARS)), notes.join(", "))
@@ -220,7 +227,21 @@ fn parts(memory: &Memory) -> Vec<(&'static str, String)> {
             let when = procedure.triggers.iter().map(|when| ("when", harmless_line(when)));
             when.chain(procedure.steps.iter().map(|step| ("step", harmless_line(step)))).collect()
         }
-        Some(Structured::Pattern { pattern }) => vec![("pattern", harmless_line(pattern))],
+        Some(Structured::Pattern { pattern }) => {
+            let named = [
+                ("pattern", Some(&pattern.description)),
+                ("language", pattern.language.as_ref()),
+                ("framework", pattern.framework.as_ref()),
+                ("when", pattern.use_case.as_ref()),
+                ("not-when", pattern.avoid_when.as_ref()),
+                ("code", pattern.code_snippet.as_ref()),
+            ];
+            named.into_iter().filter_map(|(name, text)| Some((name, harmless_line(text?)))).collect()
+        }
+        Some(Structured::Blocker { blocker }) => {
+            let named = [("owner", &blocker.owner), ("until", &blocker.until)];
+            named.into_iter().filter_map(|(name, text)| Some((name, harmless_line(text.as_deref()?)))).collect()
+        }
         Some(Structured::Profile { .. }) | None => Vec::new(),
     }
 }

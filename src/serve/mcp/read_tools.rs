@@ -8,7 +8,7 @@ use super::tool::{Effect, MemoryTool, Profile};
 use super::view::{MemoryView, Page};
 use crate::api::brief::{BriefRequest, Format};
 use crate::api::reads_like_an_order;
-use crate::api::{ApiError, Memories, RetrievalOptions};
+use crate::api::{ApiError, Memories, RetrievalOptions, importance_of_tenths};
 use crate::api::{Filter, HistoryEntry, Order};
 use crate::memory::{Scope, Status};
 
@@ -79,8 +79,10 @@ pub(super) struct QueryArguments {
     tags: Vec<String>,
     /// Only memories with exactly this topic tag
     subject: Option<String>,
-    /// Minimum importance, 0-1
+    /// Minimum importance, 1-10
     min_importance: Option<f64>,
+    /// Maximum importance, 1-10
+    max_importance: Option<f64>,
     /// Maximum number, up to 50; 10 by default
     top_k: Option<usize>,
     /// Search forgotten memories instead, to restore them
@@ -108,7 +110,8 @@ impl MemoryTool for Query {
             categories: arguments.category.into_iter().collect(),
             tags: arguments.tags,
             subject: arguments.subject,
-            min_importance: arguments.min_importance,
+            min_importance: arguments.min_importance.map(importance_of_tenths).transpose()?,
+            max_importance: arguments.max_importance.map(importance_of_tenths).transpose()?,
             ..Filter::default()
         };
         let limit = arguments.top_k.unwrap_or(10).min(MOST_RECALLED);
@@ -137,6 +140,11 @@ pub(super) struct ListArguments {
     offset: Option<usize>,
     /// Order; recency by default
     sort: Option<Sort>,
+    /// Minimum confidence now, 0-1
+    min_confidence: Option<f64>,
+    /// Include expired ones
+    #[serde(default)]
+    expired: bool,
 }
 
 /// An order.
@@ -171,9 +179,12 @@ impl MemoryTool for List {
             Sort::Access => Order::Used,
             Sort::Importance => Order::Importance,
         };
+        let expired = arguments.expired.then_some(Status::Expired);
         let filter = Filter {
             categories: arguments.category.into_iter().collect(),
-            unexpired_at: Some(jiff::Timestamp::now()),
+            statuses: [Status::Active].into_iter().chain(expired).collect(),
+            unexpired_at: (!arguments.expired).then(jiff::Timestamp::now),
+            min_confidence: arguments.min_confidence,
             ..Filter::default()
         };
         let total = memories.count_memories(filter.clone())?;
@@ -249,7 +260,7 @@ pub(super) struct History;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HistoryArguments {
-    /// Id of the memory, or its start or end of at least four characters
+    /// Id, or four characters or more of its start or end
     id: String,
 }
 

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::api::Decision;
-use crate::api::heat;
 use crate::api::{ApiError, Memories, Remembered, SearchResult};
+use crate::api::{confidence_now, heat};
 use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
 
 /// A memory.
@@ -32,7 +32,10 @@ pub(super) struct MemoryView {
     scope: Scope,
     /// How much it matters, 0-1
     importance: f64,
-    /// How certain it is, 0-1
+    /// A shorter wording
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    /// How certain it is now, 0-1
     confidence: f64,
     /// Its tags
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -83,7 +86,9 @@ impl From<&Memory> for MemoryView {
             memory_type: claim.memory_type,
             scope: claim.scope,
             importance: claim.importance,
-            confidence: claim.confidence,
+            summary: claim.summary.clone(),
+            // What was true once may no longer be, so the model is shown what is left.
+            confidence: rounded(confidence_now(memory, Timestamp::now())),
             tags: claim.tags.clone(),
             source: memory.source.clone(),
             namespace: memory.namespace.to_string(),
@@ -102,7 +107,11 @@ impl From<&Memory> for MemoryView {
     }
 }
 
-// Three decimal places are precise enough, and cost fewer tokens than seventeen.
+/// Returns a number with three decimals, which are precise enough and cost fewer tokens than seventeen.
+fn rounded(number: f64) -> f64 {
+    (number * 1e3).round() / 1e3
+}
+
 /// Memories, best or latest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Page {
@@ -124,8 +133,7 @@ impl Page {
     pub(super) fn of_results(mut found: Vec<SearchResult>, memories: &Memories) -> Result<Self, ApiError> {
         let mut states = memories.judge_memories(&mut found)?;
         let view = |SearchResult { memory, score, .. }: &SearchResult| MemoryView {
-            // Three decimals are precise enough, and cost fewer tokens than seventeen.
-            score: Some((score * 1e3).round() / 1e3),
+            score: Some(rounded(*score)),
             now: states.remove(&memory.id),
             ..MemoryView::from(memory)
         };

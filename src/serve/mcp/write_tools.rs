@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{Effect, MemoryTool, Profile};
 use super::view::{MemoryView, One, Stored};
-use crate::api::{ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, RivalPolicy};
+use crate::api::{
+    ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, RivalPolicy, expiry, importance_of_tenths,
+    structured,
+};
 use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope};
 use jiff::{SignedDuration, Timestamp};
 
@@ -17,15 +20,19 @@ pub(super) struct Store;
 pub(super) struct StoreArguments {
     /// Category of the memory
     category: String,
-    /// Topic tag, e.g. testing, auth or deployment
+    /// Topic tag, e.g. auth
     subject: String,
-    /// One self-contained sentence or short paragraph, third person, absolute dates, readable without this conversation
+    /// One self-contained sentence or short paragraph, third person, absolute dates
     content: String,
     /// Source: a file path, "user", or the basis of the conclusion
     source: Option<String>,
-    /// Short title; by default, the first words of the content
+    /// A few words
     title: Option<String>,
-    /// semantic (a fact), episodic (an event) or procedural (how to act); by default from the category
+    /// Shorter wording of a long content
+    summary: Option<String>,
+    /// Unused UUID for a new memory
+    id: Option<String>,
+    /// By default from the category
     #[serde(rename = "type")]
     memory_type: Option<MemoryType>,
     /// Importance, 0-1; 0.7 by default
@@ -35,8 +42,10 @@ pub(super) struct StoreArguments {
     tags: Vec<String>,
     /// project (the default), or user for facts about the person in any project
     audience: Option<Audience>,
-    /// Days until the memory expires; never by default
-    expires_in_days: Option<f64>,
+    /// Lifetime such as 2h or 7d, or a time
+    expires: Option<String>,
+    /// Parts of an episode, procedure, pattern, blocker or profile
+    structured: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl MemoryTool for Store {
@@ -46,18 +55,21 @@ impl MemoryTool for Store {
     const TITLE: &'static str = "Remember something";
     const DESCRIPTION: &'static str = "Remember a durable fact, preference, decision or convention for later \
         conversations. It is compared with stored memories: a known one is confirmed instead of stored twice, and a \
-        contradicted one is superseded. Store one thing per call, in concise words. Never store secrets; they are \
+        contradicted one is superseded. Store one thing per call. Never store secrets; they are \
         refused.";
     const EFFECT: Effect = Effect::Adds;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
     fn call(memories: &Memories, arguments: StoreArguments) -> Result<Stored, ApiError> {
-        let expires_at = in_days(arguments.expires_in_days);
+        let expires_at = expiry_of(arguments.expires.as_deref(), None)?;
         let remembered = memories.remember(&MemoryDraft {
             memory_type: arguments.memory_type.unwrap_or_else(|| type_of(&arguments.category)),
             category: arguments.category,
             title: arguments.title,
+            summary: arguments.summary,
+            structured: arguments.structured.map(structured).transpose()?,
+            id: arguments.id,
             subject: Some(arguments.subject).filter(|subject| !subject.trim().is_empty()),
             scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
             importance: arguments.importance.unwrap_or(0.7),
@@ -80,8 +92,10 @@ pub(super) struct Upsert;
 pub(super) struct UpsertArguments {
     /// What to remember, as one self-contained sentence or short paragraph
     content: String,
-    /// Short title; by default, the first words of the content
+    /// A few words
     title: Option<String>,
+    /// Shorter wording of a long content
+    summary: Option<String>,
     /// Category; note by default
     #[serde(rename = "type")]
     category: Option<String>,
@@ -98,6 +112,8 @@ pub(super) struct UpsertArguments {
     subject: Option<String>,
     /// Days until the memory expires; never by default
     expires_in_days: Option<f64>,
+    /// Or a lifetime such as 2h, or a time
+    expires: Option<String>,
 }
 
 impl MemoryTool for Upsert {
@@ -114,21 +130,18 @@ impl MemoryTool for Upsert {
 
     fn call(memories: &Memories, arguments: UpsertArguments) -> Result<Stored, ApiError> {
         let category = arguments.category.unwrap_or_else(|| "note".to_owned());
-        // On this scale, 1 is the minimum, not the maximum.
-        let importance = match arguments.importance.unwrap_or(5.0) {
-            tenths if (1.0..=10.0).contains(&tenths) => tenths / 10.0,
-            other => other,
-        };
+        let importance = importance_of_tenths(arguments.importance.unwrap_or(5.0))?;
         let remembered = memories.upsert(&MemoryDraft {
             memory_type: type_of(&category),
             category,
             title: arguments.title,
+            summary: arguments.summary,
             subject: arguments.subject,
             key: arguments.dedup_key.filter(|key| !key.trim().is_empty()),
             scope: arguments.scope.unwrap_or(Scope::LongTerm),
             importance,
             tags: arguments.tags,
-            expires_at: in_days(arguments.expires_in_days),
+            expires_at: expiry_of(arguments.expires.as_deref(), arguments.expires_in_days)?,
             source: SOURCE.to_owned(),
             author: Author::Agent,
             ..MemoryDraft::new(arguments.content)
@@ -143,17 +156,23 @@ pub(super) struct Update;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateArguments {
-    /// Id of the memory, or its start or end of at least four characters
+    /// Id, or four characters or more of its start or end
     id: String,
     /// New content; the same words confirm it
     content: String,
+    /// New title
+    title: Option<String>,
+    /// New summary
+    summary: Option<String>,
+    /// New value of its attribute
+    value: Option<String>,
     /// Another category
     category: Option<String>,
     /// Another topic tag
     subject: Option<String>,
     /// Importance, 0-1
     importance: Option<f64>,
-    /// New tags, replacing the old ones
+    /// New tags
     tags: Option<Vec<String>>,
 }
 
@@ -163,7 +182,7 @@ impl MemoryTool for Update {
     const NAME: &'static str = "memory_update";
     const TITLE: &'static str = "Correct a memory";
     const DESCRIPTION: &'static str = "Replace the content of a memory that is worded wrongly or incompletely, and \
-        raise its confidence. The former wording stays in its history. For something that has changed in the world, \
+        raise its confidence. For something that has changed in the world, \
         store the new fact instead: it supersedes the old one. Pinned memories are refused.";
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
@@ -172,6 +191,9 @@ impl MemoryTool for Update {
     fn call(memories: &Memories, arguments: UpdateArguments) -> Result<One, ApiError> {
         let change = MemoryChange {
             content: Some(arguments.content),
+            title: arguments.title,
+            summary: arguments.summary,
+            value: arguments.value,
             category: arguments.category,
             subject: arguments.subject,
             importance: arguments.importance,
@@ -193,7 +215,7 @@ pub(super) struct Forget;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ForgetOneArguments {
-    /// Id of the memory, or its start or end of at least four characters
+    /// Id, or four characters or more of its start or end
     id: String,
     /// Reason, for its history
     reason: Option<String>,
@@ -205,7 +227,7 @@ pub(super) struct ForgetOneArguments {
 pub(super) struct ForgetArguments {
     /// delete (the default) or restore
     action: Option<Action>,
-    /// Id of the memory, or its start or end of at least four characters
+    /// Id, or four characters or more of its start or end
     id: Option<String>,
     /// Delete all with this scope
     scope: Option<Scope>,
@@ -386,9 +408,17 @@ fn type_of(category: &str) -> MemoryType {
     }
 }
 
-/// Returns the time that is `days` from now; a time in the past becomes now, and a time too far in the future becomes
-/// never.
-fn in_days(days: Option<f64>) -> Option<Timestamp> {
-    let seconds = days.filter(|days| days.is_finite())? * 86_400.0;
-    Timestamp::now().checked_add(SignedDuration::try_from_secs_f64(seconds.max(0.0)).ok()?).ok()
+/// Returns the time that `text` or `days` denotes, which must be in the future. A time too far ahead means never.
+fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>, ApiError> {
+    let now = Timestamp::now();
+    if let Some(text) = text {
+        return expiry(text, now).map(Some);
+    }
+    let Some(days) = days else { return Ok(None) };
+    if days.is_nan() || days <= 0.0 {
+        let reason = "is in the past; give a later time";
+        return Err(ApiError::Expiry { text: format!("{days} days"), reason });
+    }
+    let ahead = SignedDuration::try_from_secs_f64(days * 86_400.0).ok();
+    Ok(ahead.and_then(|ahead| now.checked_add(ahead).ok()))
 }

@@ -85,6 +85,19 @@ impl Database {
         })
     }
 
+    /// Returns the vector of a memory, if there is one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn vector_of(&self, id: &MemoryId) -> Result<Option<Vec<f32>>, StoreError> {
+        if !self.has_vectors()? {
+            return Ok(None);
+        }
+        let sql = "SELECT v.vector FROM vectors v JOIN memories m ON m.seq = v.seq WHERE m.id = ?1";
+        let bytes: Option<Vec<u8>> = self.query_one(sql, [id.as_str()], |row| row.get(0))?;
+        Ok(bytes.map(|bytes| bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect()))
+    }
+
     /// Returns whether the file can contain vectors. A file of an earlier version that is open for reading only has no
     /// tables for vectors.
     ///

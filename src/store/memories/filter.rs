@@ -4,8 +4,11 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::types::Value;
 
+use crate::memory::fading::{Certainty, HalfLives};
 use crate::memory::{MemoryType, Namespace, Scope, Status};
 
 /// Conditions on memories. A memory must meet the conditions of all fields. The values of one field are alternatives,
@@ -38,6 +41,10 @@ pub struct Filter {
     pub pinned: Option<bool>,
     /// Minimum importance.
     pub min_importance: Option<f64>,
+    /// Maximum importance.
+    pub max_importance: Option<f64>,
+    /// Minimum confidence that remains at the time of the query.
+    pub min_confidence: Option<f64>,
     /// The memories were learnt at this time or later.
     pub created_from: Option<Timestamp>,
     /// The memories were learnt before this time.
@@ -71,6 +78,8 @@ impl Default for Filter {
             said_before: None,
             pinned: None,
             min_importance: None,
+            max_importance: None,
+            min_confidence: None,
             created_from: None,
             created_before: None,
             updated_from: None,
@@ -112,6 +121,16 @@ impl NamespaceSubtree {
     }
 }
 
+macro_rules! faded {
+    () => {
+        "(SELECT faded(m.confidence, m.type, m.pinned, u.access_count,
+            max(m.updated_at, ifnull(u.last_accessed_at, 0), ifnull(u.confirmed_at, 0)),
+            CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM memory_usage u WHERE u.memory_id = m.id)"
+    };
+}
+/// The confidence of a memory `m` that remains at the time of the query.
+const FADED: &str = faded!();
+
 /// The sort order of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
@@ -124,27 +143,49 @@ pub enum Order {
     Importance,
     /// By number of uses, highest first, then by time of change, latest first.
     Used,
-    /// By confidence, highest first, then by time of change, latest first.
+    /// By the confidence that remains at the time of the query, highest first, then by time of change, latest first.
     Confidence,
     /// By id, which is the order in which the memories were learnt.
     Id,
 }
 
 impl Order {
-    pub(in crate::store) const fn sql(self) -> &'static str {
-        match self {
+    /// Returns the order in SQL, in reverse if `is_ascending`.
+    pub(in crate::store) fn sql(self, is_ascending: bool) -> String {
+        let order = match self {
             Self::Updated => "m.updated_at DESC, m.id DESC",
             Self::Created => "m.created_at DESC, m.id DESC",
             Self::Importance => "m.importance DESC, m.updated_at DESC, m.id DESC",
             Self::Used => "u.access_count DESC, m.updated_at DESC, m.id DESC",
-            Self::Confidence => "m.confidence DESC, m.updated_at DESC, m.id DESC",
+            Self::Confidence => concat!(faded!(), " DESC, m.updated_at DESC, m.id DESC"),
             Self::Id => "m.id",
+        };
+        match (is_ascending, self) {
+            (false, _) => order.to_owned(),
+            (true, Self::Id) => "m.id DESC".to_owned(),
+            (true, _) => order.replace(" DESC", ""),
         }
     }
 }
 
 /// When a memory was last said, or else learnt.
 const LAST_SAID: &str = "ifnull((SELECT max(e.said_at) FROM evidence e WHERE e.memory_id = m.id), m.created_at)";
+
+/// Defines the function `faded` of SQL on a connection; see [`Certainty::at`].
+pub(in crate::store) fn define_faded(conn: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    conn.create_scalar_function("faded", 6, flags, |row| {
+        let certainty = Certainty {
+            confidence: row.get(0)?,
+            memory_type: row.get::<String>(1)?.parse().unwrap_or(MemoryType::Semantic),
+            pinned: row.get(2)?,
+            access_count: row.get(3)?,
+            last_sure: Timestamp::from_millisecond(row.get(4)?).unwrap_or(Timestamp::UNIX_EPOCH),
+        };
+        let now = Timestamp::from_millisecond(row.get(5)?).unwrap_or(Timestamp::UNIX_EPOCH);
+        Ok(certainty.at(&HalfLives::default(), now))
+    })
+}
 
 /// Conditions in SQL, with the values that are bound to them in order.
 #[derive(Debug, Default)]
@@ -244,8 +285,14 @@ impl Clauses {
         if let Some(pinned) = filter.pinned {
             self.push("m.pinned = ?", [Value::from(i64::from(pinned))]);
         }
-        if let Some(least) = filter.min_importance {
-            self.push("m.importance >= ?", [Value::from(least)]);
+        let shares = [
+            ("m.importance >= ?".to_owned(), filter.min_importance),
+            ("m.importance <= ?".to_owned(), filter.max_importance),
+            (format!("{FADED} >= ?"), filter.min_confidence),
+        ];
+        for (condition, share) in shares {
+            self.conditions.extend(share.is_some().then_some(condition));
+            self.values.extend(share.map(Value::from));
         }
         let times = [
             (&*format!("{LAST_SAID} >= ?"), filter.said_from),

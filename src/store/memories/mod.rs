@@ -89,6 +89,20 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn list(&self, filter: &Filter, order: Order, limit: usize, offset: usize) -> Result<Vec<Memory>, StoreError> {
+        self.list_in(filter, (order, false), limit, offset)
+    }
+
+    /// Returns memories as [`Database::list`] does, in reverse order if the order is marked as ascending.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn list_in(
+        &self,
+        filter: &Filter,
+        (order, is_ascending): (Order, bool),
+        limit: usize,
+        offset: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
         let clauses = Clauses::of(filter);
         // Only row numbers are sorted, because sorting whole rows takes several times as long.
         let tables = match order {
@@ -97,7 +111,7 @@ impl Database {
             _ if filter.subject.is_some() => "memories m INDEXED BY memories_by_subject",
             _ => "memories m",
         };
-        let order = order.sql();
+        let order = order.sql(is_ascending);
         let sql = format!(
             "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.seq IN
                  (SELECT m.seq FROM {tables} WHERE {} ORDER BY {order} LIMIT {} OFFSET {}) ORDER BY {order}",

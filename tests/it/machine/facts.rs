@@ -230,7 +230,13 @@ impl Fact {
             is_pasted: false,
             updates_only: false,
         };
-        IncomingClaim { source: self.evidence().transcript, candidate, namespace, method: ExtractionMethod::Auto }
+        IncomingClaim {
+            source: self.evidence().transcript,
+            candidate,
+            namespace,
+            method: ExtractionMethod::Auto,
+            id: None,
+        }
     }
 }
 

@@ -368,6 +368,7 @@ impl Machine {
             namespace: memory.namespace,
             source: memory.source,
             method: memory.extraction_method,
+            id: None,
         });
         settle_by_rules(&self.store, &incoming.collect::<Vec<_>>(), None, self.now()).unwrap();
     }

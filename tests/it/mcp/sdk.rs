@@ -19,11 +19,12 @@ fn is_installed() -> bool {
     installed
 }
 
-fn drive(args: &[&str]) {
+fn drive(args: &[&str], tools: usize) {
     let output = Command::new(PYTHON).arg(CLIENT).args(args).env("OLLAMA_HOST", "127.0.0.1:9").output().unwrap();
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{told}");
-    assert_eq!(told.matches("13 tools driven").count(), 2, "both revisions of the handshake: {told}");
+    let driven = format!(" {tools} tools driven");
+    assert_eq!(told.matches(&driven).count(), 2, "both revisions of the handshake: {told}");
 }
 
 #[test]
@@ -32,18 +33,23 @@ fn every_tool_is_driven_on_standard_input() {
         let desk = Desk::new();
         let database = desk.path("m.db").display().to_string();
         let binary = env!("CARGO_BIN_EXE_afterthought");
-        drive(&[
-            "stdio",
-            binary,
-            "serve",
-            "mcp",
-            "--profile",
-            "full",
-            "--db",
-            &database,
-            "--namespace",
-            "project/shop",
-        ]);
+        drive(
+            &["stdio", binary, "serve", "mcp", "--profile", "full", "--db", &database, "--namespace", "project/shop"],
+            13,
+        );
+    }
+}
+
+#[test]
+fn every_profile_answers_right_arguments_and_refuses_wrong_and_missing_ones() {
+    for (profile, tools) in [("standard", 11), ("basecoat", 5), ("blockcell", 3), ("full", 13)] {
+        if is_installed() {
+            let desk = Desk::new();
+            let database = desk.path("m.db").display().to_string();
+            let binary = env!("CARGO_BIN_EXE_afterthought");
+            let server = ["serve", "mcp", "--db", &database, "--namespace", "project/shop"];
+            drive(&[&["profile", profile, binary][..], &server].concat(), tools);
+        }
     }
 }
 
@@ -52,6 +58,6 @@ fn every_tool_is_driven_over_http() {
     if is_installed() {
         let desk = Desk::new();
         let server = Http::start(&desk, &["--profile", "full", "--namespace", "project/shop"], None);
-        drive(&["http", &server.url(), &server.token]);
+        drive(&["http", &server.url(), &server.token], 13);
     }
 }

@@ -92,6 +92,7 @@ impl Conversations {
             namespace: namespace(said)?,
             source: spot.transcript.clone(),
             method: ExtractionMethod::Auto,
+            id: None,
         };
         Ok((incoming, spot))
     }

@@ -19,7 +19,7 @@ use crate::consolidate::Known;
 use crate::consolidate::pass::field::PassChange;
 use crate::guard::suspicion;
 use crate::memory::{
-    Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryType, RelationType, Scope, Status, Structured,
+    self, Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryType, RelationType, Scope, Status, Structured,
 };
 
 pub(super) use crate::consolidate::pass::reflect::model::{Group, MIN_EPISODES, groups};
@@ -118,7 +118,7 @@ fn claim(pattern: &Pattern, content: String, episodes: &[&Known]) -> Claim {
     let category = if pattern.memory_type == MemoryType::Procedural { "workflow" } else { "pattern" };
     Claim {
         subject: common(|claim| &claim.subject),
-        structured: Some(Structured::Pattern { pattern: pattern.statement.clone() }),
+        structured: Some(Structured::Pattern { pattern: memory::Pattern::of(&pattern.statement) }),
         scope: Scope::LongTerm,
         importance: claims.iter().map(|claim| claim.importance).fold(0.0, f64::max),
         confidence,

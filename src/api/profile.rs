@@ -1,0 +1,108 @@
+//! Profiles of the user and of a project, assembled from memories.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{ApiError, Memories, Query, confidence_now};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Structured};
+use crate::store::{Filter, Order};
+
+/// What is known about the user or a project, as a record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Profile {
+    /// The namespace of the memories: `global` or `user/…` for a user, `project/…` for a project.
+    pub namespace: Namespace,
+    /// The fields by name, such as `language` or `preference.editor`. Preferences and conventions that set no attribute
+    /// are in the fields `preferences` and `conventions`.
+    pub fields: BTreeMap<String, Vec<ProfileValue>>,
+}
+
+/// A value of a field, with the memory that states it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProfileValue {
+    /// The value.
+    pub value: Value,
+    /// The confidence that remains.
+    pub confidence: f64,
+    /// The memory.
+    pub memory: MemoryId,
+    /// The quotes behind the memory.
+    pub evidence: Vec<Evidence>,
+}
+
+impl Memories {
+    /// Returns the profile of a namespace, assembled from its active memories. Each value names the memory that states
+    /// it; values of one field come most confident first.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read, or the namespace cannot be accessed.
+    pub fn profile(&self, namespace: &Namespace) -> Result<Profile, ApiError> {
+        let (store, now) = (self.ledger("assemble a profile")?, Timestamp::now());
+        let filter = Filter { unexpired_at: Some(now), ..Filter::exactly(std::slice::from_ref(namespace)) };
+        let memories = self.query_memories(&Query { filter, order: Order::Confidence, ..Query::default() })?;
+        let stated: Vec<(Memory, Vec<(String, Value)>)> = memories
+            .into_iter()
+            .map(|memory| {
+                let fields = fields_of(&memory);
+                (memory, fields)
+            })
+            .filter(|(_, fields)| !fields.is_empty())
+            .collect();
+        let mut evidence = store.evidence_of(&stated.iter().map(|(memory, _)| memory.clone()).collect::<Vec<_>>())?;
+        let mut fields: BTreeMap<String, Vec<ProfileValue>> = BTreeMap::new();
+        for (memory, stated) in stated {
+            let evidence = evidence.remove(&memory.id).unwrap_or_default();
+            for (name, value) in stated {
+                fields.entry(name).or_default().push(ProfileValue {
+                    value,
+                    confidence: confidence_now(&memory, now),
+                    memory: memory.id.clone(),
+                    evidence: evidence.clone(),
+                });
+            }
+        }
+        Ok(Profile { namespace: namespace.clone(), fields })
+    }
+}
+
+/// Returns the fields that a memory states, with their values.
+fn fields_of(memory: &Memory) -> Vec<(String, Value)> {
+    let claim = &memory.claim;
+    if let Some(Structured::Profile { profile }) = &claim.structured {
+        return profile.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    }
+    let attribute = claim.key.as_deref().and_then(|key| key.strip_prefix("user.").or(key.strip_prefix("project.")));
+    if let Some((name, value)) = attribute.zip(claim.value.clone()) {
+        return vec![(name.to_owned(), Value::String(value))];
+    }
+    let field = match claim.category.as_str() {
+        "preference" => "preferences",
+        "convention" => "conventions",
+        "decision" => "decisions",
+        _ => return Vec::new(),
+    };
+    vec![(field.to_owned(), Value::String(claim.content.clone()))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::samples::memory;
+
+    #[test]
+    fn a_field_is_an_attribute_or_the_kind_of_a_statement() {
+        let mut one = memory("Editor", "The user prefers Helix.");
+        let stated = |memory: &Memory| fields_of(memory).into_iter().map(|(name, value)| format!("{name}: {value}"));
+        assert_eq!(stated(&one).count(), 0, "a fact without an attribute belongs to no field");
+        one.claim.category = "preference".into();
+        assert_eq!(stated(&one).collect::<Vec<_>>(), ["preferences: \"The user prefers Helix.\""]);
+        (one.claim.key, one.claim.value) = (Some("user.preference.editor".into()), Some("Helix".into()));
+        assert_eq!(stated(&one).collect::<Vec<_>>(), ["preference.editor: \"Helix\""]);
+        let profile = serde_json::json!({"languages": ["Rust", "Go"]}).as_object().unwrap().clone();
+        one.claim.structured = Some(Structured::Profile { profile });
+        assert_eq!(stated(&one).collect::<Vec<_>>(), ["languages: [\"Rust\",\"Go\"]"]);
+    }
+}

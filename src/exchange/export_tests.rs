@@ -1,0 +1,114 @@
+//! Property test: what an export contains comes back from an import byte for byte.
+
+use proptest::prelude::*;
+
+use super::{Exported, Gathered, exported, import_as_is, parse_line};
+use crate::memory::{
+    Blocker, Episode, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Outcome, Pattern, Procedure, Relation,
+    RelationType, Scope, Status, Structured, Tier, Usage,
+};
+use crate::store::samples::{clean, day, insert, memory_in, quote, write};
+use crate::store::{Filter, Order, Store};
+
+fn text() -> impl Strategy<Value = String> {
+    "[a-zà-ü关注 .,:'\"\\\\-]{1,40}".prop_map(|text| format!("x {}", text.trim()))
+}
+
+fn structured() -> impl Strategy<Value = Option<Structured>> {
+    let outcome = prop::sample::select(Outcome::ALL);
+    prop_oneof![
+        Just(None),
+        (text(), text(), outcome, proptest::option::of(text()), prop::collection::vec(text(), 0..3)).prop_map(
+            |(situation, action, outcome, reasoning, learnings)| {
+                Some(Structured::Episode(Episode { situation, action, outcome, reasoning, learnings }))
+            }
+        ),
+        (text(), text(), prop::collection::vec(text(), 0..3), proptest::option::of(0.0..=1.0)).prop_map(
+            |(name, description, steps, priority)| {
+                Some(Structured::Procedure(Procedure { name, description, steps, triggers: Vec::new(), priority }))
+            }
+        ),
+        (text(), proptest::option::of(text()), proptest::option::of(0.0..=1.0)).prop_map(
+            |(description, code_snippet, effectiveness)| {
+                let pattern = Pattern { description, code_snippet, effectiveness, ..Pattern::default() };
+                Some(Structured::Pattern { pattern })
+            }
+        ),
+        (proptest::option::of(text()), proptest::option::of(text()))
+            .prop_map(|(owner, until)| Some(Structured::Blocker { blocker: Blocker { owner, until } })),
+    ]
+}
+
+fn any_memory() -> impl Strategy<Value = (Memory, Vec<Evidence>)> {
+    let kinds = (
+        prop::sample::select(MemoryType::ALL),
+        prop::sample::select(Scope::ALL),
+        prop::sample::select(&[Status::Active, Status::Superseded, Status::Expired, Status::Pending][..]),
+        prop::sample::select(ExtractionMethod::ALL),
+        prop::sample::select(Tier::ALL),
+        any::<bool>(),
+    );
+    let texts = (text(), text(), proptest::option::of(text()), proptest::option::of(text()), structured());
+    let numbers = (0.0..=1.0, 0.0..=1.0, 0..20_u32, proptest::option::of(0..400_i64), 0..400_i64);
+    let lists = (prop::collection::vec(text(), 0..3), prop::collection::vec(text(), 0..3));
+    (kinds, texts, numbers, lists).prop_map(|(kinds, texts, numbers, (tags, quotes))| {
+        let (memory_type, scope, status, extraction_method, tier, pinned) = kinds;
+        let (title, content, summary, subject, structured) = texts;
+        let (importance, confidence, access_count, ends, used) = numbers;
+        let mut memory = memory_in(&"project/shop".parse().unwrap(), &title, &content);
+        memory.claim.memory_type = memory_type;
+        memory.claim.scope = scope;
+        (memory.claim.summary, memory.claim.subject, memory.claim.structured) = (summary, subject, structured);
+        (memory.claim.importance, memory.claim.confidence, memory.claim.tags) = (importance, confidence, tags);
+        (memory.claim.valid_to, memory.claim.expires_at) = (ends.map(day), ends.map(|ends| day(ends + 1)));
+        (memory.status, memory.extraction_method, memory.pinned) = (status, extraction_method, pinned);
+        memory.usage = Usage {
+            access_count,
+            last_accessed_at: (access_count > 0).then(|| day(used)),
+            tier,
+            promotion_count: access_count / 3,
+            last_promoted_at: (access_count > 2).then(|| day(used)),
+        };
+        (memory, quotes.iter().map(|text| quote(text)).collect())
+    })
+}
+
+fn lines_of(store: &Store) -> Vec<String> {
+    let all = Filter { statuses: Vec::new(), ..Filter::default() };
+    let memories = store.list(&all, Order::Id, 99, 0).unwrap();
+    memories.into_iter().map(|one| serde_json::to_string(&exported(store, one).unwrap()).unwrap()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_export_of_any_memory_comes_back_byte_for_byte(memories in prop::collection::vec(any_memory(), 1..5)) {
+        let (from, to) = (Store::in_memory().unwrap(), Store::in_memory().unwrap());
+        let mut contents = std::collections::BTreeSet::new();
+        let different: Vec<_> = memories.into_iter().filter(|(one, _)| contents.insert(one.claim.content.to_lowercase())).collect();
+        for (memory, evidence) in &different {
+            write(&from, |writer| writer.insert(&clean(memory.clone()), &clean(evidence.clone())));
+        }
+        if let [(a, _), (b, _), ..] = &different[..] {
+            let link = Relation { from: b.id.clone(), to: a.id.clone(), relation_type: RelationType::Supports, reason: None, created_at: day(0) };
+            write(&from, |writer| writer.relate(&link));
+        }
+        let lines = lines_of(&from);
+        prop_assert_eq!(lines.len(), different.len());
+        let global = Namespace::global();
+        let read = |(at, line): (usize, &String)| parse_line(line, at, &global, day(500)).unwrap();
+        let gathered = Gathered { memories: lines.iter().enumerate().map(read).collect(), ..Gathered::default() };
+        import_as_is(&to, gathered, &global, day(500)).unwrap();
+        prop_assert_eq!(lines_of(&to), lines);
+    }
+}
+
+#[test]
+fn an_export_contains_every_field_that_it_reads() {
+    let store = Store::in_memory().unwrap();
+    insert(&store, &memory_in(&Namespace::global(), "Tea", "Ana drinks tea."));
+    let line = lines_of(&store).remove(0);
+    let read: Exported = serde_json::from_str(&line).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), line);
+}
