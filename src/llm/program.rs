@@ -224,7 +224,7 @@ fn plain_reply(output: &Output) -> Result<Answer, Fault> {
     Ok(Answer { text, finish: Finish::Stop, prompt_tokens: None, completion_tokens: None })
 }
 
-/// Returns the fault of a program that printed no reply, with the end of its output.
+/// Returns the error for a program that gave no reply, with the last part of its output.
 fn said(output: &Output) -> Fault {
     let printed = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();

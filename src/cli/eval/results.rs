@@ -116,8 +116,8 @@ pub(super) fn run_compare(args: &CompareArgs, context: &Context<'_>) -> anyhow::
 /// Check results against a baseline
 ///
 /// Reads files written by `eval --out`. A suite that yields the same figures in every run (rules, controls, recorded
-/// replies) must match the baseline exactly: no measure of any case may be worse. Scores of other suites are compared
-/// using the 95 % confidence interval across cases. If a suite in the baseline was not run, the command reports and
+/// replies) is allowed no tolerance: no measure of any case may be worse than in the baseline. Scores of other suites
+/// are compared using the 95 % confidence interval across cases. If a suite in the baseline was not run, the command reports and
 /// skips it. Figures that cannot be compared are an error. Exits 1 if something got worse, and 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(

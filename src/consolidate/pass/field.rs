@@ -271,8 +271,7 @@ impl Around {
         }
     }
 
-    /// Connects memories in different languages if there are few memories, since hardly any shared words would connect
-    /// them.
+    /// In a small set, connects all memories in different languages, which share hardly any words.
     fn join_foreign(&mut self, field: &Field) {
         // With many memories, nearly all pairs would be connected.
         if field.active.len() > SMALL {

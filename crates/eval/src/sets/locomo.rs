@@ -351,7 +351,7 @@ impl<'a> SourcedText<'a> {
     }
 }
 
-/// Returns the turns that a memory cites. A photo is a separate message next to its turn.
+/// Returns the turns that a memory cites. The log stores a photo as a separate message next to the turn that it belongs to.
 fn turns_of<'a>(messages: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
     // The reader gives a photo the id of its turn with a suffix.
     messages.into_iter().map(|id| id.split('/').next().unwrap_or(id).to_owned()).collect()
