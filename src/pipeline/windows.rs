@@ -561,7 +561,11 @@ mod pack_tests {
         ];
         assert_eq!(packed(10, &windows), [vec![2, 0], vec![3], vec![1, 4]]);
         let gone = [("a", 4, former(7, 1, 3)), ("a", 4, former(7, 1, 3)), ("a", 4, former(7, 0, 3))];
-        assert_eq!(packed(10, &gone), [vec![2, 0], vec![1]], "the queue does not wait forever for a window that is gone");
+        assert_eq!(
+            packed(10, &gone),
+            [vec![2, 0], vec![1]],
+            "the queue does not wait forever for a window that is gone"
+        );
         let moved = [("a", 4, former(7, 0, 2)), ("b", 4, former(7, 1, 2))];
         assert_eq!(packed(10, &moved), [vec![0], vec![1]]);
     }

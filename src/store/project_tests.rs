@@ -158,7 +158,11 @@ fn a_worktree_brings_what_an_earlier_version_learnt_in_it() {
 fn a_name_counts_until_it_is_taken_away() {
     let store = Store::in_memory().unwrap();
     assert_eq!(place(&store, &seen("/nowhere/w", Identity::named("acme")), 0).0, "project/acme");
-    assert_eq!(place(&store, &text("/nowhere/w"), 1).0, "project/acme", "a deleted folder still belongs to its project");
+    assert_eq!(
+        place(&store, &text("/nowhere/w"), 1).0,
+        "project/acme",
+        "a deleted folder still belongs to its project"
+    );
     let (shop, join) = place(&store, &seen("/nowhere/w", remote(SHOP)), 2);
     assert!(shop.starts_with("project/shop-") && join.is_none(), "{shop}");
 }

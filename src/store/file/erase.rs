@@ -128,10 +128,19 @@ impl Writer<'_> {
         }
         // The memories are reactivated after the purge, because until then other memories supersede them.
         erased.restored = self.reactivate(held)?;
+        self.forget_undone(&keys, scope)?;
         (erased.memories, erased.kept) = (alone, others);
         self.erase_ledger(&keys, scope, &mut erased)?;
         self.note_erasure(&erased)?;
         Ok(erased)
+    }
+
+    /// Clears the texts of undone changes from these conversations, which the history keeps although their memories no
+    /// longer exist or no longer cite them.
+    fn forget_undone(&self, keys: &str, scope: &Scope) -> Result<(), StoreError> {
+        let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
+        self.execute(UNDONE_MEMORIES, params![keys, space])?;
+        self.execute(UNDONE_CHANGES, params![keys]).map(drop)
     }
 
     /// Records the erasure with its extent, and the fact that the file still has to be rewritten.
@@ -181,7 +190,8 @@ pub struct Conversation {
     namespace: String,
 }
 
-/// Conversations that were read, and conversations that only evidence refers to. The key contains `?1`.
+/// Conversations that were read, and conversations that only evidence, tasks or undone changes refer to. The key contains
+/// `?1`.
 const ALL: &str = "
     SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts WHERE instr(key, ?1) > 0
     UNION ALL
@@ -192,12 +202,23 @@ const ALL: &str = "
     SELECT transcript, '', NULL, min(started_at), max(started_at), namespace FROM tasks
         WHERE instr(transcript, ?1) > 0 AND transcript NOT IN (SELECT key FROM transcripts)
             AND transcript NOT IN (SELECT transcript FROM evidence) GROUP BY transcript
+    UNION ALL
+    SELECT coalesce(after, before) ->> '$.transcript' AS transcript, '', NULL, NULL, NULL, '' FROM history
+        WHERE entity = 'evidence' AND undone = 1 AND instr(transcript, ?1) > 0
+            AND transcript NOT IN (SELECT key FROM transcripts) AND transcript NOT IN (SELECT transcript FROM evidence)
+            AND transcript NOT IN (SELECT transcript FROM tasks)
+        GROUP BY 1
     ORDER BY 1";
 /// Sources other than conversations, such as imports; they match only if specified explicitly.
 const OTHERS: &str = "
     SELECT source, '', NULL, NULL, NULL, namespace FROM memories
     WHERE instr(source, ?1) > 0 AND source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
-    GROUP BY source ORDER BY 1";
+    GROUP BY source
+    UNION ALL
+    SELECT coalesce(after, before) ->> '$.source' AS source, '', NULL, NULL, NULL, '' FROM history
+    WHERE entity = 'memory' AND undone = 1 AND instr(source, ?1) > 0 AND source NOT IN (SELECT key FROM transcripts)
+        AND source NOT IN (SELECT transcript FROM evidence) AND source NOT IN (SELECT source FROM memories)
+    GROUP BY 1 ORDER BY 1";
 
 impl Database {
     /// Returns the conversations of `scope`, sorted by key.
@@ -292,6 +313,29 @@ fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
         namespace: row.get(5)?,
     })
 }
+
+/// `?1` is a list of keys in JSON, `?2` the namespace of a project that is erased as a whole.
+const UNDONE_MEMORIES: &str = "
+    WITH gone AS MATERIALIZED (
+        SELECT memory_id, coalesce(after, before) AS row,
+            CASE entity WHEN 'evidence' THEN '$.transcript' ELSE '$.source' END AS source,
+            (SELECT group_concat(value, '/') FROM json_each(coalesce(after, before), '$.namespace')) AS namespace
+        FROM history
+        WHERE entity IN ('memory', 'evidence') AND memory_id NOT IN (SELECT id FROM memories)
+    ), cited AS MATERIALIZED (
+        SELECT memory_id FROM gone
+        WHERE row ->> source IN (SELECT value FROM json_each(?1))
+            OR namespace = ?2 OR substr(namespace, 1, length(?2) + 1) = ?2 || '/'
+    )
+    UPDATE history SET before = NULL, after = NULL, reason = NULL
+    WHERE memory_id IN (SELECT memory_id FROM cited) OR other_id IN (SELECT memory_id FROM cited)";
+
+/// Undone changes of memories that still exist. `?1` is a list of keys in JSON.
+const UNDONE_CHANGES: &str = "
+    UPDATE history SET before = NULL, after = NULL, reason = NULL
+    WHERE undone = 1 AND memory_id IN (
+        SELECT memory_id FROM history WHERE undone = 1 AND entity = 'evidence'
+            AND coalesce(after, before) ->> '$.transcript' IN (SELECT value FROM json_each(?1)))";
 
 /// `?1` is a list of keys in JSON, `?2` the namespace of a project that is erased as a whole.
 const RESTING: &str = "

@@ -99,6 +99,30 @@ fn what_began_there_and_was_confirmed_elsewhere_keeps_its_words_and_is_named() {
 }
 
 #[test]
+fn what_was_undone_is_erased_from_the_history_too() {
+    let store = Store::in_memory().unwrap();
+    let (new, kept) = (memory("Home", "Ana lives in Zwickmuehl."), memory("Port", "The service listens on 4101."));
+    write(&store, 0, |w| learnt(w, &kept, "chat:t"));
+    let run = store.begin_run("run", &serde_json::json!([]), day(1)).unwrap();
+    let in_run = |w: &Writer<'_>| {
+        learnt(w, &new, "chat:s")?;
+        reword(w, &kept.id, "The service listens on 4101, says Zwickmuehl.")?;
+        w.add_evidence(&kept.id, &clean(vec![said("chat:s", "Zwickmuehl says 4101")])).map(drop)
+    };
+    store.write::<_, StoreError>(Some(&run.id), day(1), in_run).unwrap();
+    store.finish_run(&run.id, crate::store::RunStatus::Finished, &serde_json::json!({}), day(1)).unwrap();
+    store.undo_run(&run.id, day(2)).unwrap();
+    assert!(texts(&store).to_lowercase().contains("zwickmuehl"), "the history keeps what was undone");
+    let by_hand = memory("Tea", "Ana drinks tea.");
+    write(&store, 3, |w| w.insert(&clean(by_hand.clone()), &clean(Vec::new())));
+    store.erase(&Scope::Source("chat:s".into()), day(4)).unwrap();
+    assert!(!texts(&store).to_lowercase().contains("zwickmuehl"), "{}", texts(&store));
+    assert!(texts(&store).contains("Ana drinks tea."));
+    assert_eq!(store.memory(&kept.id).unwrap().claim.content, "The service listens on 4101.");
+    assert_eq!(store.check().unwrap().flaws, []);
+}
+
+#[test]
 fn what_a_person_wrote_stays_though_a_conversation_confirmed_it() {
     let store = Store::in_memory().unwrap();
     let own = memory("Milk", "No milk.");
