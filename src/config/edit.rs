@@ -98,7 +98,7 @@ mod tests {
         save(&path, "jobs", Some("3")).unwrap();
         for (key, written, reason) in [
             ("jobs", "0", "between 1 and 256"),
-            ("jobs", "many", "written like 4"),
+            ("jobs", "many", "a value such as 4"),
             ("extractor", "magic", "unknown variant"),
             ("colour", "red", "there is no setting colour"),
             ("project", "shop", "there is no setting project"),

@@ -308,7 +308,7 @@ mod tests {
             Some("GEMINI_API_KEY is set, so the model is gemini-2.5-flash of gemini")
         );
         let both = reason(&[("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k"), ("MISTRAL_API_KEY", "k")]).unwrap();
-        assert!(both.contains("keys for mistral, groq, too"), "{both}");
+        assert!(both.contains("keys for mistral, groq are also set"), "{both}");
     }
 
     #[test]

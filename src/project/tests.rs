@@ -260,11 +260,11 @@ fn only_the_name_of_the_project_is_read() {
         ("project = ", "line 1"),
         ("jobs = 2\nproject", "line 2"),
         ("project = 3", "in quotes"),
-        ("project = ''", "is not a name"),
-        ("project = '../x'", "is not a name"),
+        ("project = ''", "is not a valid name"),
+        ("project = '../x'", "is not a valid name"),
         ("project = 'shop-c56680'", "ends like a generated project name"),
         ("project = 'shop-C56680c56680'", "ends like a generated project name"),
-        ("project = \"a\\nb\"", "is not a name"),
+        ("project = \"a\\nb\"", "is not a valid name"),
     ] {
         assert!(name_in(text).unwrap_err().contains(part), "{text}");
     }

@@ -331,7 +331,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["memory", "update", "abcdef12", "--category", "gossip"],
         code: 2,
-        told: "error: \"gossip\" is not a category; use one of fact, preference, decision, convention, project, task, note, solution, mistake, pattern, workflow, profile",
+        told: "error: \"gossip\" is not a category; use one of fact, preference, decision, convention, blocker, project, task, note, solution, mistake, pattern, workflow, profile",
     },
     Row {
         name: "importance out of range",
@@ -359,7 +359,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["remember", "The user likes tea.", "--expires", "tomorrow"],
         code: 2,
-        told: "error: invalid value 'tomorrow' for '--expires <TIME>': it is not a time; write it like 2027-01-31 or 2027-01-31T18:00:00Z",
+        told: "error: invalid value 'tomorrow' for '--expires <TIME>': the expiry \"tomorrow\" is not a time; write it like 2h, 7d or 2027-01-31",
     },
     Row {
         name: "remember nothing",

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use crate::desk::Desk;
+use crate::specified::database;
+use crate::world::raw;
 
 const NAMESPACE: &str = "--namespace=project/shop";
 
@@ -12,11 +14,14 @@ fn desk() -> Desk {
         ("The user prefers tabs over spaces.", "preference", ["--importance", "0.8"]),
         ("The shop deploys with Nomad.", "fact", ["--importance", "0.7"]),
         ("The shop freezes payments in December.", "decision", ["--importance", "0.9"]),
-        ("The checkout was being moved to Stripe.", "task", ["--expires", "2020-01-01"]),
+        ("The checkout was being moved to Stripe.", "task", ["--expires", "2h"]),
     ] {
         let told = desk.run(&[&["remember", text, "--category", category, NAMESPACE], &more[..]].concat());
         assert_eq!(told.code, 0, "{told:?}");
     }
+    // No command stores a memory that has expired already.
+    let sql = "UPDATE memories SET expires_at = ?1 WHERE category = 'task'";
+    assert_eq!(raw(&database(&desk.path("")).unwrap()).unwrap().execute(sql, [1_577_836_800_000_i64]).unwrap(), 1);
     desk
 }
 

@@ -19,7 +19,7 @@ fn remembered(desk: &Desk, args: &[&str]) -> Value {
 }
 
 /// Returns the database that commands used in `folder`; its place depends on the platform.
-fn database(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn database(folder: &Path) -> Option<PathBuf> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     paths
         .into_iter()

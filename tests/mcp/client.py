@@ -93,7 +93,7 @@ async def base_coat(session, mark):
     later = await session.call(
         "memory_store", category="convention", subject=f"merging-{mark}", content=f"The {mark} test suite is too slow for merging."
     )
-    expect([one["id"] for one in later["near"]] == [memory["id"]], f"the memory that it may replace is named: {later}")
+    expect(later["near"][0]["id"] == memory["id"], f"the memory that it may replace is named: {later}")
     await session.call("memory_forget", id=later["memory"]["id"])
 
     found = await session.call("memory_recall", subject=f"testing-{mark}", category="convention", query="run tests before merge")
