@@ -488,13 +488,14 @@ impl Project {
 const COUNTED: &str = "
     SELECT namespace, 'memories', count(*) FILTER (WHERE status = 'active'), NULL FROM memories
         WHERE namespace GLOB 'project/*' GROUP BY namespace";
-/// The same without a count, which would read an entry for every memory.
+/// The same without a count, which would read an entry for every memory. With `GLOB`, `min` would read them, too; `0` is
+/// the character after `/`.
 const UNCOUNTED: &str = "
     SELECT name, 'memories', 0, NULL FROM (
         WITH RECURSIVE spaces (name) AS (
-            SELECT min(namespace) FROM memories WHERE namespace GLOB 'project/*'
+            SELECT min(namespace) FROM memories WHERE namespace >= 'project/' AND namespace < 'project0'
             UNION ALL
-            SELECT (SELECT min(namespace) FROM memories WHERE namespace > name AND namespace GLOB 'project/*')
+            SELECT (SELECT min(namespace) FROM memories WHERE namespace > name AND namespace < 'project0')
                 FROM spaces WHERE name IS NOT NULL)
         SELECT name FROM spaces WHERE name IS NOT NULL)";
 /// Further rows about namespaces.

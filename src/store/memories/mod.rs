@@ -58,6 +58,10 @@ impl Database {
         if part.chars().filter(char::is_ascii_hexdigit).count() < MIN_ID_PART {
             return Err(StoreError::ShortId { id });
         }
+        // A whole id is found by an index; a part may be the end of any id.
+        if let Some(memory) = self.find(&MemoryId::from_stored(&*part))? {
+            return Ok(memory.id);
+        }
         let mut found = self.read(|conn| {
             Ok(conn
                 .prepare_cached(&format!("SELECT id FROM memories WHERE {ID_HAS_PART} ORDER BY id"))?
