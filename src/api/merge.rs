@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{ApiError, Author, Memories};
 use crate::changeset::Action;
+use crate::consolidate::decide::ruling::enrich;
 use crate::memory::{Claim, Memory, Relation, RelationType, Status};
 use crate::store::{AuditAction, StoreError};
 
@@ -61,24 +62,15 @@ impl Memories {
 
 /// Returns the first claim, extended with what only the other states.
 fn joined(kept: &Claim, gone: &Claim) -> Claim {
-    let mut tags = kept.tags.clone();
-    tags.extend(gone.tags.iter().filter(|tag| !kept.tags.contains(tag)).cloned());
     let (one, other) = (kept.content.trim(), gone.content.trim());
     let content = match (one.contains(other), other.contains(one)) {
         (true, _) => one.to_owned(),
         (_, true) => other.to_owned(),
         _ => format!("{one} {other}"),
     };
-    Claim {
-        content,
-        summary: kept.summary.clone().or_else(|| gone.summary.clone()),
-        subject: kept.subject.clone().or_else(|| gone.subject.clone()),
-        structured: kept.structured.clone().or_else(|| gone.structured.clone()),
-        importance: kept.importance.max(gone.importance),
-        confidence: kept.confidence.max(gone.confidence),
-        tags,
-        ..kept.clone()
-    }
+    // The merge joins texts, so the time from which the kept memory is valid stays as it is.
+    let (confidence, valid_from) = (kept.confidence.max(gone.confidence), kept.valid_from);
+    Claim { content, confidence, valid_from, ..enrich(kept, gone) }
 }
 
 #[cfg(test)]

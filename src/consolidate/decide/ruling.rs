@@ -225,7 +225,7 @@ fn join(old: &str, new: &str) -> String {
 }
 
 /// Returns `known` with additions from `incoming`: its tags, and the fields that are empty in `known`.
-pub(in crate::consolidate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
+pub(crate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
     let mut tags = known.tags.clone();
     tags.extend(incoming.tags.iter().filter(|tag| !known.tags.contains(tag)).cloned());
     Claim {
