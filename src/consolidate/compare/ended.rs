@@ -262,11 +262,13 @@ pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
 }
 
 /// Returns the share of the content words of the shorter claim that both claims contain, from 0 to 1.
-pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &View<'_>) -> f64 {
-    let ours: BTreeSet<String> = Naming::words(&claim.content).into_iter().filter(|word| !is_frame(word)).collect();
-    let theirs: BTreeSet<String> =
-        Naming::words(&known.claim.content).into_iter().filter(|word| !is_frame(word)).collect();
-    part(ours.iter().filter(|word| in_text(word, known)).count(), ours.len().min(theirs.len()))
+pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &Claim) -> f64 {
+    let content_words = |claim: &Claim| -> BTreeSet<String> {
+        Naming::words(&claim.content).into_iter().filter(|word| !is_frame(word)).collect()
+    };
+    let (ours, theirs, text) = (content_words(claim), content_words(known), comparable(&known.content));
+    let words = Naming::words(&text);
+    part(ours.iter().filter(|word| is_among(word, &text, &words)).count(), ours.len().min(theirs.len()))
 }
 
 /// The words for a thing in a phrase, compared with a known claim.
@@ -334,12 +336,16 @@ impl Naming {
 
 /// Whether the claim's text contains `word` or a form of it.
 fn in_text(word: &str, known: &View<'_>) -> bool {
-    let text = &known.features.text;
+    is_among(word, &known.features.text, &Naming::words(&known.features.text))
+}
+
+/// Whether a text, whose words are `words`, contains `word` or a form of it.
+fn is_among(word: &str, text: &str, words: &[String]) -> bool {
     if word.chars().any(is_han) {
         return text.contains(word);
     }
     let letters = word.chars().count();
-    Naming::words(text).iter().any(|other| {
+    words.iter().any(|other| {
         let common = word.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
         let longer = letters.max(other.chars().count());
         other == word || (common >= 4 && longer - common <= 2)

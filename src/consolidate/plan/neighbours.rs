@@ -80,7 +80,7 @@ pub(crate) fn near(
     let view = View::of(claim, &[]);
     let says_change = view.features.cue.is_some() || !view.changes().is_empty();
     let least = if says_change { NEAR_OVERLAP_OF_CHANGE } else { NEAR_OVERLAP };
-    let overlap = |memory: &Memory| shared_words(claim, &View::of(&memory.claim, &[]));
+    let overlap = |memory: &Memory| shared_words(claim, &memory.claim);
     let neighbours = db.neighbours(&likeness, MAX_NEIGHBOURS)?.into_iter();
     let others = neighbours.filter(|memory| memory.status == Status::Active && memory.id != *own);
     let mut near: Vec<(f64, Memory)> = others.map(|memory| (overlap(&memory), memory)).collect();
