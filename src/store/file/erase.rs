@@ -138,8 +138,7 @@ impl Writer<'_> {
     /// Clears the texts of undone changes from these conversations, which the history keeps although their memories no
     /// longer exist or no longer cite them.
     fn forget_undone(&self, keys: &str, scope: &Scope) -> Result<(), StoreError> {
-        let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
-        self.execute(UNDONE_MEMORIES, params![keys, space])?;
+        self.execute(UNDONE_MEMORIES, params![keys, scope.project()])?;
         self.execute(UNDONE_CHANGES, params![keys]).map(drop)
     }
 
@@ -264,6 +263,11 @@ impl Store {
 }
 
 impl Scope {
+    /// Returns the namespace of the project that is erased as a whole, if any.
+    fn project(&self) -> Option<String> {
+        if let Self::Project(namespace) = self { Some(namespace.to_string()) } else { None }
+    }
+
     fn holds(&self, one: &Conversation) -> bool {
         let (source, id) = one.key.split_once(':').unwrap_or(("", &one.key));
         match self {
@@ -355,10 +359,9 @@ impl Database {
     /// conversations, or on text that a person wrote or imported. If a whole project is erased, all its memories are in
     /// the first list.
     fn based_on(&self, keys: &str, scope: &Scope) -> Result<(Vec<MemoryId>, Vec<MemoryId>), StoreError> {
-        let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
         self.read(|conn| {
             let mut statement = conn.prepare(RESTING)?;
-            let mut rows = statement.query(params![keys, space])?;
+            let mut rows = statement.query(params![keys, scope.project()])?;
             let (mut alone, mut others) = (Vec::new(), Vec::new());
             while let Some(row) = rows.next()? {
                 let (elsewhere, extracted, within): (bool, bool, Option<bool>) =
