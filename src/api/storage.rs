@@ -512,9 +512,9 @@ mod tests {
         for (address, path) in [("sqlite:a.db", "a.db"), ("file:///m/a.db", "/m/a.db"), ("a b.db", "a b.db")] {
             assert_eq!(database_path(Path::new(address)).unwrap(), Path::new(path));
         }
-        let told = |address: &str| database_path(Path::new(address)).unwrap_err().to_string();
-        assert_eq!(told("memory:"), "a memory: address does not keep memories between commands; specify a file");
-        assert!(told("postgres:x").contains("use sqlite:, file:, memory:"));
+        let message = |address: &str| database_path(Path::new(address)).unwrap_err().to_string();
+        assert_eq!(message("memory:"), "a memory: address does not keep memories between commands; specify a file");
+        assert!(message("postgres:x").contains("use sqlite:, file:, memory:"));
     }
 
     #[test]

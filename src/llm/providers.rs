@@ -1,5 +1,5 @@
 //! The model providers that can be named in the settings: their addresses and protocols, and the choice of a provider
-//! when the settings name none.
+//! when the settings do not specify a model.
 
 use std::borrow::Cow;
 

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn only_the_words_that_changed_are_marked() {
-        let told = |before, after| {
+        let marked = |before, after| {
             let parts = parts(before, after);
             parts
                 .iter()
@@ -132,15 +132,15 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            told(Some("The API runs on Heroku"), Some("The API runs on Fly.io")),
+            marked(Some("The API runs on Heroku"), Some("The API runs on Fly.io")),
             ["same:The API runs on ", "removed:Heroku", "added:Fly.io"]
         );
         assert_eq!(
-            told(Some("用户住在柏林"), Some("用户住在波尔图")),
+            marked(Some("用户住在柏林"), Some("用户住在波尔图")),
             ["same:用户住在", "removed:柏林", "added:波尔图"]
         );
-        assert_eq!(told(Some("active"), Some("superseded")), ["removed:active", "added:superseded"]);
-        assert_eq!(told(None, Some("new")), ["added:new"]);
+        assert_eq!(marked(Some("active"), Some("superseded")), ["removed:active", "added:superseded"]);
+        assert_eq!(marked(None, Some("new")), ["added:new"]);
     }
 
     #[test]
