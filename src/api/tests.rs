@@ -388,6 +388,14 @@ async fn a_user_of_several_has_memories_of_their_own() {
     let said = vec![Message::user("I work as a nurse.")];
     let extracted = memories.extract_memories(said, &in_project).await.unwrap();
     assert_eq!(extracted.memories[0].namespace, Namespace::user("ana").unwrap(), "{extracted:#?}");
+    // A run for another user stores what waits: `undo` with redo leaves the same state as an interrupted run.
+    let run = memories.run("last").unwrap().id;
+    memories.undo(&[run], true).unwrap();
+    let other = ExtractionContext { user_id: Some("bo".into()), ..ExtractionContext::default() };
+    memories.extract_memories(vec![Message::user("I live in Porto.")], &other).await.unwrap();
+    let of_both = memories.list_memories(Filter::default(), Order::Created, 9, 0).unwrap();
+    let nurse = of_both.iter().find(|memory| memory.claim.content.contains("nurse")).unwrap();
+    assert_eq!(nurse.namespace, space("user/ana"), "{of_both:#?}");
 }
 
 #[tokio::test]

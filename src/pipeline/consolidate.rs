@@ -41,7 +41,7 @@ pub(super) async fn consolidate_windows<C: Complete>(
             return Ok(());
         }
         let windows: Vec<WindowId> = batch.iter().map(|window| window.id).collect();
-        let incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(|window| incoming_of(pipeline, window)).collect();
+        let incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(incoming_of).collect();
         consolidate_batch(pipeline, model, run, &windows, incoming, tally).await?;
     }
 }
@@ -61,11 +61,9 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
     Ok(pending)
 }
 
-fn incoming_of<C: Complete>(pipeline: &Pipeline<'_, C>, window: PendingWindow) -> Vec<IncomingClaim> {
-    let options = &pipeline.options;
-    // A window that an earlier run left unfinished may be of another user.
-    let is_given = options.sources.transcripts.iter().any(|transcript| transcript.key() == window.transcript);
-    let namespaces = Namespaces::of_project(window.namespace).of_user(options.user.as_ref().filter(|_| is_given));
+fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
+    // An earlier run may have left the window, so its user is stored with its transcript.
+    let namespaces = Namespaces::of_project(window.namespace).of_user(window.user.as_ref());
     let each = |candidate| incoming(candidate, &namespaces, &window.transcript);
     window.candidates.into_iter().flat_map(everywhere).map(each).collect()
 }

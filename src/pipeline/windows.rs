@@ -192,7 +192,8 @@ impl Cutting {
             }
             Extractor::Rules | Extractor::Llm(_) => namespaces.project.clone(),
         };
-        let row = pipeline.store.transcript_seen(&transcript, &home, Timestamp::now())?;
+        let row =
+            pipeline.store.transcript_seen(&transcript, &home, pipeline.options.user.as_ref(), Timestamp::now())?;
         let tasks = record_tasks(pipeline, &transcript, &namespaces)?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = still_there(&transcript.messages, &finished);

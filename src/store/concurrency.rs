@@ -54,7 +54,7 @@ fn a_reader_sees_no_half_written_change() {
 fn of_many_that_claim_a_window_exactly_one_wins() {
     let (_folder, path) = file();
     let store = Store::open(&path).unwrap();
-    let id = store.transcript_seen(&clean(transcript("talk")), &shop(), day(0)).unwrap();
+    let id = store.transcript_seen(&clean(transcript("talk")), &shop(), None, day(0)).unwrap();
     for round in 0..20 {
         let key =
             WindowKey { transcript: id, extractor: "rules:1".into(), start: round, len: 1, content_hash: "h".into() };

@@ -57,7 +57,7 @@ fn undo_leaves_the_file_as_it_was() {
     let undone = store.undo_run(&run, day(3)).unwrap();
     assert_eq!(snapshot(&store), before);
     let restored = vec![tea.id.clone(), milk.id.clone()];
-    assert_eq!(undone, UndoReport { restored, removed: vec![new.id.clone()], kept: vec![] });
+    assert_eq!(undone, UndoReport { restored, removed: vec![new.id.clone()], ..UndoReport::default() });
     assert_eq!(store.runs(1).unwrap()[0].status, RunStatus::Undone);
     assert!(matches!(store.undo_run(&run, day(4)), Err(StoreError::RunUndone { .. })));
     assert_eq!(store.history(&new.id).unwrap().last().unwrap().action, Action::Undo);
@@ -114,12 +114,15 @@ fn what_was_changed_since_is_kept_and_named_with_what_it_is_linked_to() {
         Kept { memory: coffee.id.clone(), because: KeepReason::ChangedSince },
     ];
     kept.sort_by(|a, b| a.memory.cmp(&b.memory));
-    assert_eq!(undone, UndoReport { restored: vec![milk.id.clone()], removed: vec![], kept });
+    assert_eq!(undone, UndoReport { restored: vec![milk.id.clone()], kept, ..UndoReport::default() });
     assert_eq!(store.memory(&tea.id).unwrap().status, Status::Superseded);
 
     store.undo_run(&second, day(3)).unwrap();
     let undone = store.undo_run(&first, day(4)).unwrap();
-    assert_eq!(undone, UndoReport { restored: vec![tea.id.clone()], removed: vec![coffee.id.clone()], kept: vec![] });
+    assert_eq!(
+        undone,
+        UndoReport { restored: vec![tea.id.clone()], removed: vec![coffee.id.clone()], ..UndoReport::default() }
+    );
     assert_eq!(store.memory(&tea.id).unwrap(), tea);
 }
 
@@ -135,7 +138,7 @@ fn a_run_that_is_going_is_not_undone_and_an_unknown_one_is_an_error() {
 fn windows_stay_applied_until_they_are_reopened() {
     let store = Store::in_memory().unwrap();
     let run = begin(&store, "run");
-    let transcript = store.transcript_seen(&clean(transcript("t")), &"global".parse().unwrap(), day(0)).unwrap();
+    let transcript = store.transcript_seen(&clean(transcript("t")), &"global".parse().unwrap(), None, day(0)).unwrap();
     let key = WindowKey { transcript, extractor: "rules:1".into(), start: 0, len: 2, content_hash: "h".into() };
     let Claimed::Yes(window) = store.claim_window(&key, "me", day(1), day(0)).unwrap() else { panic!() };
     let candidates = clean(vec![candidate("The user drinks tea.")]);

@@ -31,7 +31,7 @@ fn finish(store: &Store, id: WindowId, outcome: Outcome, candidates: Vec<Candida
 }
 
 fn seen(store: &Store, id: &str) -> TranscriptId {
-    store.transcript_seen(&clean(transcript(id)), &shop(), day(0)).unwrap()
+    store.transcript_seen(&clean(transcript(id)), &shop(), None, day(0)).unwrap()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_grown_transcript_keeps_its_id() {
     let first = seen(&store, "talk");
     let mut grown = transcript("talk");
     grown.messages.push(transcripts::Message::user("And one more thing."));
-    assert_eq!(store.transcript_seen(&clean(grown), &shop(), day(1)).unwrap(), first);
+    assert_eq!(store.transcript_seen(&clean(grown), &shop(), None, day(1)).unwrap(), first);
     assert_ne!(seen(&store, "other"), first);
     assert_eq!(store.stats().unwrap().transcripts, 2);
 }
@@ -161,7 +161,7 @@ fn pending_windows_come_by_time_then_place_whatever_their_namespace() {
     for (transcript, namespace) in
         [(timeless, &shop()), (later, &shop()), (transcript("c-early"), &shop()), (transcript("z"), &global)]
     {
-        let id = store.transcript_seen(&clean(transcript), namespace, day(0)).unwrap();
+        let id = store.transcript_seen(&clean(transcript), namespace, None, day(0)).unwrap();
         for start in [2, 0] {
             finish(&store, claim(&store, &key(id, start)), Outcome::Partial, vec![candidate("Tea.")]);
         }

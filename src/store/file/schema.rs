@@ -54,6 +54,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0022_advice.sql")),
         step(include_str!("../migrations/0023_brief.sql")),
         step(include_str!("../migrations/0024_pages.sql")),
+        step(include_str!("../migrations/0025_user.sql")),
     ]
 });
 

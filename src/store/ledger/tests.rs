@@ -102,7 +102,7 @@ fn reply(text: &str) -> (crate::guard::Redacted<String>, Reply) {
 
 /// Returns claimed windows of one transcript, with two messages each.
 fn windows(store: &Store, count: usize) -> Vec<(WindowId, usize)> {
-    let transcript = store.transcript_seen(&clean(transcript("talk")), &shop(), day(0)).unwrap();
+    let transcript = store.transcript_seen(&clean(transcript("talk")), &shop(), None, day(0)).unwrap();
     let keys: Vec<WindowKey> = (0..count)
         .map(|at| WindowKey {
             transcript,

@@ -127,7 +127,7 @@ impl Database {
 
 impl Store {
     /// Records that a transcript was read in its current state, and returns the transcript's id; the same key always
-    /// has the same id.
+    /// has the same id. `user` is the namespace for memories about the user, if that is not `global`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -135,15 +135,18 @@ impl Store {
         &self,
         transcript: &Redacted<Transcript>,
         namespace: &Namespace,
+        user: Option<&Namespace>,
         now: Timestamp,
     ) -> Result<TranscriptId, StoreError> {
         // This is an upsert, because `INSERT OR REPLACE` would assign a new id to the transcript and orphan its
         // windows.
         let id = self.query_one(
             "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at, ended_at,
-             message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             message_count, updated_at, user_namespace)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (key) DO UPDATE SET origin = ?4, title = ?5, project = ?6, namespace = ?7,
-             started_at = ?8, ended_at = ?9, message_count = ?10, updated_at = ?11 RETURNING id",
+             started_at = ?8, ended_at = ?9, message_count = ?10, updated_at = ?11, user_namespace = ?12
+             RETURNING id",
             params![
                 transcript.key(),
                 transcript.source,
@@ -156,6 +159,7 @@ impl Store {
                 transcript.ended_at().map(Timestamp::as_millisecond),
                 transcript.messages.len(),
                 now.as_millisecond(),
+                user.map(ToString::to_string),
             ],
             |row| row.get(0),
         )?;

@@ -70,6 +70,8 @@ pub(crate) struct PendingWindow {
     pub id: WindowId,
     /// Namespace of the window's transcript.
     pub namespace: Namespace,
+    /// Namespace for memories about the user, if that is not `global`.
+    pub user: Option<Namespace>,
     /// Key of the window's transcript.
     pub transcript: String,
     /// Time at which the conversation began.
@@ -365,7 +367,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
         let mut windows: Vec<PendingWindow> = self.query_all(
-            "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates
+            "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates, t.user_namespace
              FROM windows w JOIN transcripts t ON t.id = w.transcript_id
              WHERE w.status = 'done' AND w.applied_at IS NULL
              ORDER BY t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
@@ -402,6 +404,7 @@ fn pending_from_row(row: &Row<'_>) -> rusqlite::Result<PendingWindow> {
         started_at: time_or_none(row, 3)?,
         start: row.get(4)?,
         candidates: json(row.get_ref(5)?.as_str()?, 5)?,
+        user: row.get_ref(6)?.as_str_or_null()?.map(|_| spelled(row, 6)).transpose()?,
     })
 }
 
