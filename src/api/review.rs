@@ -9,7 +9,7 @@ use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
 use crate::memory::{Evidence, Memory, Relation};
 use crate::store::{
     AdviceOutcome, AuditAction, Filter, Health, HistoryEntry, LastChange, LaterChanges, Run, RunId, RunStatus, Stats,
-    StoreError, UndoReport, Waiting,
+    Store, StoreError, UndoReport, Waiting,
 };
 
 /// A memory with its evidence, links and history.
@@ -194,9 +194,10 @@ impl Memories {
     ///
     /// # Errors
     /// As for [`Memories::undo`].
-    pub fn would_undo(&self, runs: &[RunId]) -> Result<UndoReport, ApiError> {
+    pub fn would_undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
         // The undo is carried out in a copy, so that the preview cannot differ from the actual result.
-        Ok(self.ledger("undo a run")?.copy_in_memory()?.undo_runs(runs, Timestamp::now())?)
+        let copy = self.ledger("undo a run")?.copy_in_memory()?;
+        Ok((undone_in(&copy, runs, redo)?, reopened_in(&copy, runs, redo)?))
     }
 
     /// Reverses the changes of runs, newest first, and returns a report. With `redo`, the next run applies the same
@@ -207,17 +208,9 @@ impl Memories {
     pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
         // The audit log is opened first, so that an action that cannot be recorded there is not performed.
         let (store, audit) = (self.ledger("undo a run")?, self.audit()?);
-        let undone = match store.undo_runs(runs, Timestamp::now()) {
-            // Another process may have undone the run first; the windows are reopened anyway.
-            Err(StoreError::RunUndone { .. }) if redo => UndoReport::default(),
-            undone => undone?,
-        };
+        let undone = undone_in(store, runs, redo)?;
         self.record(audit, Author::Person, AuditAction::Undo, &undone.removed)?;
-        let mut reopened = 0;
-        for run in runs.iter().filter(|_| redo) {
-            reopened += store.reopen_windows(run)?;
-        }
-        Ok((undone, reopened))
+        Ok((undone, reopened_in(store, runs, redo)?))
     }
 
     /// Returns the undone runs, newest first, whose memories are left out by later runs; each with its number of
@@ -284,3 +277,15 @@ impl Memories {
 }
 
 const MAINTAIN: &str = "run maintenance";
+
+fn undone_in(store: &Store, runs: &[RunId], redo: bool) -> Result<UndoReport, StoreError> {
+    match store.undo_runs(runs, Timestamp::now()) {
+        // The run may have been undone before; with `redo`, its windows are reopened anyway.
+        Err(StoreError::RunUndone { .. }) if redo => Ok(UndoReport::default()),
+        undone => undone,
+    }
+}
+
+fn reopened_in(store: &Store, runs: &[RunId], redo: bool) -> Result<usize, StoreError> {
+    runs.iter().filter(|_| redo).try_fold(0, |sum, run| Ok(sum + store.reopen_windows(run)?))
+}

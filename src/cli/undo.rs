@@ -76,19 +76,17 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
         out.note("nothing was undone");
         return Ok(ExitStatus::Success);
     };
-    if args.dry_run {
-        let undone = memories.would_undo(&runs)?;
-        print_undone(&undone, &runs, true, &memories, out)?;
-        return Ok(exit_status(&undone));
-    }
-    let (undone, reopened) = memories.undo(&runs, args.redo)?;
-    print_undone(&undone, &runs, false, &memories, out)?;
+    let (undone, reopened) =
+        if args.dry_run { memories.would_undo(&runs, args.redo)? } else { memories.undo(&runs, args.redo)? };
+    print_undone(&undone, &runs, args.dry_run, &memories, out)?;
     if out.is_json() {
         return Ok(exit_status(&undone));
     }
     if reopened > 0 {
-        let windows = counted(reopened, "window");
-        out.note(format_args!("the next `run` stores the memories from {windows} again, without asking a model"));
+        let (windows, verb) = (counted(reopened, "window"), if args.dry_run { "would store" } else { "stores" });
+        out.note(format_args!("the next `run` {verb} the memories from {windows} again, without asking a model"));
+    } else if args.dry_run {
+        return Ok(exit_status(&undone));
     } else if !args.redo && !undone.removed.is_empty() && run.command == "run" {
         let id = run.id.short();
         out.note(format_args!(
@@ -215,12 +213,15 @@ fn print_undone(
 fn print_counts(undone: &UndoReport, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         let (removed, restored, kept) = (&undone.removed, &undone.restored, &undone.kept);
-        let value = json!({ "runs": runs, "restored": restored, "removed": removed, "kept": kept, "dry_run": is_dry });
+        let value = json!({ "runs": runs, "restored": restored, "removed": removed, "kept": kept, "tasks": undone.tasks, "dry_run": is_dry });
         return Ok(out.json(&value)?);
     }
     let would = if is_dry { "would be " } else { "" };
     let (removed, restored) = (undone.removed.len(), undone.restored.len());
     out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
+    if undone.tasks > 0 {
+        out.line(format_args!("{} {would}undone in the work ledger", counted(undone.tasks, "task")))?;
+    }
     if runs.len() > 1 {
         let ids: Vec<&str> = runs.iter().map(RunId::short).collect();
         out.line(format_args!("{} runs {would}undone: {}", runs.len(), ids.join(", ")))?;

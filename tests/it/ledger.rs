@@ -101,7 +101,11 @@ fn a_run_that_is_redone_records_its_tasks_again() {
     let (before, run) = (tasks(), desk.json(&["runs", "list", "-n", "1"]).remove(0));
     assert!(before > 0);
     let run = run["id"].as_str().unwrap();
-    assert_eq!(desk.run(&["undo", run]).code, 0);
+    let undone = desk.run(&["undo", run]);
+    assert!(
+        undone.code == 0 && undone.out.contains(&format!("{before} tasks undone in the work ledger")),
+        "{undone:?}"
+    );
     assert_eq!(desk.run(&["fix", "relation \"bookings\" does not exist"]).code, 1, "nothing is known any more");
     assert_eq!(desk.run(&["undo", run, "--redo"]).code, 0);
     assert_eq!(desk.run(&["run", demo, "--extractor", "rules"]).code, 0);

@@ -121,6 +121,11 @@ fn a_run_after_an_undo_names_the_undone_run_and_redo_brings_its_memories_back() 
             "{again:?}"
         );
     }
+    let redo = desk.run(&["undo", &third, "--redo", "--dry-run"]);
+    assert!(
+        redo.code == 0 && redo.err.contains("the next `run` would store the memories from 1 window again"),
+        "{redo:?}"
+    );
     assert_eq!(desk.run(&["undo", &third, "--redo"]).code, 0);
     let back = desk.run(&["run", "c.json"]);
     assert!(back.out.contains("peanuts") && !back.err.contains("was undone"), "{back:?}");

@@ -29,6 +29,8 @@ pub struct UndoReport {
     pub removed: Vec<MemoryId>,
     /// Memories that were left unchanged.
     pub kept: Vec<Kept>,
+    /// Number of tasks that are removed from the work ledger, or restored to their version before the run.
+    pub tasks: usize,
 }
 
 /// A memory that an undo left unchanged.
@@ -112,11 +114,11 @@ impl Store {
             // Kept memories are determined in the undo's transaction, so that no other change can build on the run
             // meanwhile.
             let kept = kept(w, runs, &entries)?;
-            let undone = w.reverse_all(&entries, kept)?;
+            let mut undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
             for run in runs {
                 w.forget_merges(run)?;
-                w.undo_tasks(run)?;
+                undone.tasks += w.undo_tasks(run)?;
                 // If the records were kept, the same candidates would still count as resolved by a decision that was
                 // undone.
                 w.forget_settled(run, &left)?;

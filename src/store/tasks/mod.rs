@@ -186,8 +186,9 @@ impl Writer<'_> {
         self.execute(sql, params![seq, length, words]).map(drop)
     }
 
-    /// Removes the versions that a run added, and makes the previous versions current again.
-    pub(super) fn undo_tasks(&self, run: &RunId) -> Result<(), StoreError> {
+    /// Removes the versions that a run added, makes the previous versions current again, and returns the number of
+    /// tasks that this changes.
+    pub(super) fn undo_tasks(&self, run: &RunId) -> Result<usize, StoreError> {
         let added = self.query_all(
             "SELECT seq, transcript, place, state FROM tasks WHERE run = ?1 ORDER BY seq DESC",
             [run.as_str()],
@@ -195,12 +196,14 @@ impl Writer<'_> {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?, row.get::<_, String>(3)?))
             },
         )?;
+        let mut changed = 0;
         for (seq, transcript, place, state) in added {
             self.retire_task(seq)?;
             self.execute("UPDATE tasks SET state = 'undone' WHERE seq = ?1", [seq])?;
             if state != "current" {
                 continue;
             }
+            changed += 1;
             let before = self.query_one(
                 "SELECT seq, record FROM tasks WHERE transcript = ?1 AND place = ?2 AND seq < ?3 AND state = 'replaced'
                  ORDER BY seq DESC LIMIT 1",
@@ -212,7 +215,7 @@ impl Writer<'_> {
                 self.index_task(seq, &record)?;
             }
         }
-        Ok(())
+        Ok(changed)
     }
 }
 
