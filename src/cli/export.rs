@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         context.out.line(markdown(&collected).trim_end())?;
     }
     if count == 0 {
-        return Ok(context.out.nothing("no memory matches; try fewer filters, or --all for every status"));
+        return Ok(context.out.nothing(args.selection.no_match()));
     }
     Ok(ExitStatus::Success)
 }

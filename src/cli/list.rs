@@ -113,6 +113,15 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// Returns the message for a selection without memories.
+    pub(crate) const fn no_match(&self) -> &'static str {
+        if self.all {
+            "no memory matches; try fewer filters"
+        } else {
+            "no memory matches; try fewer filters, or --all for every status"
+        }
+    }
+
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub(crate) fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
@@ -253,7 +262,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         return Ok(context.out.nothing(if args.selection.is_empty() {
             "no memories here; `afterthought run PATH` reads conversation logs"
         } else {
-            "no memory matches; try fewer filters, or --all for every status"
+            args.selection.no_match()
         }));
     }
     if !context.out.is_json() {

@@ -222,14 +222,20 @@ fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&s
     let would = if is_plan { "would be " } else { "" };
     print_decisions(out, |decision| summary.decisions.get(&decision).copied().unwrap_or(0), is_plan);
     let windows = summary.windows;
+    let parts = [
+        (windows.known, "extracted before"),
+        (windows.no_signal, "without a person's words"),
+        (windows.ok_empty, "without memories"),
+        (windows.failed, "failed"),
+    ];
+    let parts: Vec<_> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     out.note(format_args!(
-        "{}, {}, {} ({} extracted before, {} without a person's words, {} failed); extractor: {}",
+        "{}, {}, {}{}; extractor: {}",
         counted(summary.transcripts, "conversation"),
         counted(summary.messages, "message"),
         counted(windows.total, "window"),
-        windows.known,
-        windows.no_signal,
-        windows.failed,
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) },
         summary.extractor,
     ));
     if summary.waiting > 0 {
@@ -363,7 +369,7 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
     let named = parts.iter().filter(|(count, ..)| *count > 0);
     let named: Vec<_> = named.map(|(count, noun, why)| format!("{} {why}", counted(*count, noun))).collect();
     if !named.is_empty() {
-        out.note(format_args!("excluded by your options: {}", named.join(", ")));
+        out.note(format_args!("excluded by your options and settings: {}", named.join(", ")));
     }
     if filtered.conversations_erased > 0 {
         out.note(format_args!(

@@ -285,8 +285,12 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     // A mistyped pattern would otherwise let through exactly what somebody wanted to keep out. Files that have not
     // changed are not opened, so nothing is known about conversations in these files that an earlier run left out.
     let left_out = summary.filtered.files_excluded + summary.filtered.conversations_excluded;
-    if !args.exclude.is_empty() && left_out == 0 && summary.files.unchanged == 0 {
-        out.warn("--exclude matched no file and no conversation; check the pattern");
+    if left_out == 0 && summary.files.unchanged == 0 {
+        if !args.exclude.is_empty() {
+            out.warn("--exclude matched no file and no conversation; check the pattern");
+        } else if !memories.config().guard.deny.value.is_empty() {
+            out.note("the setting guard.deny matched no file and no conversation of this run");
+        }
     }
     if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
         apply::save(path, &plan, out)?;

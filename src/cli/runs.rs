@@ -1,5 +1,7 @@
 //! Commands on runs, on the queue of logs, and on batches of requests.
 
+use std::collections::BTreeSet;
+
 use crate::api::{FailedWindow, Job, JobStatus};
 use anyhow::bail;
 use serde_json::json;
@@ -93,15 +95,23 @@ pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<
             out.line(format_args!("{DIM}{:>10}{DIM:#}  {value}", name.replace('_', " ")))?;
         }
     }
+    let mut gone = BTreeSet::new();
     for change in &changes {
-        let content = memories.get_memory(&change.memory)?.map(|memory| one_line(&memory.claim.content, 160));
+        let Some(memory) = memories.get_memory(&change.memory)? else {
+            gone.insert(&change.memory);
+            continue;
+        };
         let reason = change.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
         out.line(format_args!(
             "{CHANGED}{:<10}{CHANGED:#} {} {}{DIM}{reason}{DIM:#}",
             change.action,
             change.memory.short(),
-            content.as_deref().unwrap_or("no longer stored"),
+            one_line(&memory.claim.content, 160),
         ))?;
+    }
+    if !gone.is_empty() {
+        let count = counted(gone.len(), "memory");
+        out.note(format_args!("the run also changed {count} that the database no longer contains"));
     }
     Ok(ExitStatus::Success)
 }

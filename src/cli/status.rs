@@ -73,7 +73,10 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Success);
     }
     let Statistics { stats, census, health } = &statistics;
-    out.line(format_args!("{BOLD}{}{BOLD:#}", counted(stats.memories, "memory")))?;
+    let active = stats.by_status.get("active").copied().unwrap_or(0);
+    let split =
+        if active == stats.memories { String::new() } else { format!("; {active} are active and counted below") };
+    out.line(format_args!("{BOLD}{}{BOLD:#}{split}", counted(stats.memories, "memory")))?;
     let groups = [
         ("status", &stats.by_status),
         ("type", &stats.by_type),

@@ -472,6 +472,9 @@ mod tests {
             error.to_string().starts_with(&format!("cannot understand settings {}: line 2", path.display())),
             "{error}"
         );
+        std::fs::write(&path, "jobs = 2\ndeny = [\"x\"]").unwrap();
+        let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
+        assert!(error.to_string().ends_with("line 2: `deny` belongs in the table [guard]"), "{error}");
         std::fs::write(&path, "jobs = 0").unwrap();
         let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
         assert_eq!(error.to_string(), format!("jobs is 0 ({}); it must be between 1 and 256", path.display()));

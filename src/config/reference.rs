@@ -27,7 +27,7 @@ const FORMER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns a line about the replacement of a key of an earlier version, or `None` if the key never existed.
+/// Returns a line that says where an unknown key belongs: its new name, or the table that has a setting of this name.
 pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String> {
     let former = FORMER.iter().find(|(name, _)| *name == key).map(|(_, now)| (*now).to_owned());
     // The first version used camelCase for its keys.
@@ -39,7 +39,10 @@ pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String>
         text
     });
     let is_camel = snake != key && settings.iter().any(|one| one.key.rsplit('.').next() == Some(snake.as_str()));
-    let now = former.or_else(|| is_camel.then(|| format!("is now `{snake}`")))?;
+    let tables = settings.iter().filter_map(|one| one.key.rsplit_once('.')).filter(|(_, name)| *name == key);
+    let tables: Vec<String> = tables.map(|(table, _)| format!("[{table}]")).collect();
+    let moved = (!tables.is_empty()).then(|| format!("belongs in the table {}", tables.join(" or ")));
+    let now = former.or_else(|| is_camel.then(|| format!("is now `{snake}`"))).or(moved)?;
     Some(format!("`{key}` {now}"))
 }
 

@@ -102,7 +102,9 @@ fn projects_and_patterns_choose() {
     let Told { code, err, .. } = desk.run(&[RULES, &["--exclude", "secret-*", "--since", "2026-03-10"]].concat());
     assert_eq!(code, 0);
     assert!(
-        err.contains("excluded by your options: 1 conversation excluded, 1 conversation outside the time range"),
+        err.contains(
+            "excluded by your options and settings: 1 conversation excluded, 1 conversation outside the time range"
+        ),
         "{err}"
     );
     let unknown = desk.run(&[RULES, &["--project", "nobody", "--reread"]].concat());
