@@ -11,6 +11,7 @@ mod bounds;
 mod briefing;
 mod campaign;
 mod clock;
+mod closed_loop;
 mod consolidate;
 mod contradiction;
 mod crash;

@@ -117,6 +117,7 @@ const CASES: &[Case] = &[
     ("eval gate", &[("unknown path", Empty, &[NOWHERE])]),
     ("eval report", &[("unknown path", Empty, &[NOWHERE])]),
     ("eval mine", &[("unknown option", Empty, &["--nonsense"])]),
+    ("eval loop", &[("unknown path", Empty, &[NOWHERE])]),
 ];
 
 /// Commands that only group other commands.

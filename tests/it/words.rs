@@ -48,7 +48,7 @@ const VERBS: &[&str] = &[
 ];
 
 /// Programming nouns that may be names of types, in addition to the terms of the glossary.
-const NOUNS: &str = "ablation access act action adapter address admission alias allowance amount answer arg args arguments author \
+const NOUNS: &str = "ablation access act action adapter address admission agent alias allowance amount answer arg args arguments author \
     backup basis batching budget builder call capabilities certainty channel checkout choice cleaning client \
     clock column command commit conflict context contexts conversation conversations conversion correction cost \
     counter counts coverage cue data database dates days definition details dialect draft effect \
@@ -64,7 +64,7 @@ const NOUNS: &str = "ablation access act action adapter address admission alias 
     settings sheet shelf sight sighting slot source sources span spending stage stamp state statistics stats \
     stems step steps storage store strength subject subtree summary survey suspicion table tally tape \
     target task template terms text time tool totals treatment turn unit usage vector vectors verbosity \
-    verdict view visit voice weights word worker wrappers writer";
+    verdict view visit voice weights word worker workspace wrappers writer";
 
 /// Existing names that are not nouns. The list must only shrink.
 const NOT_YET_NOUNS: &[&str] = &[

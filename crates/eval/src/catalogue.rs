@@ -5,7 +5,7 @@
 
 use crate::measure::{Definition, Measure, measures_of};
 use crate::vocabulary::Kind;
-use crate::{consolidation, extraction, retrieval, sets};
+use crate::{closed_loop, consolidation, extraction, retrieval, sets};
 
 impl Kind {
     /// Returns the measures of the rows of this kind, in the order in which reports list them.
@@ -25,6 +25,7 @@ impl Kind {
             Self::HaluMem => sets::halumem::MEASURES,
             Self::HaluMemQuestions => sets::halumem::QUESTION_MEASURES,
             Self::HaluMemRetrieval => sets::halumem::RETRIEVAL_MEASURES,
+            Self::Loop => closed_loop::MEASURES,
         };
         measures_of(self, definitions)
     }

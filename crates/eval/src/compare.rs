@@ -27,8 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::EvalError;
+use crate::blocks::{Block, Cell, Detail, Rating, counted, table};
 use crate::measure::{Better, Measure, Unit};
-use crate::report::{Block, Cell, Detail, Rating, counted, table};
 use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row};
 use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
 use crate::vocabulary::Kind;
@@ -517,7 +517,7 @@ fn deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// Returns each p corrected for the number of tests.
-fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
+pub(crate) fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> = chances.iter().enumerate().filter_map(|(at, p)| Some((at, (*p)?))).collect();
     order.sort_by(|one, other| one.1.total_cmp(&other.1));
     let mut found = vec![None; chances.len()];

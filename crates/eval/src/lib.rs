@@ -16,12 +16,15 @@
 //! | [`consolidation`] | `*-pairs.jsonl`, `*-streams.jsonl`   | decisions, and the memories afterwards |
 //! | [`retrieval`]     | `*-recall.jsonl`, `*-brief.jsonl`, `*-qa.jsonl` | memories that were found    |
 //! | [`sets`]          | `LoCoMo`, `LongMemEval`, `HaluMem`   | memories and search results            |
+//! | [`closed_loop`]   | `task.toml`                          | an agent's work on a task              |
 //!
 //! [`results`] defines the result file and keeps finished cases, so that an interrupted run continues where it stopped.
 
 #![expect(clippy::must_use_candidate, reason = "most functions return a value and do nothing else")]
 
+mod blocks;
 mod catalogue;
+pub mod closed_loop;
 pub mod compare;
 pub mod consolidation;
 pub mod extraction;
@@ -36,7 +39,7 @@ mod tally;
 mod text;
 pub mod vocabulary;
 
-pub use tally::{SEED, SplitMix};
+pub use tally::{SEED, SplitMix, wilson};
 
 use std::path::PathBuf;
 

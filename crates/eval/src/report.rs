@@ -5,10 +5,15 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use crate::blocks::{counted, table};
+use crate::closed_loop;
 use crate::measure::{Better, Measure, Unit};
 use crate::results::{Confusion, Cost, Finding, Manifest, Results, Row, SharedCost, float};
 use crate::tally::{CaseTally, GROUPS, Interval, Tally};
 use crate::text::on_one_line;
+use crate::vocabulary::Kind;
+
+pub use crate::blocks::{Block, Cell, Detail, Rating};
 
 /// Number of cases with findings that a short report lists.
 const CASES: usize = 12;
@@ -16,106 +21,6 @@ const CASES: usize = 12;
 const FINDINGS: usize = 14;
 /// Number of measures by which a short report compares groups of cases.
 const COLUMNS: usize = 8;
-
-/// A part of a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Block {
-    /// A title.
-    Heading(String),
-    /// A line of text.
-    Line(String),
-    /// A table; its first row is the header.
-    Table(Vec<Vec<Cell>>),
-    /// A case with findings: its name, its topic, and one line for each finding.
-    Case(String, Cell, Vec<Cell>),
-    /// A note about omitted entries.
-    Note(String),
-}
-
-/// A cell of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cell {
-    /// The text.
-    pub text: String,
-    /// Whether the value is good.
-    pub tone: Rating,
-}
-
-/// Assessment of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rating {
-    /// Neither good nor bad.
-    Plain,
-    /// Good.
-    Good,
-    /// Acceptable.
-    Middling,
-    /// Bad.
-    Bad,
-    /// Of less interest.
-    Dim,
-}
-
-impl Cell {
-    pub(crate) fn new(text: impl Into<String>, tone: Rating) -> Self {
-        Self { text: text.into(), tone }
-    }
-
-    pub(crate) fn plain(text: impl Into<String>) -> Self {
-        Self::new(text, Rating::Plain)
-    }
-
-    fn dim(text: impl Into<String>) -> Self {
-        Self::new(text, Rating::Dim)
-    }
-}
-
-impl Block {
-    /// Returns a case with at most `most` of its findings.
-    pub(crate) fn case(name: &str, about: Cell, mut lines: Vec<Cell>, most: usize) -> Self {
-        if lines.len() > most {
-            let more = lines.len() - most;
-            lines.truncate(most);
-            lines.push(Cell::dim(format!("and {more} more; -v shows all")));
-        }
-        Self::Case(name.to_owned(), about, lines)
-    }
-
-    /// Returns a note about omitted entries, or `None` if none were omitted.
-    pub(crate) fn left_out(all: usize, shown: usize, what: &str) -> Option<Self> {
-        (all > shown).then(|| Self::Note(format!("{} more {what}; -v shows all", all - shown)))
-    }
-}
-
-/// Returns a table with a header.
-pub(crate) fn table<S: AsRef<str>>(header: &[S], rows: impl IntoIterator<Item = Vec<Cell>>) -> Block {
-    let header = header.iter().map(|name| Cell::plain(name.as_ref())).collect();
-    Block::Table(std::iter::once(header).chain(rows).collect())
-}
-
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Amount of detail of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// The worst cases and the most important measures.
-    Short,
-    /// Everything.
-    Full,
-}
-
-impl Detail {
-    /// Returns how many cases to list, and how many findings for each case. The arguments are the limits of a short
-    /// report.
-    pub(crate) const fn limits(self, cases: usize, findings: usize) -> (usize, usize) {
-        match self {
-            Self::Short => (cases, findings),
-            Self::Full => (usize::MAX, usize::MAX),
-        }
-    }
-}
 
 /// The rows of one run under one label.
 #[derive(Debug)]
@@ -164,8 +69,12 @@ impl Report {
 
     /// Returns the report for people: for each kind the measures, totals, groups of cases, and findings.
     pub fn blocks(&self, detail: Detail) -> Vec<Block> {
-        let mut blocks = Vec::new();
+        let mut blocks = closed_loop::tables(&self.results);
         for tally in Tally::all(&self.results) {
+            // A short report about the closed loop consists of its tables.
+            if tally.kind == Kind::Loop.as_str() && detail == Detail::Short {
+                continue;
+            }
             let rows: Vec<&Row> = self.rows_of(&tally).collect();
             let title = format!("{} by {}: {}", tally.kind, self.label, counted(tally.cases.len(), "case"));
             let of = if tally.suite.is_empty() { String::new() } else { format!("{}: ", tally.suite) };

@@ -191,6 +191,18 @@ pub(crate) fn middle_95(mut values: Vec<f64>) -> Option<Interval> {
     Some(Interval { low: *at(25)?, high: *at(975)? })
 }
 
+/// Returns the 95 % confidence interval of a share of `total` cases, by Wilson's score (E. B. Wilson, 1927).
+pub fn wilson(share: f64, total: f64) -> (f64, f64) {
+    if total <= 0.0 {
+        return (0.0, 1.0);
+    }
+    let z = 1.959_964_f64;
+    let middle = share + z * z / (2.0 * total);
+    let reach = z * (share * (1.0 - share) / total + z * z / (4.0 * total * total)).sqrt();
+    let scale = 1.0 + z * z / total;
+    (((middle - reach) / scale).max(0.0), ((middle + reach) / scale).min(1.0))
+}
+
 /// `SplitMix64`: a small random number generator, good enough to draw cases.
 #[derive(Debug)]
 pub struct SplitMix(u64);
@@ -264,6 +276,15 @@ pub(crate) mod tests {
         assert_eq!(groups, [("a".to_owned(), 1), ("b".to_owned(), 1)]);
         assert_eq!((harmonic_mean(Some(0.5), Some(0.5)), harmonic_mean(Some(0.0), Some(0.0))), (Some(0.5), Some(0.0)));
         assert_eq!(harmonic_mean(None, Some(1.0)), None);
+    }
+
+    #[test]
+    fn the_interval_of_a_share_is_wilsons() {
+        // Values of the worked examples that statistics packages print for 8 of 10 and 0 of 20.
+        for (share, total, low, high) in [(0.8, 10.0, 0.490, 0.943), (0.0, 20.0, 0.0, 0.161), (0.0, 0.0, 0.0, 1.0)] {
+            let (found_low, found_high) = wilson(share, total);
+            assert!((found_low - low).abs() < 5e-4 && (found_high - high).abs() < 5e-4, "{found_low} {found_high}");
+        }
     }
 
     #[test]

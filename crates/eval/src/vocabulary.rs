@@ -9,7 +9,7 @@ macro_rules! vocabulary {
 
         impl $name {
             /// Every value, in the order in which reports list them.
-            pub(crate) const ALL: &[Self] = &[$(Self::$variant),+];
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Returns the spelling used in files and reports.
             #[must_use]
@@ -263,6 +263,61 @@ vocabulary! {
         HaluMemQuestions = "halumem-questions",
         /// `HaluMem`: questions that are answered by searching a store of all points.
         HaluMemRetrieval = "halumem-retrieval",
+        /// The closed loop: an agent's work on a task.
+        Loop = "loop",
+    }
+    /// Relation of a task of the closed loop to its first session.
+    TaskKind {
+        /// The task depends on what the first session teaches.
+        Lesson = "lesson",
+        /// What the first session teaches is out of date or does not fit the task.
+        Stale = "stale",
+    }
+    /// What the first session of a task teaches.
+    Teaching {
+        /// An option of a command.
+        Flag = "flag",
+        /// An order of steps.
+        Order = "order",
+        /// An approach that failed.
+        FailedApproach = "failed_approach",
+        /// A convention of the project.
+        Convention = "convention",
+        /// A decision that was revised.
+        ChangeOfMind = "change_of_mind",
+    }
+    /// Experimental arm of the closed loop: the texts that the agent is shown. `evals/loop/PROTOCOL.md` defines the
+    /// arms.
+    Arm {
+        /// Nothing.
+        None = "none",
+        /// Hooks before the first step.
+        Preamble = "preamble",
+        /// Hooks when the agent acts.
+        Act = "act",
+        /// All hooks.
+        Both = "both",
+        /// The lesson itself.
+        Ceiling = "ceiling",
+        /// All hooks, with a wrong memory.
+        Harm = "harm",
+        /// Control: all hooks, with three lessons of other tasks.
+        Random = "random",
+        /// Control: all hooks, with the lessons of all other tasks.
+        All = "all",
+        /// Control: all hooks, with the memories of another project.
+        Other = "other",
+        /// Control: the frame of the lesson without the lesson.
+        NoHint = "no-hint",
+    }
+    /// A prepared solution of a task.
+    Solution {
+        /// The solution of an agent that knows the lesson.
+        With = "with",
+        /// The solution of an agent that knows nothing.
+        Without = "without",
+        /// The solution of an agent that follows the wrong memory.
+        Wrong = "wrong",
     }
     /// A fault in the outcome of a pair.
     PairFault {

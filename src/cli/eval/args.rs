@@ -8,6 +8,7 @@ use afterthought_eval::extraction::Control;
 use anyhow::Context as _;
 use clap::ValueEnum;
 
+use super::closed_loop::LoopArgs;
 use super::mine::MineArgs;
 use super::results::{CompareArgs, GateArgs, ReportArgs};
 use crate::cli::model::price;
@@ -100,11 +101,12 @@ pub(crate) struct EvalArgs {
     pub(super) schema: bool,
 }
 
-/// Work on result files, and judgements by a person.
+/// The closed loop, work on result files, and judgements by a person.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum EvalCommand {
     Compare(CompareArgs),
     Gate(GateArgs),
+    Loop(Box<LoopArgs>),
     Mine(Box<MineArgs>),
     Report(ReportArgs),
 }

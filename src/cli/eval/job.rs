@@ -253,7 +253,7 @@ fn code() -> String {
 }
 
 /// Returns the Git revision of the working directory, with `+` if files were changed.
-fn revision() -> Option<String> {
+pub(super) fn revision() -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())

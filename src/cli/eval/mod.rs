@@ -1,6 +1,7 @@
 //! `eval`: measures extraction, consolidation and search on cases.
 
 mod args;
+mod closed_loop;
 mod consolidation;
 mod job;
 mod mine;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     match &args.command {
         Some(EvalCommand::Compare(args)) => return results::run_compare(args, context),
         Some(EvalCommand::Gate(args)) => return results::run_gate(args, context),
+        Some(EvalCommand::Loop(args)) => return closed_loop::run(args, context),
         Some(EvalCommand::Mine(args)) => return mine::run(args, context),
         Some(EvalCommand::Report(args)) => return results::run_report(args, context),
         None => {}
