@@ -1,14 +1,16 @@
 //! Import of memories from JSONL: exports of this program, or objects with at least `content`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use transcripts::json;
 
+use super::notes::ITEM;
 use super::{Exported, Gathered, Imported};
 use crate::changeset::Action;
 use crate::consolidate::compare::key::canonical;
+use crate::guard::Redacted;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status};
 use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 
@@ -68,6 +70,9 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
         return Err(wrong("\"content\" is empty".into()));
     }
     check_scale("importance", plain.importance, 10.0).map_err(wrong)?;
+    if let Some(value) = plain.importance.filter(|value| *value > 1.0 && *value < 2.0) {
+        return Err(wrong(format!("importance {value} is out of range; use 0 to 1, or 2 to 10")));
+    }
     check_scale("confidence", plain.confidence, 1.0).map_err(wrong)?;
     Ok(foreign(plain, namespace, now))
 }
@@ -160,10 +165,11 @@ pub fn import_as_is(
 ) -> Result<Counts, StoreError> {
     store.write(None, now, |writer| {
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
+        let mut lists = Lists::of(writer, &gathered.memories)?;
         for imported in gathered.memories {
             let Imported { memory, has_id, evidence, relations } = imported;
             // The memory is redacted first, since a second import of the same file compares with the redacted text.
-            let memory = writer.redact(memory);
+            let memory = lists.placed(writer, memory)?;
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
             // Memories are written before the comparison, because `fate` queries only the store.
@@ -185,6 +191,7 @@ pub fn import_as_is(
         }
         // The memories are written before the links, because the check of both ends reads the store.
         several.write(writer)?;
+        counts.changed += lists.retire(writer)?;
         for (from, relation_type, to) in links {
             // Both ends are checked, because a filtered export contains links to memories that are not part of it.
             if from != to && writer.find(&from)?.is_some() && writer.find(&to)?.is_some() {
@@ -199,6 +206,70 @@ pub fn import_as_is(
         }
         Ok(counts)
     })
+}
+
+/// The bullets of sections that an earlier import stored. A bullet that was edited takes the key of one that is no longer
+/// in the file, and all other bullets keep their keys, wherever in the section they stand now.
+#[derive(Default)]
+struct Lists {
+    /// For each section, the stored bullets that the file no longer contains.
+    gone: BTreeMap<(Namespace, String), VecDeque<Memory>>,
+    /// For each section, the highest number of a bullet.
+    numbers: BTreeMap<(Namespace, String), usize>,
+}
+
+impl Lists {
+    fn of(writer: &Writer<'_>, memories: &[Imported]) -> Result<Self, StoreError> {
+        let mut contents: BTreeMap<(Namespace, String), HashSet<String>> = BTreeMap::new();
+        for Imported { memory, .. } in memories {
+            // A stored section that was one memory may have become a list, or the other way round.
+            let key = memory.claim.key.as_deref().filter(|key| key.starts_with("import."));
+            if let Some(key) = key {
+                let section = key.rsplit_once(ITEM).map_or(key, |(section, _)| section).to_owned();
+                let content = writer.redact(memory.claim.content.clone()).into_inner();
+                contents.entry((memory.namespace.clone(), section)).or_default().insert(normalised_hash(&content));
+            }
+        }
+        let mut lists = Self::default();
+        for (place, contents) in contents {
+            let mut stored = writer.by_key_prefix(&place.0, &format!("{}{ITEM}", place.1))?;
+            stored.retain(|memory| !memory.pinned);
+            let number = |memory: &Memory| memory.claim.key.as_deref()?.rsplit_once(ITEM)?.1.parse::<usize>().ok();
+            lists.numbers.insert(place.clone(), stored.iter().filter_map(number).max().unwrap_or(0));
+            stored.retain(|memory| !contents.contains(&normalised_hash(&memory.claim.content)));
+            lists.gone.insert(place, stored.into());
+        }
+        Ok(lists)
+    }
+
+    /// Returns a memory with its secrets removed, and with the key of a bullet that it replaces, or with an unused key.
+    fn placed(&mut self, writer: &Writer<'_>, mut memory: Memory) -> Result<Redacted<Memory>, StoreError> {
+        let section =
+            memory.claim.key.as_deref().and_then(|key| key.rsplit_once(ITEM)).map(|(section, _)| section.to_owned());
+        let clean = writer.redact(memory.clone());
+        let Some(section) = section else { return Ok(clean) };
+        if !writer.ever_held(&memory.namespace, &clean.claim.content)? {
+            let place = (memory.namespace.clone(), section);
+            memory.claim.key = if let Some(replaced) = self.gone.get_mut(&place).and_then(VecDeque::pop_front) {
+                replaced.claim.key
+            } else {
+                let number = self.numbers.entry(place.clone()).or_default();
+                *number += 1;
+                Some(format!("{}{ITEM}{number}", place.1))
+            };
+        }
+        Ok(writer.redact(memory))
+    }
+
+    /// Expires the stored bullets that the file no longer contains, and returns their number.
+    fn retire(self, writer: &Writer<'_>) -> Result<usize, StoreError> {
+        let gone: Vec<Memory> = self.gone.into_values().flatten().collect();
+        for memory in &gone {
+            let why = Some("the file no longer contains it".into());
+            writer.set_status(&memory.id, Status::Expired, Action::Import, why)?;
+        }
+        Ok(gone.len())
+    }
 }
 
 /// The treatment of a memory from the file.
@@ -337,6 +408,32 @@ mod tests {
         let black = store.by_content(&Namespace::global(), "black").unwrap().remove(0);
         store.write(None, Timestamp::UNIX_EPOCH, |writer| writer.forget(&black.id, None)).unwrap();
         assert_eq!(import("## Tea\nblack\n"), counts(0, 0, 1));
+    }
+
+    #[test]
+    fn bullets_keep_their_places_and_an_edited_one_replaces_its_former_text() {
+        let store = Store::in_memory().unwrap();
+        let import = |text: &str| {
+            let (_, gathered) = crate::exchange::formats::samples::read("MEMORY.md", text);
+            let counts = import_as_is(&store, gathered, &Namespace::global(), Timestamp::UNIX_EPOCH).unwrap();
+            let stored = store.list(&Filter::default(), Order::Id, 9, 0).unwrap();
+            let mut said: Vec<(String, String)> =
+                stored.into_iter().map(|one| (one.claim.content, one.id.to_string())).collect();
+            said.sort();
+            (counts.added, counts.changed, counts.known, said)
+        };
+        let ids = |said: &[(String, String)], content: &str| {
+            said.iter().find(|(one, _)| one == content).map(|(_, id)| id.clone())
+        };
+        let (added, _, _, first) = import("## Preferences\n- tea\n- bread\n- jazz\n");
+        assert_eq!(added, 3);
+        // A new bullet at the start and an edited one leave the others as they are.
+        let (added, changed, known, second) = import("## Preferences\n- cats\n- tea\n- rye bread\n- jazz\n");
+        assert_eq!((added, changed, known), (1, 1, 2), "{second:?}");
+        assert_eq!((ids(&second, "tea"), ids(&second, "jazz")), (ids(&first, "tea"), ids(&first, "jazz")));
+        let (added, changed, known, third) = import("## Preferences\n- tea\n- jazz\n");
+        assert_eq!((added, changed, known), (0, 2, 2));
+        assert_eq!(third.iter().map(|(content, _)| content.as_str()).collect::<Vec<_>>(), ["jazz", "tea"]);
     }
 
     #[test]

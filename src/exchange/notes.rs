@@ -47,21 +47,27 @@ fn read_notes(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
     Ok(())
 }
 
-/// Adds each section as a long-term memory that keeps its key when its text changes.
+/// Adds each section as a long-term memory that keeps its key when its text changes, or each bullet of a section as a
+/// memory of its own.
 fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered) {
     let (pairs, body) = front_matter(text).unwrap_or((Vec::new(), text));
     let described = pairs.iter().find(|(key, _)| *key == "description").map(|(_, value)| *value);
     let parts = sections(body);
     let has_headings = parts.iter().any(|part| part.level >= 2);
+    let titles = parts.iter().filter(|part| part.level == 1).count();
+    let mut above: Vec<&Section> = Vec::new();
     for part in &parts {
+        above.retain(|heading| heading.level < part.level);
+        above.push(part);
         if part.body.is_empty() {
             continue;
         }
-        if part.body.starts_with('(') && part.body.ends_with(')') {
-            // Templates of notes have sections such as "(nothing yet)", which say nothing about the user.
+        let (items, prose) = bullets(&part.body);
+        // The text before the headings, or below the only title, describes the file itself.
+        let is_introduction = part.level == 0 || part.level == 1 && titles == 1;
+        if is_placeholder(&part.body) {
             gathered.leave_out(part.line, format!("the section {:?} contains only a placeholder", part.heading));
-        // An introduction describes the file itself.
-        } else if has_headings && part.level < 2 {
+        } else if has_headings && is_introduction && items.is_empty() {
             gathered.leave_out(part.line, "the text before the first section is not a separate memory");
         } else {
             let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
@@ -69,13 +75,112 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
             let scope =
                 if stem.to_lowercase().ends_with("memory") { String::new() } else { format!("{}.", slug(stem)) };
             let key = format!("{}{scope}{}", terms.key("long_term"), slug(heading));
-            gathered.add(section_claim(part, heading, key), terms.namespace.clone(), NOTES.name, terms.now);
+            let category = above.iter().rev().find_map(|section| category_of(&section.heading));
+            let claim = |content: &str, key: String| {
+                let claim = claim(category.unwrap_or("note"), content);
+                Claim { title: heading.to_owned(), key: Some(key), ..claim }
+            };
+            let mut add = |claim| gathered.add(claim, terms.namespace.clone(), NOTES.name, terms.now);
+            if items.is_empty() {
+                add(claim(&part.body, key));
+                continue;
+            }
+            if let Some(prose) = prose.filter(|_| !(has_headings && is_introduction)) {
+                add(claim(&prose, key.clone()));
+            }
+            // A bullet such as "Deadline is in March" needs the heading, unless the heading only names a category.
+            let is_topic = !part.heading.is_empty() && category_of(&part.heading).is_none();
+            for (at, item) in (1..).zip(items) {
+                let content = if is_topic { format!("{heading}: {item}") } else { item };
+                add(claim(&content, format!("{key}{ITEM}{at}")));
+            }
         }
     }
 }
 
-fn section_claim(part: &Section, heading: &str, key: String) -> Claim {
-    Claim { title: heading.to_owned(), key: Some(key), ..claim("note", &part.body) }
+/// The part of a key before the number of a bullet.
+pub(super) const ITEM: &str = ".item_";
+
+/// Returns whether a section of a template was never filled in, such as "(nothing yet)".
+fn is_placeholder(body: &str) -> bool {
+    body.starts_with('(') && body.ends_with(')')
+}
+
+/// Words of headings, in lower case, and the category of the memories below.
+const HEADINGS: &[(&str, &str)] = &[
+    ("preference", "preference"),
+    ("偏好", "preference"),
+    ("decision", "decision"),
+    ("决定", "decision"),
+    ("convention", "convention"),
+    ("guideline", "convention"),
+    ("rule", "convention"),
+    ("约定", "convention"),
+    ("规则", "convention"),
+    ("workflow", "workflow"),
+    ("task", "task"),
+    ("todo", "task"),
+    ("to-do", "task"),
+    ("任务", "task"),
+    ("待办", "task"),
+    ("blocker", "blocker"),
+    ("project", "project"),
+    ("项目", "project"),
+    ("fact", "fact"),
+    ("事实", "fact"),
+    ("mistake", "mistake"),
+    ("solution", "solution"),
+];
+
+/// Returns the category that a heading names.
+fn category_of(heading: &str) -> Option<&'static str> {
+    let heading = heading.to_lowercase();
+    let words: Vec<&str> = heading.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
+    let names = |word: &str| {
+        let is_word = |one: &&str| *one == word || one.strip_suffix('s') == Some(word);
+        words.iter().any(is_word) || !word.is_ascii() && heading.contains(word)
+    };
+    HEADINGS.iter().find(|(word, _)| names(word)).map(|(_, category)| *category)
+}
+
+/// Returns the bullets of a section, each in one line, without those of finished tasks, and the text that is no bullet.
+/// A section with a code block has no separate bullets.
+fn bullets(body: &str) -> (Vec<String>, Option<String>) {
+    let mut items: Vec<String> = Vec::new();
+    let mut prose: Vec<&str> = Vec::new();
+    if body.contains("```") || body.contains("~~~") {
+        return (items, Some(body.to_owned()));
+    }
+    let mut is_in_item = false;
+    for line in body.lines() {
+        let trimmed = line.trim();
+        let marked = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).or_else(|| numbered(line));
+        match marked {
+            Some(text) => items.push(text.trim().to_owned()),
+            // Deeper bullets and continued lines belong to the bullet above.
+            None if is_in_item && line.starts_with([' ', '\t']) && !trimmed.is_empty() => {
+                let deeper = ["- ", "* ", "+ "].iter().find_map(|mark| trimmed.strip_prefix(mark));
+                let (joint, text) = deeper.map_or((" ", trimmed), |text| ("; ", text));
+                items.last_mut().into_iter().for_each(|item| item.extend([joint, text]));
+            }
+            None => prose.push(line),
+        }
+        is_in_item = marked.is_some() || is_in_item && !trimmed.is_empty() && line.starts_with([' ', '\t']);
+    }
+    items.retain(|item| !["[x]", "[X]"].iter().any(|done| item.starts_with(done)));
+    let items =
+        items.into_iter().map(|item| item.strip_prefix("[ ]").map_or(item.clone(), |task| task.trim().to_owned()));
+    let items: Vec<String> = items.filter(|item| !item.is_empty()).collect();
+    let prose = prose.join("\n").trim().to_owned();
+    // A line such as "I like:" only introduces the bullets.
+    let prose = Some(prose).filter(|text| !text.is_empty() && !text.ends_with([':', '：']));
+    (items, prose)
+}
+
+/// Returns the text after a number such as `1. `.
+fn numbered(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    if rest.len() == line.len() { None } else { rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")) }
 }
 
 /// Adds the note of a day, or each of its sections, as a short-term memory of that day.
@@ -84,7 +189,7 @@ fn read_day(text: &str, day: Date, terms: &Terms, gathered: &mut Gathered) {
     // The days are counted from the import, because an old note would otherwise expire as soon as it is read.
     let expires_at = terms.now.checked_add((DAILY_DAYS * 24).hours()).ok();
     for part in sections(text).iter().filter(|part| !part.body.is_empty()) {
-        if part.body.starts_with('(') && part.body.ends_with(')') {
+        if is_placeholder(&part.body) {
             gathered.leave_out(part.line, "the section contains only a placeholder");
             continue;
         }
@@ -255,10 +360,32 @@ mod tests {
         let text =
             "# Memory\nintro\n## About me\n- likes tea\n### Pets\na cat\n## Later\n(nothing yet)\n## 项目\n发布\n";
         let (format, gathered) = read("MEMORY.md", text);
-        assert_eq!((format, contents(&gathered)), ("notes", vec!["- likes tea", "a cat", "发布"]));
+        assert_eq!((format, contents(&gathered)), ("notes", vec!["About me: likes tea", "a cat", "发布"]));
         let keys: Vec<_> = gathered.memories.iter().filter_map(|one| one.memory.claim.key.as_deref()).collect();
-        assert_eq!(keys, ["import.long_term.about_me", "import.long_term.pets", "import.long_term.项目"]);
+        assert_eq!(keys, ["import.long_term.about_me.item_1", "import.long_term.pets", "import.long_term.项目"]);
         assert_eq!(gathered.left_out.iter().map(|skipped| skipped.record).collect::<Vec<_>>(), [1, 7]);
+    }
+
+    #[test]
+    fn each_bullet_is_a_memory_in_the_category_of_its_heading() {
+        let text = "# Preferences\n- Prefers Python\n  over JavaScript\n- Drinks tea\n# Facts\nMoutai is 600519.\n# Projects\n\
+            ## Stock Picker\nIt has these rules:\n1. Repo in ~/picker\n2. Deadline in March\n# Tasks\n- [ ] call Bo\n- [x] file taxes\n\
+            # Snippets\n- one\n```sh\n- x\n```\n";
+        let (_, gathered) = read("MEMORY.md", text);
+        let found =
+            gathered.memories.iter().map(|one| (one.memory.claim.category.as_str(), one.memory.claim.content.as_str()));
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [
+                ("preference", "Prefers Python over JavaScript"),
+                ("preference", "Drinks tea"),
+                ("fact", "Moutai is 600519."),
+                ("project", "Stock Picker: Repo in ~/picker"),
+                ("project", "Stock Picker: Deadline in March"),
+                ("task", "call Bo"),
+                ("note", "- one\n```sh\n- x\n```"),
+            ]
+        );
     }
 
     #[test]

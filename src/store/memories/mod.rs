@@ -149,6 +149,18 @@ impl Database {
         self.query_all(&sql, [key, &namespace.to_string()], memory_from_row)
     }
 
+    /// Returns the active and pending memories whose keys begin with `prefix`, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn by_key_prefix(&self, namespace: &Namespace, prefix: &str) -> Result<Vec<Memory>, StoreError> {
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.namespace = ?1 AND substr(m.key, 1, length(?2)) = ?2
+                 AND m.status IN ('active', 'pending') ORDER BY m.created_at, m.id"
+        );
+        self.query_all(&sql, [namespace.to_string(), prefix.to_owned()], memory_from_row)
+    }
+
     /// Returns the memories that are found by a statement with the memory columns.
     pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
         self.query_all(sql, params_from_iter(clauses.values), memory_from_row)
