@@ -9,6 +9,7 @@ use super::consolidate::consolidate_windows;
 use super::extract::extract_all;
 use super::summary::{Summary, Tally};
 use super::{CachedModel, Event, Extractor, HEARTBEAT, Pipeline, PipelineError, end_run, keep_alive, read};
+use crate::extract::offline::unfollowed;
 use crate::llm::Complete;
 use crate::store::{PlanLedger, RunId};
 
@@ -30,12 +31,17 @@ pub async fn run<C: Complete>(
     go(pipeline, model, arguments, cancel, watch).await
 }
 
-/// Warns that the offline rules do not follow the person's instructions, if there are any.
+/// Warns of the person's instructions that the offline rules cannot follow.
 fn warn_of_instructions<C: Complete>(pipeline: &Pipeline<'_, C>, watch: &mut dyn FnMut(&Event<'_>)) {
-    if matches!(pipeline.extractor, Extractor::Rules) && pipeline.options.instructions.is_some() {
-        watch(&Event::Warning(
-            "the offline rules do not follow instructions; configure a model, or use the setting `categories`",
-        ));
+    let instructions =
+        pipeline.options.instructions.as_ref().filter(|_| matches!(pipeline.extractor, Extractor::Rules));
+    let unfollowed = instructions.map(|instructions| unfollowed(&instructions.text)).unwrap_or_default();
+    if !unfollowed.is_empty() {
+        let warning = format!(
+            "the offline rules cannot follow these instructions; configure a model: {}",
+            unfollowed.iter().map(|sentence| format!("{sentence:?}")).collect::<Vec<_>>().join(", ")
+        );
+        watch(&Event::Warning(&warning));
     }
 }
 
@@ -64,6 +70,7 @@ pub async fn plan<C: Complete>(
 ) -> Result<RunPlan, PipelineError> {
     // The model uses the real store, so that replies that were paid for during planning are kept.
     let model = pipeline.model();
+    warn_of_instructions(&pipeline, watch);
     let copy = pipeline.store.copy_in_memory()?;
     let seen = copy.last_change()?;
     let summary = go(Pipeline { store: &copy, ..pipeline }, model, arguments, cancel, watch).await?;

@@ -15,6 +15,7 @@ mod correction;
 mod cues;
 mod explicit;
 mod grammar;
+mod instructed;
 mod language;
 mod later;
 mod naming;
@@ -25,6 +26,7 @@ mod sentence;
 mod updates;
 
 pub(super) use explicit::title as first_words;
+pub(crate) use instructed::unfollowed;
 
 use crate::extract::{Extraction, Outcome, Spent, Task};
 use crate::memory::MemoryType;
@@ -32,6 +34,7 @@ use crate::text::change::phrases;
 
 use candidates::Gathered;
 use clause::Voice;
+use instructed::InstructionFilter;
 use scene::Scenes;
 use sentence::own_sentences;
 
@@ -57,7 +60,11 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     agreed::agreed(task, &mut gathered);
     gathered.take_back(|candidate| scenes.rests_on_play(task, candidate));
     later::take_back(task, scenes, &mut gathered);
-    let candidates = gathered.finish();
+    let mut candidates = gathered.finish();
+    if let Some(instructions) = task.instructions {
+        let filter = InstructionFilter::read(instructions);
+        candidates.retain(|candidate| filter.allows(candidate));
+    }
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
 }
