@@ -134,7 +134,7 @@ impl Database {
     }
 
     fn new(conn: Connection, path: PathBuf, keys: file::keys::Keys) -> Self {
-        memories::filter::define_faded(&conn).expect("a function can be added to an open connection");
+        memories::filter::define_functions(&conn).expect("functions can be added to an open connection");
         Self {
             conn,
             path,

@@ -11,6 +11,7 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::ranking::Seq;
@@ -24,6 +25,15 @@ use crate::store::terms::Stems;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::{folded, normalised_hash};
 use crate::text::tokens::Query;
+
+/// Maximum number of words of a query that is compared with sources.
+const MAX_SOURCE_WORDS: usize = 8;
+/// Score of a memory that is found only by its source, relative to the best match.
+const SOURCE_SHARE: f64 = 0.5;
+/// The condition that a person or an agent gave the source of a memory `m`, such as a path.
+const GIVEN_SOURCE: &str =
+    "m.extraction_method <> 'auto' AND m.source NOT IN ('mcp', 'remember', 'import', 'library', 'consolidate')
+    AND m.source NOT GLOB 'hook:*' AND m.source NOT GLOB 'import:*'";
 
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,14 +82,47 @@ impl Database {
     }
 
     /// Returns the rows of [`Database::search_candidates`], each with a number that increases with relevance. The
-    /// number is 0 if the memory was found only by a literal match.
+    /// number is 0 if the memory was found only by a literal match. A memory whose source contains all words of a short
+    /// query is found as well, and counts half as much as the best match.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
-        let hits = self.hits(&Query::of(query), filter, limit)?;
-        // A literal search scans all memories, so it is tried only if words find nothing.
-        if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
+        let asked = Query::of(query);
+        let mut hits = self.hits(&asked, filter, limit)?;
+        let by_source = self.hits_by_source(&asked.words, filter, limit)?;
+        if hits.is_empty() && by_source.is_empty() {
+            // A literal search scans all memories, so it is tried only if words find nothing.
+            return self.hits_by_letters(query, filter, limit);
+        }
+        let score = hits.first().map_or(1.0, |(_, best)| best * SOURCE_SHARE);
+        let missing = by_source.into_iter().filter(|seq| hits.iter().all(|(known, _)| known != seq));
+        let missing: Vec<_> = missing.map(|seq| (seq, score)).collect();
+        hits.extend(missing);
+        // The sort is stable, so equally good hits keep their order.
+        hits.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        hits.truncate(limit);
+        Ok(hits)
+    }
+
+    /// Returns memories whose source contains all of `words`, latest first. Sources that only name the program that
+    /// wrote the memory do not count.
+    fn hits_by_source(&self, words: &[String], filter: &Filter, limit: usize) -> Result<Vec<Seq>, StoreError> {
+        // Sources are not indexed, so they are read only for a query that may name one, and not for a whole prompt.
+        if words.is_empty() || words.len() > MAX_SOURCE_WORDS {
+            return Ok(Vec::new());
+        }
+        let mut clauses = Clauses::of(filter);
+        clauses.push(GIVEN_SOURCE, []);
+        for word in words {
+            clauses.push("instr(lower(m.source), ?) > 0", [Value::from(word.clone())]);
+        }
+        let sql = format!(
+            "SELECT m.seq FROM memories m WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
+            clauses.sql(),
+            rows(limit),
+        );
+        self.query_all(&sql, params_from_iter(clauses.values), |row| Ok(Seq(row.get(0)?)))
     }
 
     /// Returns the words of `query` that appear in the memory's own texts in any form, in lower case and in the order

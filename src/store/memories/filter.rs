@@ -10,6 +10,7 @@ use rusqlite::types::Value;
 
 use crate::memory::fading::{Certainty, HalfLives};
 use crate::memory::{MemoryType, Namespace, Scope, Status};
+use crate::text::normalise::folded;
 
 /// Conditions on memories. A memory must meet the conditions of all fields. The values of one field are alternatives,
 /// except for `tags`, all of which a memory must have.
@@ -27,9 +28,9 @@ pub struct Filter {
     pub scopes: Vec<Scope>,
     /// Tags that each memory must have.
     pub tags: Vec<String>,
-    /// The subject of the memories.
+    /// The subject of the memories, in upper or lower case.
     pub subject: Option<String>,
-    /// The source that the memories were learnt from.
+    /// The source that the memories were learnt from, or a conversation that they were learnt from or confirmed by.
     pub source: Option<String>,
     /// A part of the name of somebody who said them. Case is ignored only for the letters A to Z.
     pub speaker: Option<String>,
@@ -171,9 +172,10 @@ impl Order {
 /// When a memory was last said, or else learnt.
 const LAST_SAID: &str = "ifnull((SELECT max(e.said_at) FROM evidence e WHERE e.memory_id = m.id), m.created_at)";
 
-/// Defines the function `faded` of SQL on a connection; see [`Certainty::at`].
-pub(in crate::store) fn define_faded(conn: &Connection) -> rusqlite::Result<()> {
+/// Defines the functions `faded` and `folded` of SQL on a connection; see [`Certainty::at`] and [`folded`].
+pub(in crate::store) fn define_functions(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    conn.create_scalar_function("folded", 1, flags, |row| Ok(row.get::<Option<String>>(0)?.map(|text| folded(&text))))?;
     conn.create_scalar_function("faded", 6, flags, |row| {
         let certainty = Certainty {
             confidence: row.get(0)?,
@@ -202,8 +204,17 @@ impl Clauses {
         clauses.one_of("m.category", filter.categories.iter().map(String::as_str));
         clauses.one_of("m.status", filter.statuses.iter().map(|value| value.as_str()));
         clauses.one_of("m.scope", filter.scopes.iter().map(|value| value.as_str()));
-        clauses.one_of("m.subject", filter.subject.as_deref());
-        clauses.one_of("m.source", filter.source.as_deref());
+        if let Some(subject) = &filter.subject {
+            // Comparing the subjects alone leaves the index on subjects usable.
+            let same = "m.subject IN (SELECT subject FROM memories WHERE subject IS NOT NULL AND folded(subject) = ?)";
+            clauses.push(same, [Value::from(folded(subject.trim()))]);
+        }
+        if let Some(source) = &filter.source {
+            // A memory is also from every conversation that confirmed it.
+            let condition =
+                "(m.source = ? OR EXISTS (SELECT 1 FROM evidence e WHERE e.memory_id = m.id AND e.transcript = ?))";
+            clauses.push(condition, [Value::from(source.clone()), Value::from(source.clone())]);
+        }
         if let Some(speaker) = &filter.speaker {
             // In most logs of coding agents, the user has no name.
             let condition = "EXISTS (SELECT 1 FROM evidence e WHERE e.memory_id = m.id
