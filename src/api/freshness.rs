@@ -1,13 +1,15 @@
 //! Checks whether the code that results mention still exists in the repository of a folder, and where.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::{ApiError, Memories, SearchResult};
 use crate::memory::{Memory, MemoryId, Namespace};
-use crate::project::{Checkout, CitedPart, Freshness, FreshnessState, references, spelled_states};
+use crate::project::{BranchNames, Checkout, CitedPart, Freshness, FreshnessState, references, spelled_states};
 use crate::search::{Found, FoundTask};
-use crate::store::{Database, NamespaceSubtree};
+use crate::store::{Database, Filter, NamespaceSubtree};
 use crate::work::FileUsage;
 
 /// Time limit for checking all results of a search; references that are not checked in time count as unverifiable.
@@ -17,6 +19,9 @@ const BRIEF_LIMIT: Duration = limit(10);
 /// Maximum share of its score that a result loses, if none of its references still exist.
 // The loss is small, because a result that explains what was removed may be the best answer.
 const MAX_LOSS: f64 = 0.1;
+
+/// Maximum number of memories that are compared with the branch of the folder, and of decisions made on the branch.
+const MAX_AT_HAND: usize = 50;
 
 const fn limit(millis: u64) -> Duration {
     // Unoptimised code is many times slower.
@@ -94,6 +99,35 @@ impl Memories {
         Ok(project
             .zip(checkout)
             .map(|(project, checkout)| ProjectFolder { project: NamespaceSubtree::Under(project), checkout }))
+    }
+
+    /// Returns the memories about the branch of the folder, and about the issue or pull request that its name contains:
+    /// those that mention it, and decisions from earlier conversations on the branch.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the memories cannot be read.
+    pub(super) fn at_hand(
+        &self,
+        store: &Database,
+        namespaces: &[Namespace],
+        now: Timestamp,
+    ) -> Result<HashSet<MemoryId>, ApiError> {
+        // A filter without namespaces would select all of them.
+        let folder = self.folder.as_deref().filter(|_| !namespaces.is_empty());
+        let Some(branch) = folder.and_then(BranchNames::of) else { return Ok(HashSet::new()) };
+        let filter = Filter { unexpired_at: Some(now), ..Filter::exactly(namespaces) };
+        let found = store.search_candidates(&branch.name, &filter, MAX_AT_HAND)?;
+        let mentions = |memory: &Memory| {
+            let claim = &memory.claim;
+            let tagged = claim.tags.iter().map(String::as_str);
+            let texts =
+                [claim.title.as_str(), &claim.content].into_iter().chain(claim.subject.as_deref()).chain(tagged);
+            texts.into_iter().any(|text| branch.is_mentioned_in(text))
+        };
+        let mentioned = found.into_iter().filter(|hit| mentions(&hit.memory)).map(|hit| hit.memory.id);
+        let mut ids: HashSet<MemoryId> = mentioned.collect();
+        ids.extend(store.decisions_on_branch(&branch.name, &filter, MAX_AT_HAND)?);
+        Ok(ids)
     }
 
     /// Returns the repository against which the memories of a brief are checked.

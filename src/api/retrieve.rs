@@ -182,7 +182,8 @@ impl Memories {
     ) -> Result<(Brief, Option<EmbedError>), ApiError> {
         let here = self.brief_folder()?;
         let changes = |chosen: &[&Memory]| here.as_ref().map_or_else(Vec::new, |here| here.changes(store, chosen));
-        Ok(brief::compose_with(store, request, vectors, &changes, now)?)
+        let folder = brief::Folder { changes: &changes, at_hand: self.at_hand(store, &request.namespaces, now)? };
+        Ok(brief::compose_with(store, request, vectors, &folder, now)?)
     }
 
     /// Returns the memories that were last shown to a model, and when they were shown.

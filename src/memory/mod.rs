@@ -265,7 +265,7 @@ pub struct Procedure {
     /// Situations in which the procedure applies.
     #[serde(default)]
     pub triggers: Vec<String>,
-    /// Rank among procedures with the same trigger, from 0 to 1.
+    /// Rank among procedures, from 0 to 1; a brief shows those with the highest priority first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
 }

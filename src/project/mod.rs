@@ -12,6 +12,7 @@
 //! the same path on another machine may be another project. For this reason, an address that the log itself contains
 //! takes precedence over the repositories on this machine.
 
+mod branch;
 mod freshness;
 mod git;
 mod objects;
@@ -26,6 +27,7 @@ use transcripts::{Transcript, hex};
 use crate::config::{Folders, TrustedFiles};
 use crate::memory::{Namespace, string_enum};
 
+pub(crate) use branch::BranchNames;
 pub(crate) use freshness::{Checkout, CitedPart, spelled_states};
 pub use freshness::{Freshness, FreshnessState};
 pub(crate) use references::{References, references};

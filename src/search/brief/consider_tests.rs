@@ -1,5 +1,7 @@
 //! Tests that briefs of random stores are the same as those computed from all memories.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -60,7 +62,7 @@ fn from_all(store: &Store, request: &BriefRequest, now: Timestamp) -> Brief {
         considered.has_more[section as usize] = shown.len() > limit;
         considered.rows.extend(shown.into_iter().chain(others).take(limit).cloned());
     }
-    let weighed = weigh(&considered, None, request);
+    let weighed = weigh(&considered, None, &HashSet::new(), request);
     let texts = texts(store, &weighed, request).unwrap();
     select(weighed, texts, request, &|_| Vec::new())
 }

@@ -13,7 +13,7 @@ mod render;
 mod request;
 mod select;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -89,6 +89,14 @@ impl Brief {
 /// Returns, for each of some memories, what it names that has changed, in words.
 pub(crate) type Changes<'c> = &'c dyn Fn(&[&Memory]) -> Vec<Option<String>>;
 
+/// What the folder of a conversation contributes to its brief.
+pub(crate) struct Folder<'c> {
+    /// Finds what the memories name that has changed.
+    pub(crate) changes: Changes<'c>,
+    /// Memories about the branch and the issue at hand, which come first in their sections.
+    pub(crate) at_hand: HashSet<MemoryId>,
+}
+
 /// Returns the brief for a conversation.
 ///
 /// The brief contains active memories of the requested namespaces that have not expired at `now`. The sections are
@@ -98,7 +106,8 @@ pub(crate) type Changes<'c> = &'c dyn Fn(&[&Memory]) -> Vec<Option<String>>;
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Result<Brief, StoreError> {
-    Ok(compose_with(store, request, None, &|_| Vec::new(), now)?.0)
+    let nowhere = Folder { changes: &|_| Vec::new(), at_hand: HashSet::new() };
+    Ok(compose_with(store, request, None, &nowhere, now)?.0)
 }
 
 /// Returns the brief for a conversation, as [`compose`] does. If `vectors` is given, the search also compares meanings.
@@ -110,7 +119,7 @@ pub(crate) fn compose_with(
     store: &Database,
     request: &BriefRequest,
     vectors: Option<&QueryVectors>,
-    changes: Changes<'_>,
+    folder: &Folder<'_>,
     now: Timestamp,
 ) -> Result<(Brief, Option<EmbedError>), StoreError> {
     let filter =
@@ -127,11 +136,11 @@ pub(crate) fn compose_with(
         }
         None => (None, None),
     };
-    let found = to_the_point.iter().flat_map(HashMap::keys);
+    let found = to_the_point.iter().flat_map(HashMap::keys).chain(&folder.at_hand);
     let considered = store.at_once(|db| consider::considered(db, request, found, now))?;
-    let weighed = select::weigh(&considered, to_the_point.as_ref(), request);
+    let weighed = select::weigh(&considered, to_the_point.as_ref(), &folder.at_hand, request);
     let texts = texts(store, &weighed, request)?;
-    Ok((select::select(weighed, texts, request, changes), without_meaning))
+    Ok((select::select(weighed, texts, request, folder.changes), without_meaning))
 }
 
 /// Records that the memories of `brief` were shown to a model, and returns whether this succeeded. Failure is not an

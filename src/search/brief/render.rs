@@ -183,8 +183,15 @@ fn structured(memory: &Memory, now: Option<String>) -> String {
 
 fn json_line(memory: &Memory, now: Option<String>) -> String {
     let claim = &memory.claim;
-    let parts: Map<String, Value> =
-        parts(memory).into_iter().map(|(name, part)| (name.to_owned(), Value::from(part))).collect();
+    let mut parts: Map<String, Value> = Map::new();
+    for (name, part) in self::parts(memory) {
+        if LISTS.contains(&name) {
+            let list = parts.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+            list.as_array_mut().into_iter().for_each(|list| list.push(part.clone().into()));
+        } else {
+            parts.insert(name.to_owned(), part.into());
+        }
+    }
     let mut value = json!({
         "id": memory.id,
         "type": claim.memory_type,
@@ -213,6 +220,9 @@ fn json_line(memory: &Memory, now: Option<String>) -> String {
     // denotes the same character.
     value.to_string().replace('<', "\\u003c")
 }
+
+/// Parts of which a memory may have several; in JSON, they are lists.
+const LISTS: &[&str] = &["learnt", "when", "step"];
 
 /// Returns the type-specific parts of a memory that are not contained in its content.
 fn parts(memory: &Memory) -> Vec<(&'static str, String)> {

@@ -2,7 +2,7 @@
 //! I/O.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use super::{Brief, Changes, LeftOut, Shown};
 use crate::consolidate::compare::pair::{ClaimRelation, pair};
 use crate::consolidate::compare::view::View;
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
-use crate::memory::{Memory, MemoryId, Tier};
+use crate::memory::{Memory, MemoryId, Structured, Tier};
 use crate::search::RECENCY_HALF_LIFE_DAYS;
 use crate::store::{BriefRow, stepped};
 use crate::tokens;
@@ -53,6 +53,9 @@ pub struct Standing {
     pub recency: f64,
     /// The memory's level in the hierarchy: 1 for l0, 0 for l4.
     pub tier: f64,
+    /// Whether the memory is about the branch or the issue at hand, so that it comes before all others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_hand: bool,
 }
 
 /// The reason why a recalled memory does not appear in a brief.
@@ -156,6 +159,7 @@ pub(super) const fn texts_of(section: Section, request: &BriefRequest) -> usize 
 pub(super) fn weigh(
     considered: &ConsideredRows,
     to_the_point: Option<&HashMap<MemoryId, f64>>,
+    at_hand: &HashSet<MemoryId>,
     request: &BriefRequest,
 ) -> BriefSelection {
     let mut weighed = BriefSelection { has_more: considered.has_more, ..BriefSelection::default() };
@@ -175,6 +179,7 @@ pub(super) fn weigh(
             let fitting = fit.map(|fit| fit.unwrap_or(0.0));
             // The clock is not used: a brief that changed every day would defeat its reader's prompt cache.
             let standing = standing(row, fitting, &request.half_lives, considered.as_of);
+            let standing = Standing { at_hand: at_hand.contains(&row.id), ..standing };
             (row, section, standing, floor(row, &standing, fit == Some(None), request))
         })
         .collect();
@@ -189,10 +194,15 @@ pub(super) fn weigh(
     weighed
 }
 
+/// Orders two ratings, the better one first.
+fn by_standing(x: &Standing, y: &Standing) -> Ordering {
+    y.at_hand.cmp(&x.at_hand).then_with(|| y.total.total_cmp(&x.total))
+}
+
 /// Orders two memories, the better one first.
 // The id comes last, so that the same memories always yield the same brief.
 pub(super) fn order((x, a): (&Standing, &BriefRow), (y, b): (&Standing, &BriefRow)) -> Ordering {
-    y.total.total_cmp(&x.total).then_with(|| b.last_sure.cmp(&a.last_sure)).then_with(|| a.id.cmp(&b.id))
+    by_standing(x, y).then_with(|| b.last_sure.cmp(&a.last_sure)).then_with(|| a.id.cmp(&b.id))
 }
 
 /// Returns the rating of a memory; `fit` is its relevance to the question.
@@ -211,7 +221,7 @@ pub(super) fn standing(row: &BriefRow, fit: Option<f64>, half_lives: &HalfLives,
     let own =
         WEIGHT_IMPORTANCE * importance + WEIGHT_CONFIDENCE * confidence + WEIGHT_RECENCY * recency + WEIGHT_TIER * tier;
     let total = fit.map_or(own, |fit| WEIGHT_TO_THE_POINT * fit + (1.0 - WEIGHT_TO_THE_POINT) * own);
-    Standing { total, to_the_point: fit, importance, confidence, recency, tier }
+    Standing { total, to_the_point: fit, importance, confidence, recency, tier, at_hand: false }
 }
 
 const fn share_of(tier: Tier) -> f64 {
@@ -254,7 +264,8 @@ struct Elected {
     candidate: Candidate,
     line: String,
     cost: Cost,
-    pinned: bool,
+    /// Whether the memory gets room before all others.
+    comes_first: bool,
     fits: bool,
 }
 
@@ -365,8 +376,9 @@ fn elect(
             // Standing memories beyond the quota are as important as the others.
             candidates.append(&mut overflow);
             // The sort is stable, so equally good memories remain in the order of `weigh`.
-            candidates.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total));
+            candidates.sort_by(|a, b| by_standing(&a.standing, &b.standing));
         }
+        order_by_priority(&mut candidates, texts);
         let mut places = request.quotas.of(section);
         for candidate in candidates {
             // Either the section is full, or the candidate is not in the pool, which contains only the texts that may
@@ -408,6 +420,23 @@ fn elect(
     best_of_all(chosen, texts, request, left_out)
 }
 
+/// Puts procedures with a higher priority first among the procedures that have a priority. All other memories keep their
+/// places.
+fn order_by_priority(candidates: &mut [Candidate], texts: &HashMap<MemoryId, Memory>) {
+    let priority = |candidate: &Candidate| match &texts.get(&candidate.id)?.claim.structured {
+        Some(Structured::Procedure(procedure)) => procedure.priority,
+        _ => None,
+    };
+    let ranked = candidates.iter().enumerate().filter_map(|(place, one)| Some((place, priority(one)?, one.clone())));
+    let mut ranked: Vec<_> = ranked.collect();
+    let places: Vec<usize> = ranked.iter().map(|(place, ..)| *place).collect();
+    // The sort is stable, so procedures with the same priority remain in the order of their ratings.
+    ranked.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
+    for (place, (_, _, candidate)) in places.into_iter().zip(ranked) {
+        candidates[place] = candidate;
+    }
+}
+
 /// Returns the chosen memories with their lines.
 fn spelled(
     chosen: Vec<(Section, Candidate)>,
@@ -421,14 +450,15 @@ fn spelled(
         let (memory, now) = (memories[place], changes.get(place).and_then(Option::as_deref));
         let line = line(memory, now, request.format);
         let cost = Cost::of(&line, request.counting).plus(Cost::of(between(request.format), request.counting));
-        Elected { section, candidate, line, cost, pinned: memory.pinned, fits: false }
+        let comes_first = memory.pinned || candidate.standing.at_hand;
+        Elected { section, candidate, line, cost, comes_first, fits: false }
     });
     spelled.collect()
 }
 
 /// Limits the total number of memories. Half of the places are for standing memories and half for other memories, and
-/// each half may use unused places of the other half. In each half, pinned memories take precedence, followed by the
-/// best memories.
+/// each half may use unused places of the other half. In each half, pinned memories take precedence, followed by those
+/// about the work at hand and then by the best memories.
 fn best_of_all(
     mut chosen: Vec<(Section, Candidate)>,
     texts: &HashMap<MemoryId, Memory>,
@@ -443,9 +473,9 @@ fn best_of_all(
         // from that half.
         let (too_many_stand, too_many_others) = (standing > most / 2, chosen.len() - standing > most - most / 2);
         let worth = |(_, candidate): &(Section, Candidate)| {
-            (texts.get(&candidate.id).is_some_and(|memory| memory.pinned), candidate.standing.total)
+            (texts.get(&candidate.id).is_some_and(|memory| memory.pinned), candidate.standing)
         };
-        let order = |a: &(bool, f64), b: &(bool, f64)| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1));
+        let order = |a: &(bool, Standing), b: &(bool, Standing)| a.0.cmp(&b.0).then_with(|| by_standing(&b.1, &a.1));
         let open = |at: &usize| if stands(&chosen[*at]) { too_many_stand } else { too_many_others };
         // Among equally good memories, the last is removed.
         let worst = (0..chosen.len()).rev().filter(open).min_by(|a, b| order(&worth(&chosen[*a]), &worth(&chosen[*b])));
@@ -487,12 +517,12 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
 /// A pass that allocates room to memories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    Pinned,
+    First,
     WithinShare,
     Rest,
 }
 
-/// Marks the memories that there is room for: first pinned memories, then the memories of each section within its
+/// Marks the memories that there is room for: first pinned memories and memories about the work at hand, then the memories of each section within its
 /// share, then any memories that still fit, in order.
 fn within_budget(mut elected: Vec<Elected>, has_more: bool, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
@@ -502,8 +532,8 @@ fn within_budget(mut elected: Vec<Elected>, has_more: bool, request: &BriefReque
     let frame = of(&opening(request.format)).plus(of(&closing(MANY, has_more, request.format)));
     let mut used = frame;
     let (mut begun, mut in_section) = ([false; 3], [Cost::default(); 3]);
-    for turn in [Turn::Pinned, Turn::WithinShare, Turn::Rest] {
-        for one in elected.iter_mut().filter(|one| !one.fits && (one.pinned || turn != Turn::Pinned)) {
+    for turn in [Turn::First, Turn::WithinShare, Turn::Rest] {
+        for one in elected.iter_mut().filter(|one| !one.fits && (one.comes_first || turn != Turn::First)) {
             let place = one.section as usize;
             let around = if begun[place] { Cost::default() } else { around(one.section, request) };
             let cost = one.cost.plus(around);

@@ -7,13 +7,15 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
 use crate::guard::Redacted;
-use crate::memory::{Namespace, Task, TaskError, TaskRecord};
-use crate::store::row::{json, spelled, to_json};
+use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord};
+use crate::store::memories::filter::{Clauses, Filter};
+use crate::store::row::{json, rows, spelled, to_json};
 use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};
 
 #[cfg(test)]
@@ -45,6 +47,37 @@ impl FactKind {
             Self::Command => "command",
             Self::Failed => "failed",
         }
+    }
+}
+
+/// Number of tasks, newest first, whose branches are compared.
+const MAX_BRANCHES: usize = 200;
+
+impl Database {
+    /// Returns decisions that pass `filter` and were made in recent conversations on a branch.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn decisions_on_branch(
+        &self,
+        branch: &str,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<MemoryId>, StoreError> {
+        let tasks = Clauses::within_alone(filter);
+        let memories = Clauses::of(&Filter { categories: vec!["decision".to_owned()], ..filter.clone() });
+        // Branches are not indexed, so only the newest tasks are read.
+        let sql = format!(
+            "SELECT DISTINCT m.id FROM (SELECT m.transcript, m.record FROM tasks m
+                 WHERE m.state = 'current' AND {} ORDER BY m.seq DESC LIMIT {MAX_BRANCHES}) t
+             JOIN evidence e ON e.transcript = t.transcript JOIN memories m ON m.id = e.memory_id
+             WHERE json_extract(t.record, '$.branch') = ? AND {} ORDER BY m.id DESC LIMIT {}",
+            tasks.sql(),
+            memories.sql(),
+            rows(limit),
+        );
+        let values = tasks.values.into_iter().chain([Value::from(branch.to_owned())]).chain(memories.values);
+        self.query_all(&sql, params_from_iter(values), |row| Ok(MemoryId::from_stored(row.get::<_, String>(0)?)))
     }
 }
 
