@@ -62,6 +62,12 @@ pub enum ApiError {
     /// An adapter other than `SQLite` failed.
     #[error("the storage adapter failed: {0}")]
     Adapter(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// No memories can be extracted with the current settings.
+    #[error("the extractor is not ready: {reason}; see `afterthought status --check`")]
+    NotReady {
+        /// Why not.
+        reason: String,
+    },
     /// The adapter stores memories but has no ledger.
     #[error("the {adapter} adapter only stores and finds memories; open a sqlite: address to {what}")]
     NoLedger {

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use jiff::Zoned;
 
-use super::ApiError;
+use super::{ApiError, Memories};
 use crate::config::{Config, ExtractorChoice, Layer};
-use crate::llm::{Budget, DayLimit, Limits, LlmError, ModelSettings, Price, Prices, find_ollama, key_variable};
+use crate::llm::{
+    Budget, DayLimit, Limits, LlmError, ModelSettings, Price, Prices, find_ollama, key_variable, lists_model,
+};
 use crate::store::{Spent, Store, StoreError};
 
 /// Returns the settings of the configured model; `None` if neither a key nor a server is configured.
@@ -62,6 +64,35 @@ pub async fn reachable(
 fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
     let timeout = Duration::from_secs(config.timeout_seconds.value);
     ModelSettings { timeout, ..settings }
+}
+
+impl Memories {
+    /// Checks that memories can be extracted with the current settings, and returns the name of the model that would be
+    /// used, or `None` for the offline rules. The model's server is asked for its list of models, which costs nothing.
+    ///
+    /// # Errors
+    /// [`ApiError::NotReady`] with the reason if the model cannot be used, and [`ApiError::NoLedger`] if the storage
+    /// cannot keep extracted memories.
+    pub async fn check_extractor(&self) -> Result<Option<String>, ApiError> {
+        self.ledger("extract memories")?;
+        if self.config.extractor.value == ExtractorChoice::Rules {
+            return Ok(None);
+        }
+        let environment = |name: &str| std::env::var(name).ok();
+        let not_ready = |reason: String| ApiError::NotReady { reason };
+        let settings = reachable(&self.config, &environment).await.map_err(|error| not_ready(error.to_string()))?;
+        match settings {
+            None if self.config.extractor.value == ExtractorChoice::Llm => {
+                Err(not_ready("no model is configured".to_owned()))
+            }
+            None => Ok(None),
+            Some(settings) => match lists_model(&settings).await {
+                Ok(true) => Ok(Some(settings.model)),
+                Ok(false) => Err(not_ready(format!("the server does not list the model {}", settings.model))),
+                Err(reason) => Err(not_ready(format!("{}: {reason}", settings.model))),
+            },
+        }
+    }
 }
 
 /// Returns the effective prices: the built-in prices, overridden by prices in the settings.

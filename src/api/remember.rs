@@ -12,8 +12,8 @@ use crate::consolidate::{
 };
 use crate::guard::{Guard, Redact, steers};
 use crate::memory::{
-    Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Relation, RelationType, Scope, Status,
-    Structured,
+    Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType,
+    Scope, Status, Structured,
 };
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
@@ -104,12 +104,13 @@ impl MemoryDraft {
         let text = self.text.trim();
         let title = self.title.clone().unwrap_or_else(|| first_words(text));
         Claim {
-            subject: self.subject.clone(),
+            subject: self.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty()).map(str::to_owned),
             key: self.key.clone(),
             value: self.value.clone(),
             summary: self.summary.clone().filter(|summary| !summary.trim().is_empty()),
             structured: self.structured.clone(),
-            scope: self.scope,
+            // A memory with an end is short-term, whatever else was said.
+            scope: if self.expires_at.is_some() { Scope::ShortTerm } else { self.scope },
             importance: self.importance,
             tags: self.tags.clone(),
             expires_at: self.expires_at,
@@ -152,8 +153,12 @@ pub struct MemoryChange {
     pub importance: Option<f64>,
     /// New tags, which replace the current tags.
     pub tags: Option<Vec<String>>,
-    /// Time at which the memory expires and is no longer recalled.
+    /// Time at which the memory expires and is no longer recalled; it makes the memory short-term.
     pub expires_at: Option<Timestamp>,
+    /// The intended lifetime; a memory that becomes long-term does not expire.
+    pub scope: Option<Scope>,
+    /// Structured parts.
+    pub structured: Option<Structured>,
 }
 
 impl MemoryChange {
@@ -186,7 +191,9 @@ impl MemoryChange {
             importance: change.importance.unwrap_or(claim.importance),
             confidence: if self.content.is_some() { supported(claim.confidence, 1.0, true) } else { claim.confidence },
             tags: change.tags.unwrap_or_else(|| claim.tags.clone()),
-            expires_at: change.expires_at.or(claim.expires_at),
+            scope: if change.expires_at.is_some() { Scope::ShortTerm } else { change.scope.unwrap_or(claim.scope) },
+            expires_at: change.expires_at.or(claim.expires_at.filter(|_| change.scope != Some(Scope::LongTerm))),
+            structured: change.structured.or_else(|| claim.structured.clone()),
             content,
             ..claim.clone()
         }
@@ -233,6 +240,18 @@ impl Memories {
         let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
+        if let Some(ended) = memory.as_ref().filter(|memory| has_ended(memory))
+            && change.decision == Decision::Skip
+            && (draft.author == Author::Person || refuse_orders(&ended.claim).is_ok())
+        {
+            let memory = Some(renew(store, ended, &incoming.candidate.claim)?);
+            let change = Change { reason: "had ended, and is active again".to_owned(), ..change };
+            return Ok(Remembered { change, memory, restored: true, near: Vec::new() });
+        }
+        // Whoever writes a known memory again confirms it, so it fades later.
+        if let Some(known) = memory.as_ref().filter(|_| change.decision == Decision::Skip) {
+            self.note_use(std::slice::from_ref(&known.id));
+        }
         // A person's decision is final, so writing a forgotten memory again restores it.
         if memory.is_none()
             && draft.author == Author::Person
@@ -241,6 +260,12 @@ impl Memories {
             let change = Change { reason: "forgotten before, and restored".to_owned(), ..change };
             return Ok(Remembered { change, memory: Some(memory), restored: true, near: Vec::new() });
         }
+        let change = match (&memory, change.decision) {
+            (None, Decision::Skip) => {
+                Change { reason: not_again(store, &incoming)?.unwrap_or(change.reason), ..change }
+            }
+            _ => change,
+        };
         let near = match &memory {
             Some(memory) if change.decision == Decision::Add => near(store, &incoming, &memory.id, MAX_NEAR)?,
             Some(_) | None => Vec::new(),
@@ -262,34 +287,50 @@ impl Memories {
         Ok(Some(store.memory(&known.id)?))
     }
 
-    /// Stores a memory under its key. The active memory in the namespace with this key is reworded and keeps its id. If
-    /// there is no such memory, the new memory is stored as by [`Memories::remember`] and receives the key.
+    /// Stores a memory under its key. The active memory in the namespace with this key takes over the `given` fields,
+    /// and keeps its id and all other fields. If there is no such memory, the new memory is stored as by [`Memories::remember`] and receives the key.
     ///
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
-    pub(crate) fn upsert(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
+    pub(crate) fn upsert(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("replace a memory by its key")?;
         let Some(key) = incoming.candidate.claim.key.clone() else { return self.remember(draft) };
-        let known = store.by_key(&incoming.namespace, &key)?;
-        if let Some(known) = known.into_iter().find(|memory| memory.status == Status::Active) {
-            return self.replace(store, draft, incoming, known);
+        if let Some(known) = active_with_key(store, &incoming.namespace, &key)?.into_iter().next() {
+            return self.replace(store, draft, given, incoming, known);
         }
         let remembered = self.remember(draft)?;
-        let Some(memory) = remembered.memory.filter(|memory| memory.claim.key.is_none()) else {
-            let memory = holder(store, &remembered.change)?;
-            return Ok(Remembered { memory, ..remembered });
+        let Some(memory) = holder(store, &remembered.change)? else { return Ok(remembered) };
+        if memory.claim.key.is_none() {
+            // The memory was stored without a key. With the key, the next draft with this key refers to it.
+            let claim = Claim { key: Some(key), ..given.applied_to(&memory.claim) };
+            let memory = self.rewrite(store, Memory { claim, ..memory }, "keyed")?.0;
+            return Ok(Remembered { memory: Some(memory), ..remembered });
+        }
+        // Another process may have stored a memory with the same key at the same moment. Each process checks after its
+        // write, so at least one of them finds both, and every process keeps the same one.
+        let twins = active_with_key(store, &incoming.namespace, &key)?;
+        let (Some(first), true) = (twins.first(), remembered.change.new_id.is_some()) else {
+            return Ok(Remembered { memory: Some(memory), ..remembered });
         };
-        // The memory was stored without a key; adding the key ensures that the next draft with this key refers to it.
-        let keyed = Memory { claim: Claim { key: Some(key), ..memory.claim.clone() }, ..memory };
-        let memory = self.rewrite(store, keyed, "keyed")?.0;
-        Ok(Remembered { memory: Some(memory), ..remembered })
+        let kept = first.id.clone();
+        let remembered = if kept == memory.id {
+            Remembered { memory: Some(memory), ..remembered }
+        } else {
+            self.replace(store, draft, given, incoming, first.clone())?
+        };
+        for twin in &twins[1..] {
+            let why = Some("the same key");
+            self.relate(kept.as_str(), RelationType::Supersedes, twin.id.as_str(), why, draft.author)?;
+        }
+        Ok(remembered)
     }
 
     fn replace(
         &self,
         store: &Store,
         draft: &MemoryDraft,
+        given: &MemoryChange,
         incoming: IncomingClaim,
         known: Memory,
     ) -> Result<Remembered, ApiError> {
@@ -298,8 +339,9 @@ impl Memories {
             refuse_orders(&incoming.candidate.claim)?;
         }
         let before = known.claim.clone();
-        let claim = incoming.candidate.claim.clone();
-        let claim = Claim { structured: claim.structured.or_else(|| before.structured.clone()), ..claim };
+        let importance = given.importance.map(unit_importance).transpose()?;
+        let claim = MemoryChange { importance, ..given.clone() }.applied_to(&before);
+        let claim = Claim { valid_from: incoming.candidate.claim.valid_from, ..claim };
         let reworded = Memory { claim, source: incoming.source.clone(), ..known };
         let memory = self.rewrite(store, reworded, "written again under its key")?.0;
         let change = Change {
@@ -393,6 +435,11 @@ impl Memories {
         let audit = self.audit()?;
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
         let (memory, is_changed) = self.rewrite(store, Memory { claim, ..before }, why)?;
+        if change.content.is_some() && !is_changed {
+            // The same words confirm the memory, so it fades later.
+            self.note_use(std::slice::from_ref(&memory.id));
+            return Ok((store.memory(&memory.id)?, false));
+        }
         if is_changed {
             self.record(audit, author, AuditAction::Update, std::slice::from_ref(&memory.id))?;
         }
@@ -681,6 +728,49 @@ fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
 /// Returns the first words of a text, which represent it in lists.
 fn first_words(text: &str) -> String {
     text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the active memories with a key, by id.
+fn active_with_key(store: &Store, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, StoreError> {
+    let mut memories = store.by_key(namespace, key)?;
+    memories.retain(|memory| memory.status == Status::Active);
+    memories.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(memories)
+}
+
+/// Whether a memory is no longer recalled because its time is over or its confidence has faded.
+fn has_ended(memory: &Memory) -> bool {
+    let is_over = memory.claim.expires_at.is_some_and(|at| at <= Timestamp::now());
+    memory.status == Status::Expired || memory.status == Status::Active && is_over
+}
+
+/// Makes a memory active again that had ended, with the lifetime of the claim that was written again.
+fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiError> {
+    let claim = Claim {
+        expires_at: again.expires_at,
+        scope: again.scope,
+        valid_from: again.valid_from,
+        valid_to: None,
+        ..ended.claim.clone()
+    };
+    let renewed = store.redact(Memory { status: Status::Active, claim, ..ended.clone() });
+    let why = Some("written again after it had ended".into());
+    store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&renewed, Action::Restore, why))?;
+    Ok(store.memory(&ended.id)?)
+}
+
+/// Returns why a text that was forgotten is not stored again, and what a person can do; `None` if it was rejected in
+/// another way.
+fn not_again(store: &Store, incoming: &IncomingClaim) -> Result<Option<String>, ApiError> {
+    let claim = &incoming.candidate.claim;
+    let value = claim.key.as_deref().zip(claim.value.as_deref());
+    let rejected = store.rejected(&incoming.namespace, &claim.content, value)?;
+    let known = rejected.map(|rejected| store.find(&rejected.memory)).transpose()?.flatten();
+    let forgotten = known.filter(|memory| memory.status == Status::Forgotten);
+    Ok(forgotten.map(|memory| {
+        let id = memory.id.short();
+        format!("forgotten before; if the person wants it back, `afterthought memory restore {id}` restores it")
+    }))
 }
 
 /// Returns the memory that contains the stored text after the change was written.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{ApiError, Author, Memories};
 use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
-use crate::memory::{Evidence, Memory, Relation};
+use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType};
 use crate::store::{
     AdviceOutcome, AuditAction, Filter, Health, HistoryEntry, LastChange, LaterChanges, Run, RunId, RunStatus, Stats,
     Store, StoreError, UndoReport, Waiting,
@@ -25,6 +25,33 @@ pub struct MemoryDetails {
     pub history: Vec<HistoryEntry>,
     /// How often the memory helped when it was shown after a failed command.
     pub advice: AdviceOutcome,
+}
+
+impl MemoryDetails {
+    /// Returns the memories that this memory was derived from or replaced, oldest link first.
+    #[must_use]
+    pub fn consolidated_from(&self) -> Vec<&MemoryId> {
+        let is_ground = |kind| matches!(kind, RelationType::DerivedFrom | RelationType::Supersedes);
+        let mut grounds: Vec<&MemoryId> = Vec::new();
+        for link in self.relations.iter().filter(|link| link.from == self.memory.id && is_ground(link.relation_type)) {
+            // A memory may be linked to another in both ways.
+            if !grounds.contains(&&link.to) {
+                grounds.push(&link.to);
+            }
+        }
+        grounds
+    }
+
+    /// Returns when this memory was last compared with another and merged with it, confirmed or derived; `None` if that
+    /// never happened.
+    #[must_use]
+    pub fn last_consolidated_at(&self) -> Option<Timestamp> {
+        let is_own = |entry: &&HistoryEntry| entry.memory == self.memory.id && !entry.undone;
+        let changed = self.history.iter().filter(is_own).filter(|entry| entry.action.is_consolidation());
+        let grounds = self.consolidated_from();
+        let linked = self.relations.iter().filter(|link| link.from == self.memory.id && grounds.contains(&&link.to));
+        changed.map(|entry| entry.at).chain(linked.map(|link| link.created_at)).max()
+    }
 }
 
 /// A person's decision about pending memories.

@@ -15,8 +15,8 @@ use crate::memory::{MemoryId, Structured};
 pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
     match value {
         value if (0.0..=1.0).contains(&value) => Ok(value),
-        // The second scale is checked last, because 1 is the maximum of the first scale and not a tenth.
-        value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
+        // A number between the scales is a mistake, since 1 is the maximum of the first scale and not a tenth.
+        value if (2.0..=10.0).contains(&value) => Ok(value / 10.0),
         value => Err(ApiError::Importance { value }),
     }
 }
@@ -117,6 +117,7 @@ mod tests {
                 "{value}"
             );
         }
+        assert!(unit_importance(1.5).is_err() && importance_of_tenths(1.5).is_ok());
         for value in [-0.1, 10.1, f64::NAN, f64::INFINITY] {
             assert!(unit_importance(value).is_err() && importance_of_tenths(value).is_err(), "{value}");
             assert!(unit_confidence(value).is_err(), "{value}");

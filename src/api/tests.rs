@@ -7,7 +7,7 @@ use super::*;
 use crate::changeset::Action;
 use crate::config::{Config, ExtractorChoice, Folders, Partial};
 use crate::consolidate::Decision;
-use crate::memory::{Claim, ExtractionMethod, MemoryType, RelationType, Status};
+use crate::memory::{Claim, ExtractionMethod, MemoryType, RelationType, Scope, Status};
 use crate::store::{Filter, Order};
 use jiff::Timestamp;
 use transcripts::Message;
@@ -128,6 +128,17 @@ fn new(content: &str, namespace: &str) -> NewMemory {
     }
 }
 
+/// Stores a draft under its key, with all of its fields given.
+fn upsert(memories: &Memories, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
+    let given = MemoryChange {
+        content: Some(draft.text.clone()),
+        category: Some(draft.category.clone()),
+        importance: Some(draft.importance),
+        ..MemoryChange::default()
+    };
+    memories.upsert(draft, &given)
+}
+
 fn agent(text: &str) -> MemoryDraft {
     MemoryDraft { author: Author::Agent, source: "mcp".to_owned(), ..MemoryDraft::new(text) }
 }
@@ -234,8 +245,8 @@ fn what_an_agent_was_talked_into_waits_for_a_person() {
 fn a_key_stands_for_one_memory() {
     let memories = opened();
     let note = |text: &str| MemoryDraft { key: Some("user.lang".into()), category: "preference".into(), ..agent(text) };
-    let first = memories.upsert(&note("The user prefers Python.")).unwrap().memory.unwrap();
-    let second = memories.upsert(&note("The user prefers Rust.")).unwrap().memory.unwrap();
+    let first = upsert(&memories, &note("The user prefers Python.")).unwrap().memory.unwrap();
+    let second = upsert(&memories, &note("The user prefers Rust.")).unwrap().memory.unwrap();
     assert_eq!((&second.id, second.claim.content.as_str()), (&first.id, "The user prefers Rust."));
     assert_eq!(second.claim.title, "The user prefers Rust.");
     assert_eq!(memories.count_memories(Filter::default()).unwrap(), 1);
@@ -245,16 +256,75 @@ fn a_key_stands_for_one_memory() {
 
     let known = memories.remember(&agent("Bo keeps bees behind the barn.")).unwrap().memory.unwrap();
     let bees = MemoryDraft { key: Some("bo.bees".into()), ..agent("Bo keeps bees behind the barn.") };
-    assert_eq!(memories.upsert(&bees).unwrap().memory.unwrap().id, known.id);
+    assert_eq!(upsert(&memories, &bees).unwrap().memory.unwrap().id, known.id);
     let moved = MemoryDraft { text: "Bo keeps bees on the roof.".into(), ..bees };
-    assert_eq!(memories.upsert(&moved).unwrap().memory.unwrap().id, known.id);
+    assert_eq!(upsert(&memories, &moved).unwrap().memory.unwrap().id, known.id);
+}
+
+#[test]
+fn a_key_keeps_the_fields_that_are_not_given() {
+    let memories = opened();
+    let expires_at = Timestamp::now().checked_add(jiff::SignedDuration::from_hours(72)).ok();
+    let home = MemoryDraft {
+        key: Some("home".into()),
+        tags: vec!["a".into()],
+        importance: 0.9,
+        expires_at,
+        ..agent("The user lives in Berlin.")
+    };
+    let first = upsert(&memories, &home).unwrap().memory.unwrap();
+    assert_eq!(first.claim.scope, Scope::ShortTerm, "a memory with an end is short-term");
+    let moved = MemoryDraft { key: Some("home".into()), ..agent("The user lives in Hamburg.") };
+    let given = MemoryChange { content: Some(moved.text.clone()), ..MemoryChange::default() };
+    let second = memories.upsert(&moved, &given).unwrap().memory.unwrap();
+    assert_eq!(second.claim.content, "The user lives in Hamburg.");
+    let kept =
+        |memory: &Memory| (memory.id.clone(), memory.claim.tags.clone(), memory.claim.expires_at, memory.claim.scope);
+    assert_eq!(kept(&second), kept(&first));
+    assert!((second.claim.importance - 0.9).abs() < 1e-9);
+    let lasting = MemoryChange { scope: Some(Scope::LongTerm), ..given };
+    let third = memories.upsert(&moved, &lasting).unwrap().memory.unwrap();
+    assert_eq!((third.claim.scope, third.claim.expires_at), (Scope::LongTerm, None));
+}
+
+#[test]
+fn what_had_ended_comes_back_when_it_is_written_again() {
+    let memories = opened();
+    let store = memories.storage().as_store().unwrap();
+    for status in [Status::Expired, Status::Active] {
+        let text = format!("The freeze of {status} releases is on.");
+        let before = memories.remember(&agent(&text)).unwrap().memory.unwrap();
+        let past = Some(Timestamp::now() - jiff::SignedDuration::from_hours(1));
+        let claim = Claim { expires_at: past, ..before.claim.clone() };
+        let ended = store.redact(Memory { claim, status, ..before.clone() });
+        store.write::<_, StoreError>(None, Timestamp::now(), |w| w.update(&ended, Action::Update, None)).unwrap();
+        let again = memories.remember(&agent(&text)).unwrap();
+        let back = again.memory.unwrap();
+        assert!(again.restored && back.id == before.id, "{status}");
+        assert_eq!((back.status, back.claim.expires_at), (Status::Active, None));
+    }
+}
+
+#[test]
+fn what_is_known_is_confirmed_when_it_is_written_again() {
+    let memories = opened();
+    let tea = memories.remember(&agent("Ana drinks tea.")).unwrap().memory.unwrap();
+    let uses = || memories.get_memory(&tea.id).unwrap().unwrap().usage;
+    assert_eq!(memories.remember(&agent("Ana drinks tea.")).unwrap().change.decision, Decision::Skip);
+    assert_eq!((uses().access_count, uses().last_accessed_at.is_some()), (1, true));
+    let change = MemoryChange { content: Some("Ana drinks tea.".into()), ..MemoryChange::default() };
+    memories.update_memory(tea.id.as_str(), &change, Author::Agent).unwrap();
+    assert_eq!(uses().access_count, 2);
+    memories.forget(&[tea.id.as_str()], None, Author::Agent).unwrap();
+    let again = memories.remember(&agent("Ana drinks tea.")).unwrap();
+    assert!(again.memory.is_none() && again.change.reason.contains("memory restore"), "{}", again.change.reason);
 }
 
 #[test]
 fn an_agent_never_touches_what_a_person_pinned() {
     let memories = opened();
     let note = MemoryDraft { key: Some("shop.rule".into()), ..agent("Releases need two reviews.") };
-    let pinned = memories.upsert(&note).unwrap().memory.unwrap();
+    let pinned = upsert(&memories, &note).unwrap().memory.unwrap();
     let store = memories.storage().as_store().unwrap();
     store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.set_pinned(&pinned.id, true)).unwrap();
     let id = pinned.id.as_str();
@@ -262,7 +332,7 @@ fn an_agent_never_touches_what_a_person_pinned() {
     for error in [
         memories.update_memory(id, &change, Author::Agent).unwrap_err(),
         memories.forget(&[id], None, Author::Agent).unwrap_err(),
-        memories.upsert(&MemoryDraft { text: "Releases need none.".into(), ..note }).unwrap_err(),
+        upsert(&memories, &MemoryDraft { text: "Releases need none.".into(), ..note }).unwrap_err(),
     ] {
         assert!(matches!(error, ApiError::Pinned { .. }), "{error}");
     }
@@ -525,4 +595,28 @@ fn changesets_carry_memories_to_another_file() {
     };
     assert_eq!(contents(&there), contents(&here));
     assert_eq!(contents(&here).len(), 1);
+}
+
+#[tokio::test]
+async fn the_extractor_says_whether_it_is_ready_and_why_not() {
+    assert_eq!(opened().check_extractor().await.unwrap(), None, "the offline rules need nothing");
+    let of = |partial: Partial| {
+        let folders = Folders {
+            user_file: "/nowhere/config.toml".into(),
+            default_db: "memory:".into(),
+            state: "/nowhere".into(),
+        };
+        let config = Config::load(&folders, std::path::Path::new("/nowhere"), None, &|_| None, partial).unwrap();
+        Memories::builder().config(config).open().unwrap()
+    };
+    // No server listens on this port.
+    let partial = Partial {
+        base_url: Some(Some("http://127.0.0.1:1/v1".to_owned())),
+        model: Some(Some("m".to_owned())),
+        ..Partial::default()
+    };
+    let error = of(partial).check_extractor().await.unwrap_err().to_string();
+    assert!(error.starts_with("the extractor is not ready: m: "), "{error}");
+    let error = with_storage(Box::<Shelf>::default()).check_extractor().await.unwrap_err();
+    assert!(matches!(error, ApiError::NoLedger { .. }), "{error}");
 }

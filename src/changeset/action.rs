@@ -123,6 +123,27 @@ actions! {
     Undo = "undo",
 }
 
+impl Action {
+    /// Returns whether the action is the result of comparing memories with each other.
+    pub(crate) const fn is_consolidation(self) -> bool {
+        matches!(
+            self,
+            Self::Merge
+                | Self::Refine
+                | Self::Contradict
+                | Self::Support
+                | Self::Supersede
+                | Self::Unite
+                | Self::Duplicate
+                | Self::Refined
+                | Self::Contradicted
+                | Self::Listed
+                | Self::Derived
+                | Self::Recounted
+        )
+    }
+}
+
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())

@@ -1,11 +1,12 @@
 //! `update`, `pin`, `restore` and `relate`: change memories by hand.
 
 use crate::api::{Author, MemoryChange, Restored, RivalPolicy};
-use crate::memory::{Memory, MemoryId, RelationType};
+use crate::memory::{Memory, MemoryId, RelationType, Scope, Structured};
 
 use super::args::{Context, expires};
 use super::exit::ExitStatus;
 use super::printer::one_line;
+use super::remember::parts;
 
 /// Edit a memory
 #[derive(Debug, clap::Args)]
@@ -40,6 +41,12 @@ pub(crate) struct UpdateArgs {
     /// Time after which the memory is no longer recalled, e.g. 2h, 7d or 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = expires)]
     expires: Option<jiff::Timestamp>,
+    /// New lifetime: short_term, or long_term, which removes the expiry
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<Scope>,
+    /// New parts of an episode, procedure, pattern, blocker or profile
+    #[arg(long, value_name = "JSON", value_parser = parts)]
+    structured: Option<Structured>,
 }
 
 /// Pin memories, so that only you can change them
@@ -98,6 +105,8 @@ pub(crate) fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result
         importance: args.importance,
         tags: args.tags.clone(),
         expires_at: args.expires,
+        scope: args.scope,
+        structured: args.structured.clone(),
     };
     let memories = context.memories()?;
     let (memory, is_changed) = memories.update_memory(&args.id, &change, Author::Person)?;

@@ -1,6 +1,6 @@
 //! `show`, `why` and `history`: the details of one memory.
 
-use crate::api::{AdviceOutcome, HistoryEntry, Memories, MemoryDetails, differences, heat};
+use crate::api::{AdviceOutcome, HistoryEntry, Memories, MemoryDetails, confidence_now, differences, heat};
 use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, Status};
 use serde_json::{Value, json};
@@ -46,6 +46,8 @@ pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<Exi
     if out.is_json() {
         let mut value = serde_json::to_value(&details.memory)?;
         value["heat"] = heat(&details.memory.usage, now()).as_str().into();
+        value["consolidated_from"] = json!(details.consolidated_from());
+        value["last_consolidated_at"] = json!(details.last_consolidated_at());
         value["evidence"] = serde_json::to_value(&details.evidence)?;
         value["relations"] = serde_json::to_value(&details.relations)?;
         out.json(&value)?;
@@ -54,7 +56,8 @@ pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<Exi
     }
     out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.title))?;
     out.line(&details.memory.claim.content)?;
-    for (name, value) in fields(&details.memory) {
+    let consolidated = details.last_consolidated_at().map(|at| ("consolidated", at.to_string()));
+    for (name, value) in fields(&details.memory).into_iter().chain(consolidated) {
         out.line(format_args!("{DIM}{name:>12}{DIM:#}  {value}"))?;
     }
     print_evidence(&details.evidence, out)?;
@@ -81,7 +84,7 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
         ("namespace", Some(memory.namespace.to_string())),
         ("status", Some(format!("{}{}", memory.status, if memory.pinned { " · pinned" } else { "" }))),
         ("importance", Some(format!("{:.2}", claim.importance))),
-        ("confidence", Some(format!("{:.2}", claim.confidence))),
+        ("confidence", Some(format!("{:.2} now, {:.2} when stored", confidence_now(memory, now()), claim.confidence))),
         ("subject", claim.subject.clone()),
         ("attribute", claim.key.as_ref().map(|key| format!("{key} = {}", claim.value.as_deref().unwrap_or("?")))),
         ("tags", (!claim.tags.is_empty()).then(|| claim.tags.join(", "))),

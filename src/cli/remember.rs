@@ -131,7 +131,7 @@ fn home(args: &RememberArgs, memories: &Memories, context: &Context<'_>) -> anyh
     project_of_folder(memories)
 }
 
-fn parts(text: &str) -> Result<Structured, String> {
+pub(super) fn parts(text: &str) -> Result<Structured, String> {
     let fields = serde_json::from_str(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
     structured(fields).map_err(|error| error.to_string())
 }

@@ -533,6 +533,8 @@ fn a_person_remembers_recalls_and_forgets_by_prompt() {
     assert!(said["reason"].as_str().unwrap().starts_with("Remembered in project/shop"), "{said}");
     let again = says("s1", "/remember The shop deploys with Nomad to the Frankfurt cluster.");
     assert!(again["reason"].as_str().unwrap().starts_with("Known already"), "{again}");
+    let everywhere = says("s1", "/remember --global Nightly builds are kept for a month.");
+    assert_eq!(everywhere["reason"], "Remembered in global: Nightly builds are kept for a month.");
     let secret = says("s1", "/remember The key is AKIAIOSFODNN7QWERTYU.");
     assert!(secret["reason"].as_str().unwrap().starts_with("Not remembered: the text contains a secret"), "{secret}");
     assert!(context(&says("s1", "/recall nomad")).contains("Frankfurt cluster"));

@@ -246,14 +246,166 @@ fn hooks_and_tools_give_the_same_memories_for_the_same_question() {
 }
 
 #[test]
-fn the_offline_rules_say_that_they_do_not_follow_instructions() {
+fn the_offline_rules_follow_limits_and_name_the_instructions_that_they_cannot_follow() {
     let desk = Desk::new();
-    desk.write("keep.md", "Never keep names of customers.");
-    desk.write("logs/a.txt", "User: I live in Lisbon.\nAssistant: Noted.\n");
-    let run = ["run", "logs", "--extractor", "rules"];
-    assert!(!desk.run(&run).err.contains("instructions"));
-    let warned = desk.run(&[&run[..], &["--instructions", "keep.md"]].concat()).err;
-    assert!(warned.contains("the offline rules do not follow instructions"), "{warned}");
+    let said = ["I live in Lisbon.", "I prefer green tea.", "I prefer short meetings."];
+    desk.write("logs/a.txt", said.map(|text| format!("User: {text}\nAssistant: Noted.\n")).concat());
+    let kept = |instructions: &str| {
+        desk.write("keep.md", instructions);
+        let done = desk.run(&["run", "logs", "--dry-run", "--extractor", "rules", "--instructions", "keep.md"]);
+        (done.out, done.err)
+    };
+    let (all, _) = kept("Keep everything that matters.");
+    assert!(all.contains("Lisbon") && all.contains("tea") && all.contains("meetings"), "{all}");
+    let (some, warned) = kept("Only keep preferences. Never keep anything about tea.");
+    assert!(!some.contains("Lisbon") && !some.contains("tea") && some.contains("meetings"), "{some}");
+    assert!(!warned.contains("instructions"), "{warned}");
+    let (_, warned) = kept("Never keep tea. Never keep names of customers.");
+    assert!(
+        warned.contains("cannot follow these instructions; configure a model: \"Never keep names of customers\""),
+        "{warned}"
+    );
+}
+
+#[test]
+fn recall_looks_into_sources_and_takes_subjects_in_any_case() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--profile", "basecoat"]);
+    let store = |subject: &str, content: &str, source: &str| json!({"category": "convention", "subject": subject, "content": content, "source": source});
+    client.call("memory_store", store("Testing", "Run the suite before each merge.", "docs/CONTRIBUTING.md"));
+    client.call("memory_store", store("release", "Tags are signed by two people.", "docs/release.md"));
+    let mut recalled = |filter: Value| -> Vec<String> {
+        let page = client.call("memory_recall", filter);
+        page["memories"].as_array().unwrap().iter().map(|one| one["source"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(recalled(json!({"query": "contributing"})), ["docs/CONTRIBUTING.md"]);
+    assert_eq!(recalled(json!({"query": "docs/release.md"})), ["docs/release.md"]);
+    assert_eq!(recalled(json!({"subject": "TESTING"})), ["docs/CONTRIBUTING.md"]);
+    assert_eq!(recalled(json!({"subject": "test"})), [""; 0], "another subject is another topic");
+}
+
+#[test]
+fn recall_of_base_coat_counts_as_a_use() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--profile", "basecoat"]);
+    client.call(
+        "memory_store",
+        json!({"category": "fact", "subject": "ci", "content": "The pipeline runs on Woodpecker."}),
+    );
+    for uses in 1..=3 {
+        let page = client.call("memory_recall", json!({"query": "pipeline"}));
+        assert_eq!(page["memories"][0]["access_count"], uses);
+    }
+    let page = client.call("memory_recall", json!({"subject": "ci"}));
+    assert!(page["memories"][0]["heat"] == "warm" && page["memories"][0]["last_accessed"].is_string(), "{page}");
+}
+
+#[test]
+fn two_servers_store_a_key_once() {
+    let desk = Desk::new();
+    desk.run(&["status"]);
+    let writer = |name: &'static str| {
+        let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "blockcell"]);
+        move || {
+            for slot in 0..12 {
+                let content = format!("Worker {name} wrote its value {} for slot {slot}.", name.len() * 7);
+                client.call("memory_upsert", json!({"content": content, "dedup_key": format!("slot_{slot}")}));
+            }
+        }
+    };
+    let (one, other) = (writer("one"), writer("another"));
+    std::thread::scope(|scope| {
+        scope.spawn(one);
+        scope.spawn(other);
+    });
+    assert_eq!(desk.json(&["memory", "list", "-n", "50"]).len(), 12);
+}
+
+#[test]
+fn parts_are_read_back_over_mcp_and_are_whole_in_a_json_brief() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global"]);
+    let parts = json!({"name": "release", "description": "d", "steps": ["tag", "push", "announce"], "triggers": ["release", "hotfix"]});
+    let stored =
+        json!({"category": "workflow", "subject": "release", "content": "Release by tagging.", "structured": parts});
+    assert_eq!(client.call("memory_store", stored)["memory"]["structured"]["steps"], parts["steps"]);
+    assert_eq!(
+        client.call("memory_recall", json!({"query": "tagging"}))["memories"][0]["structured"]["steps"],
+        parts["steps"]
+    );
+    let brief = client.call("memory_brief", json!({"format": "json"}))["text"].as_str().unwrap().to_owned();
+    assert!(
+        brief.contains(r#""step":["tag","push","announce"]"#) && brief.contains(r#""when":["release","hotfix"]"#),
+        "{brief}"
+    );
+}
+
+#[test]
+fn a_server_expires_and_purges_by_itself() {
+    let desk = Desk::new();
+    let over = remembered(&desk, &["Cy is ill.", "--expires", "1h"]);
+    age(&desk, &over["id"], "expires_at");
+    let mut client = Piped::start(&desk, &["--namespace", "global"]);
+    client.call("memory_list", json!({}));
+    let is_over = || desk.memories().iter().any(|(status, _)| status == "expired");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(40);
+    while !is_over() && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    assert!(is_over());
+}
+
+#[test]
+fn a_session_starts_with_the_decisions_of_its_branch_and_issue() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path(".git/objects")).unwrap();
+    desk.write(".git/HEAD", "ref: refs/heads/main\n");
+    let remember = |text: &str, importance: &str| {
+        let done = desk.run(&["remember", text, "--category", "decision", "--importance", importance]);
+        assert_eq!(done.code, 0, "{}", done.err);
+    };
+    remember("The totals of #412 are rounded up.", "4");
+    remember("The new checkout has one page.", "3");
+    for number in 0..30 {
+        remember(&format!("Service s{number} listens on port {number}."), "9");
+    }
+    let first = |session: &str| {
+        let input = json!({"hook_event_name": "SessionStart", "session_id": session, "cwd": desk.path(""), "source": "startup"});
+        let said = hook(&desk, "session-start", &input);
+        let lines: Vec<String> = said.lines().filter_map(|line| line.strip_prefix("- ")).map(str::to_owned).collect();
+        lines.into_iter().take(2).collect::<Vec<_>>().join("\n")
+    };
+    assert!(!first("a").contains("412") && !first("b").contains("checkout"));
+    desk.write(".git/HEAD", "ref: refs/heads/feature/412-new-checkout\n");
+    let said = first("c");
+    assert!(said.contains("#412") && said.contains("new checkout"), "{said}");
+}
+
+#[test]
+fn procedures_are_shown_in_the_order_of_their_priority() {
+    let desk = Desk::new();
+    for (name, priority) in [("Lint the code.", 0.2), ("Ask for a review.", 0.9), ("Run the tests.", 0.5)] {
+        let parts = json!({"name": name, "description": name, "triggers": ["before a merge"], "priority": priority});
+        remembered(
+            &desk,
+            &[name, "--type", "procedural", "--category", "workflow", "--structured", &parts.to_string()],
+        );
+    }
+    let brief = desk.run(&["brief"]).out;
+    let places = ["Ask for a review.", "Run the tests.", "Lint the code."].map(|name| brief.find(name).unwrap());
+    assert!(places.is_sorted(), "{brief}");
+}
+
+#[test]
+fn a_memory_shows_what_it_was_consolidated_from_and_when() {
+    let desk = Desk::new();
+    let old = remembered(&desk, &["The user lives in Porto.", "--key", "user.residence", "--value", "Porto"]);
+    assert_eq!(desk.json(&["memory", "show", old["id"].as_str().unwrap()])[0]["last_consolidated_at"], Value::Null);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let new = remembered(&desk, &["The user lives in Lisbon now.", "--key", "user.residence", "--value", "Lisbon"]);
+    let shown = desk.json(&["memory", "show", new["id"].as_str().unwrap()]).remove(0);
+    assert_eq!(shown["consolidated_from"], json!([old["id"]]));
+    assert!(shown["last_consolidated_at"].is_string(), "{shown}");
 }
 
 /// Returns the context that a hook of Claude Code adds.

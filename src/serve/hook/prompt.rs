@@ -5,7 +5,7 @@ use super::input::{HookOutput, fenced};
 use super::{HookCall, HookError};
 use crate::api::{ApiError, Author, Memories, MemoryDraft, Remembered, Session, StoreError};
 use crate::embed::EmbedError;
-use crate::memory::{Memory, MemoryId, Status};
+use crate::memory::{Audience, Memory, MemoryId, Status};
 use crate::text::markup::harmless;
 
 /// Maximum number of memories that `/recall` and `/forget` list.
@@ -58,6 +58,10 @@ fn block(text: &str) -> HookOutput {
 }
 
 fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, HookError> {
+    let (audience, text) = match text.strip_prefix("--global").filter(|rest| rest.starts_with(char::is_whitespace)) {
+        Some(rest) => (Audience::User, rest.trim()),
+        None => (Audience::Project, text),
+    };
     if text.is_empty() {
         return Ok("There is nothing to remember; write /remember and a sentence.".to_owned());
     }
@@ -66,6 +70,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
     let draft = MemoryDraft {
         category: category.to_owned(),
         importance: 0.8,
+        audience,
         source: format!("hook:{}", call.agent.as_str()),
         ..MemoryDraft::new(text)
     };

@@ -200,6 +200,7 @@ pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -
 pub const TOOLS: &[ToolRow] = &[
     ToolRow::of::<write_tools::Store>(),
     ToolRow::of::<read_tools::Recall>(),
+    ToolRow::of::<read_tools::RecallCounter>(),
     ToolRow::of::<write_tools::Update>(),
     ToolRow::of::<write_tools::ForgetOne>(),
     ToolRow::of::<write_tools::Forget>(),

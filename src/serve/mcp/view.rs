@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::api::Decision;
 use crate::api::{ApiError, Memories, Remembered, SearchResult};
 use crate::api::{confidence_now, heat};
-use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
+use crate::memory::{Memory, MemoryType, Scope, Status, Structured, Tier};
 
 /// A memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +35,9 @@ pub(super) struct MemoryView {
     /// A shorter wording
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
+    /// Parts of an episode, procedure, pattern, blocker or profile
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured: Option<Structured>,
     /// How certain it is now, 0-1
     confidence: f64,
     /// Its tags
@@ -87,6 +90,7 @@ impl From<&Memory> for MemoryView {
             scope: claim.scope,
             importance: claim.importance,
             summary: claim.summary.clone(),
+            structured: claim.structured.clone(),
             // What was true once may no longer be, so the model is shown what is left.
             confidence: rounded(confidence_now(memory, Timestamp::now())),
             tags: claim.tags.clone(),

@@ -104,9 +104,8 @@ pub(super) struct UpsertArguments {
     /// Importance, 1-10, or a fraction of 1; 5 by default
     importance: Option<f64>,
     /// Tags
-    #[serde(default)]
-    tags: Vec<String>,
-    /// A memory with the same key is replaced
+    tags: Option<Vec<String>>,
+    /// Updates the memory with this key
     dedup_key: Option<String>,
     /// Topic tag
     subject: Option<String>,
@@ -114,6 +113,8 @@ pub(super) struct UpsertArguments {
     expires_in_days: Option<f64>,
     /// Or a lifetime such as 2h, or a time
     expires: Option<String>,
+    /// user for facts about the person in any project
+    audience: Option<Audience>,
 }
 
 impl MemoryTool for Upsert {
@@ -121,31 +122,46 @@ impl MemoryTool for Upsert {
     type Answer = Stored;
     const NAME: &'static str = "memory_upsert";
     const TITLE: &'static str = "Save a memory";
-    const DESCRIPTION: &'static str = "Save a memory. If a memory with the same dedup_key exists, it is updated and \
-        keeps its id; without one, it is compared with stored memories, so nothing is stored twice. Use scope \
-        short_term with expires_in_days for the state of a task. Never save secrets; they are refused.";
+    const DESCRIPTION: &'static str = "Save a memory. If a memory with the same dedup_key exists, it takes over the given fields and keeps its id; \
+        without one, it is compared with stored memories. Use expires_in_days for the state of a task. Never save \
+        secrets; they are refused.";
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
     fn call(memories: &Memories, arguments: UpsertArguments) -> Result<Stored, ApiError> {
-        let category = arguments.category.unwrap_or_else(|| "note".to_owned());
-        let importance = importance_of_tenths(arguments.importance.unwrap_or(5.0))?;
-        let remembered = memories.upsert(&MemoryDraft {
-            memory_type: type_of(&category),
-            category,
+        let given = MemoryChange {
+            content: Some(arguments.content.clone()),
             title: arguments.title,
             summary: arguments.summary,
+            category: arguments.category,
             subject: arguments.subject,
-            key: arguments.dedup_key.filter(|key| !key.trim().is_empty()),
-            scope: arguments.scope.unwrap_or(Scope::LongTerm),
-            importance,
+            importance: arguments.importance.map(importance_of_tenths).transpose()?,
             tags: arguments.tags,
             expires_at: expiry_of(arguments.expires.as_deref(), arguments.expires_in_days)?,
-            source: SOURCE.to_owned(),
-            author: Author::Agent,
-            ..MemoryDraft::new(arguments.content)
-        })?;
+            scope: arguments.scope,
+            ..MemoryChange::default()
+        };
+        let category = given.category.clone().unwrap_or_else(|| "note".to_owned());
+        let remembered = memories.upsert(
+            &MemoryDraft {
+                memory_type: type_of(&category),
+                category,
+                title: given.title.clone(),
+                summary: given.summary.clone(),
+                subject: given.subject.clone(),
+                key: arguments.dedup_key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()),
+                scope: arguments.scope.unwrap_or(Scope::LongTerm),
+                importance: given.importance.unwrap_or(0.5),
+                tags: given.tags.clone().unwrap_or_default(),
+                expires_at: given.expires_at,
+                audience: arguments.audience.unwrap_or(Audience::Project),
+                source: SOURCE.to_owned(),
+                author: Author::Agent,
+                ..MemoryDraft::new(arguments.content)
+            },
+            &given,
+        )?;
         Ok(remembered.into())
     }
 }
