@@ -83,7 +83,8 @@ pub(crate) struct HttpServer<F> {
 /// Binds the address, and returns the future that serves `server` until `stop` is cancelled. After that, no new
 /// connections are accepted, and requests in progress get five seconds.
 ///
-/// # Errors [`HttpError`] if the address is in use, if other machines can reach it and the user chose no token, or if
+/// # Errors
+/// [`HttpError`] if the address is in use, if other machines can reach it and the user chose no token, or if
 /// there is no place for a token.
 pub(crate) async fn listen(
     server: MemoryServer,

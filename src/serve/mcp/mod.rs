@@ -183,7 +183,8 @@ pub(crate) enum StdioError {
 
 /// Serves requests until the input ends or `stop` is cancelled.
 ///
-/// # Errors [`StdioError`] if the client does not follow the protocol. A client that disconnects is not an error.
+/// # Errors
+/// [`StdioError`] if the client does not follow the protocol. A client that disconnects is not an error.
 pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
     let running = match server.serve_with_ct(stdio(), stop.clone()).await {
         Ok(running) => running,
