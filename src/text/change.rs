@@ -63,7 +63,7 @@ const FORMS: &[Forms] = &[
             r"@S(?:please )?(?:forget|scrap|ignore|disregard|scratch|never mind|drop|no more|enough of) (?:(?:what|everything|all|anything) (?:i|we) (?:said|wrote|told you) (?:about|on) |the part about )?(?P<old>[^,;:!?()]{2,60})",
             r"@S(?P<old>[^,;:!?()]{2,50}?) (?:is|are|was|were|has been|have been|got|'s) (?:(?:now|all|completely|officially|finally|already) )?(?:gone|out|over|history|dead|cancell?ed|sold|retired|wrong|obsolete|deprecated|decommissioned|scrapped|dropped|abandoned|abolished|discontinued|shut down|switched off|replaced|off the table|no more|a mistake)\b(?P<tail>[^,;:!?()]{0,40})",
             r"@S(?P<old>[^,;:!?()]{2,50}?) (?:didn't|did not|doesn't|does not|don't) (?:stick|work out|last|apply|hold|exist)\b",
-            r"@S(?P<old>[^,;:!?()]{2,50}?) (?:has |have )?(?:left (?:the|our) (?:company|team|firm|group|project|job|department)|quit(?: (?:the|our|his|her) (?:company|team|job))?$|stepped down|moved on|ran out|fell through|expired|retired|no longer (?:applies|exists|works|holds))\b",
+            r"@S(?P<old>[^,;:!?()]{2,50}?) (?:has |have )?(?:left (?:the|our) (?:company|team|firm|group|project|job|department)|quit(?: (?:the|our|his|her) (?:company|team|job))?$|stepped down|moved on|ran out|fell through|expired|retired|no longer (?:applies|exists|works|holds)(?:[.,;!]|$))",
             r"@S(?P<old>[^,;:!?()]{2,30}?) (?:has |have )?(?:handed|passed|gave) (?P<what>[^,;:!?()]{2,40}?)(?: over| on)? to ",
             r"@S(?P<old>[^,;:!?()]{2,30}?) (?:isn't|is not|aren't|are not|doesn't|does not|no longer) (?P<what>[^,;:!?()]{2,40}?) (?:any ?more|any longer)\b",
             r"@S(?P<old>[^,;:!?()]{2,30}?) (?:became|turned into|was renamed|is now called) ",

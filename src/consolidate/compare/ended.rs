@@ -8,7 +8,7 @@ use super::view::{View, is_episode, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};
 use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
 use crate::text::normalise::comparable;
-use crate::text::script::{Script, is_han};
+use crate::text::script::{Script, is_han, is_hiragana};
 use crate::text::tokens::words;
 
 /// How certain it is that the known claim is no longer true.
@@ -95,44 +95,104 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
     }
 }
 
+/// Verbs that say of most things that they are in use.
+const GENERAL: &[&str] = &[
+    "use",
+    "using",
+    "us",
+    "have",
+    "run",
+    "do",
+    "go",
+    "work",
+    "need",
+    "apply",
+    "keep",
+    "nutzen",
+    "nutze",
+    "verwenden",
+    "verwende",
+    "haben",
+    "habe",
+    "nehmen",
+    "nehme",
+    "brauchen",
+    "brauche",
+    "usamos",
+    "uso",
+    "usa",
+    "tenemos",
+    "tengo",
+    "trabajo",
+    "trabajamos",
+    "vamos",
+    "voy",
+    "utilizamos",
+    "utilizo",
+];
+
+/// Whether every clause of `incoming` that says "no longer" or the like mentions something that `known` does not: that
+/// the team no longer meets on Fridays says nothing about Mondays.
+pub(super) fn ends_something_else(incoming: &View<'_>, known: &View<'_>) -> bool {
+    const JOINTS: &[&str] = &[
+        ", ",
+        "; ",
+        ": ",
+        ". ",
+        " and ",
+        " but ",
+        " since ",
+        " because ",
+        " und ",
+        " aber ",
+        " weil ",
+        " y ",
+        " pero ",
+        "，",
+        "；",
+        "。",
+    ];
+    if incoming.features.cue != Some(Turn::Changed) || incoming.features.polarity == Polarity::Positive {
+        return false;
+    }
+    let mut clauses = vec![incoming.claim.content.as_str()];
+    for joint in JOINTS {
+        clauses = clauses.into_iter().flat_map(|clause| clause.split(joint)).collect();
+    }
+    let ended = clauses.into_iter().map(Features::of);
+    let ended = ended.filter(|clause| clause.cue == Some(Turn::Changed) && clause.polarity == Polarity::Negative);
+    let mut ended = ended.peekable();
+    ended.peek().is_some() && ended.all(|clause| has_more(&clause, known))
+}
+
+/// Whether `incoming` ends one of several things that `known` lists, and does not mention the others.
+pub(in crate::consolidate) fn ends_one_of_several(incoming: &View<'_>, known: &View<'_>) -> bool {
+    incoming.features.cue == Some(Turn::Changed)
+        && incoming.features.polarity == Polarity::Negative
+        && is_list(known)
+        && has_more(&known.features, incoming)
+}
+
+/// Whether a clause has a name, a number or a word that `known` does not have.
+fn has_more(clause: &Features, known: &View<'_>) -> bool {
+    let theirs = &known.features;
+    // Verbs in Japanese and Korean have another form in a negation, and no stem that could be compared.
+    let has_stem = |token: &str| !token.chars().any(|c| is_hiragana(c) || Script::of(c) == Some(Script::Hangul));
+    let is_new = |token: &String| {
+        has_stem(token)
+            && !theirs.tokens.contains(token)
+            && !is_frame(token)
+            && !GENERAL.contains(&token.as_str())
+            && !in_text(token, known)
+    };
+    !clause.figures.is_subset(&theirs.figures)
+        || clause.entities.iter().any(|name| !theirs.text.contains(name.as_str()))
+        || clause.tokens.iter().any(is_new)
+}
+
 /// Whether the clause of a phrase has a subject or a verb that `known` does not have: that the reports no longer run
 /// on a cluster says nothing about the orders that do.
 fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
-    /// Verbs that say of most things that they are in use.
-    const GENERAL: &[&str] = &[
-        "use",
-        "using",
-        "us",
-        "have",
-        "run",
-        "do",
-        "go",
-        "work",
-        "need",
-        "apply",
-        "keep",
-        "nutzen",
-        "nutze",
-        "verwenden",
-        "verwende",
-        "haben",
-        "habe",
-        "nehmen",
-        "nehme",
-        "brauchen",
-        "brauche",
-        "usamos",
-        "uso",
-        "usa",
-        "tenemos",
-        "tengo",
-        "trabajo",
-        "trabajamos",
-        "vamos",
-        "voy",
-        "utilizamos",
-        "utilizo",
-    ];
     /// Words of time and of the first person, without which a Chinese clause begins with its subject.
     const OPENINGS: &[&str] = &[
         "我们", "咱们", "大家", "我", "咱", "现在", "目前", "如今", "以后", "今后", "已经", "早就", "终于", "最近",

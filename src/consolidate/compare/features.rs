@@ -322,7 +322,9 @@ impl Heard {
             Cue::Changed => self.changed = true,
             Cue::Ended => {
                 self.changed = true;
-                self.negations += 1;
+                // "Not" and "anymore" are one negation in two places.
+                let is_second_half = found.trim() == "anymore" && self.negations > 0;
+                self.negations += usize::from(!is_second_half);
             }
             Cue::Corrected => self.corrected = true,
             Cue::Actually => self.actually = true,

@@ -107,6 +107,11 @@ pub(crate) fn arity(key: &str) -> Arity {
     let head = key.split_once('.').map_or("", |(head, _)| head);
     // At the start of a key, `project` says only what the key is about, not that there are several values.
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
+    // A person has one preferred editor and a project one default branch, whatever the thing is.
+    const ONLY: &[&str] = &["preferred_", "favourite_", "favorite_", "default_", "primary_", "current_"];
+    if ONLY.iter().any(|start| last.strip_prefix(start).is_some_and(|rest| !is_plural(rest))) {
+        return Arity::Single;
+    }
     // A thing has a single language, but people and projects may have several.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");
     let single = names(SINGLE, last) || of_a_thing;

@@ -4,6 +4,7 @@ pub(in crate::consolidate) mod ended;
 pub(crate) mod features;
 pub mod key;
 mod lexicon;
+mod order;
 pub(crate) mod pair;
 mod slots;
 mod tokens;

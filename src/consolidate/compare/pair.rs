@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::ended::{Certainty, ends, has_other_subject};
+use super::ended::{Certainty, ends, ends_something_else, has_other_subject};
 use super::features::{Features, Polarity, Turn, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
+use super::order::{Exchange, exchange};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::tokens::is_stop_word;
 use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, part};
@@ -67,13 +68,25 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
         Some(why) => (ClaimRelation::Apart, why),
         // This comes after the guard, because the same words from two speakers are two facts.
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
-        None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
-        None => match by_words(incoming, known, &words, hinted) {
-            (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
-                (ClaimRelation::Contested, "may be about something else")
-            }
-            found => found,
+        None => match exchange(incoming, known) {
+            Some(Exchange::Preference) => (ClaimRelation::Opposed, "prefers the reverse"),
+            Some(Exchange::Roles) => (ClaimRelation::Unsure, "the same words in another order"),
+            None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
+            None => match by_words(incoming, known, &words, hinted) {
+                (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
+                    (ClaimRelation::Contested, "may be about something else")
+                }
+                found => found,
+            },
         },
+    };
+    let (pairing, why) = match pairing {
+        ClaimRelation::Opposed | ClaimRelation::Contested | ClaimRelation::Unsure
+            if ends_something_else(incoming, known) =>
+        {
+            (ClaimRelation::Apart, "something else has ended")
+        }
+        pairing => (pairing, why),
     };
     // A claim that explicitly ends another claim needs no words in common with it except the name.
     let (pairing, why) = match (pairing, ends(incoming, known)) {
@@ -149,12 +162,36 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
             (ClaimRelation::Opposed, "says that the value has changed to another one")
         }
+        Arity::Open if is_only_one(a) && is_only_one(b) => (ClaimRelation::Opposed, "another value of one attribute"),
         Arity::Open if hinted => (ClaimRelation::Opposed, "another value, and the known value is named as replaced"),
         // A hint is not enough here: another value usually exists alongside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "the known memory is named as replaced"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
         Arity::Open => (ClaimRelation::Unsure, "another value, which may exist alongside the known one"),
     }
+}
+
+/// Whether the words name the one thing of its kind, as in "my preferred framework is React".
+fn is_only_one(view: &View<'_>) -> bool {
+    const ONLY: &[&str] = &[
+        "preferred ",
+        "favourite ",
+        "favorite ",
+        "default ",
+        "primary ",
+        "bevorzugte",
+        "lieblings",
+        "preferido ",
+        "preferida ",
+        "favorito ",
+        "favorita ",
+        "préféré",
+        "首选",
+        "最喜欢的",
+        "默认",
+    ];
+    let words = view.features.text.as_str();
+    ONLY.iter().any(|one| words.contains(one))
 }
 
 /// Something that is counted or measured has one number at a time, unless the claims are about different things.
@@ -215,6 +252,9 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let enough = if same_subject { GREY_OVERLAP_SAME_SUBJECT } else { GREY_OVERLAP };
     let short = words.shared > 0 && words.overlap() >= 1.0 && containment(a, b) != (false, false);
     let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a) || short);
+    if is_now_another(a, b, words) {
+        return (ClaimRelation::Opposed, "says that another one has taken its place");
+    }
     if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
         return found;
     }
@@ -549,6 +589,43 @@ fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
     let value: String = comparable(value).split_whitespace().collect();
     let framed = slot.shared_before >= UNITS_CONTAINED;
     framed && arity(key) == Arity::Single && !stood.is_empty() && stood == value && !a.features.also
+}
+
+/// Whether the incoming claim says, with a word such as "now", that another name stands where the known claim has one:
+/// "the API is now deployed on Fly.io" after "the API is deployed on Heroku".
+fn is_now_another(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
+    /// Words before the name that show that a thing has one such name or place at a time.
+    const PLACES: &[&str] = &[
+        "is", "are", "on", "in", "at", "by", "ist", "sind", "auf", "bei", "von", "es", "está", "son", "en", "por",
+        "est", "sont", "sur",
+    ];
+    let (left, right) = (&a.features, &b.features);
+    let is_said = left.cue == Some(Turn::Changed) && right.cue.is_none() && !left.also && !left.planned;
+    let is_one_kind = left.polarity == Polarity::Positive
+        && right.polarity == Polarity::Positive
+        && left.except == right.except
+        && left.settings == right.settings
+        && !is_episode(a)
+        && !is_episode(b);
+    if !is_said || !is_one_kind || words.shared == 0 || words.incoming_only > 1 || words.known_only > 1 {
+        return false;
+    }
+    let Some(slots) = slots(&left.text, &right.text) else { return false };
+    let is_cue = |unit: &String| Features::of(unit).cue == Some(Turn::Changed);
+    let [slot] = slots.iter().filter(|slot| !slot.incoming.iter().all(is_cue)).collect::<Vec<_>>()[..] else {
+        return false;
+    };
+    let is_name = |unit: &String, names: &BTreeSet<String>| names.contains(unit);
+    let new: Vec<&String> = slot.incoming.iter().filter(|unit| !is_cue(unit)).collect();
+    let stands_at_place = units(&right.text)
+        .windows(2)
+        .any(|pair| slot.known.first() == Some(&pair[1]) && PLACES.contains(&pair[0].as_str()));
+    slots.iter().all(|slot| slot.known.is_empty() || slot.is_substitution())
+        && !new.is_empty()
+        && new.iter().all(|unit| is_name(unit, &left.entities))
+        && !slot.known.is_empty()
+        && slot.known.iter().all(|unit| is_name(unit, &right.entities))
+        && stands_at_place
 }
 
 /// Whether both claims measure something of the same kind, with different results.

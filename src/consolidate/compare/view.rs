@@ -150,7 +150,26 @@ fn about(features: &Features) -> About {
     let mut words = features.text.split(' ').filter(|word| {
         !matches!(
             *word,
-            "the" | "el" | "la" | "los" | "las" | "der" | "die" | "das" | "dem" | "den" | "des" | "am" | "im"
+            "the"
+                | "el"
+                | "la"
+                | "los"
+                | "las"
+                | "der"
+                | "die"
+                | "das"
+                | "dem"
+                | "den"
+                | "des"
+                | "am"
+                | "im"
+                | "never"
+                | "always"
+                | "please"
+                | "nie"
+                | "immer"
+                | "nunca"
+                | "siempre"
         )
     });
     let first = words.next().unwrap_or_default();

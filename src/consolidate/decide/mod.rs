@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use crate::consolidate::compare::ended::{TOPIC_MOVED, is_end};
+use crate::consolidate::compare::ended::{TOPIC_MOVED, ends_one_of_several, is_end};
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{ClaimRelation, PairFinding, pair};
@@ -198,6 +198,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     // A list joined from several wordings of one attribute has no other statement, so nothing can be separated.
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
+        Left::Nothing if !met.view.same_key(&case.view) && ends_one_of_several(&case.view, &met.view) => Left::Unclear,
         // When a claim ends, its details end with it, but another statement does not.
         Left::Unclear if is_end(met.paired.why) && is_one_statement(&met.known.memory.claim.content) => Left::Nothing,
         left => left,
