@@ -316,7 +316,7 @@ fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
     let base = text.as_ptr() as usize;
     let is_end = |said: &&str| table.ends(&fold(said)) && !scenes.hides(at, text, said);
     let ends = own_sentences(text).into_iter().filter(is_end);
-    ends.map(|said| (said.as_ptr() as usize - base, Topic::of(said))).collect()
+    ends.map(|said| (said.as_ptr() as usize - base, Topic::of_end(said))).collect()
 }
 
 /// The topic of a sentence.
@@ -329,6 +329,24 @@ struct Topic {
 }
 
 impl Topic {
+    /// Returns the topic of a sentence that says that something has ended: the words after "no longer" and its verb, if
+    /// there are any. The subject and the verb also occur in statements about something else: "we deploy with Nomad"
+    /// is not over if "we no longer deploy with Heroku".
+    fn of_end(said: &str) -> Self {
+        static OVER: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"(?i)\b(?:(?:no longer|stopped) \w+ |nicht mehr )(?P<what>.+)|\b(?:do|does|did)(?:n't| not) \w+ (?P<object>.+?) any ?more\b",
+            )
+        });
+        let named = OVER.captures(said).and_then(|found| found.name("what").or_else(|| found.name("object")));
+        let Some(mut topic) = named.map(|words| Self::of(words.as_str())) else { return Self::of(said) };
+        if topic.words.is_empty() && topic.names.is_empty() {
+            return Self::of(said);
+        }
+        topic.names.values_mut().for_each(|leads| *leads = false);
+        topic
+    }
+
     fn of(text: &str) -> Self {
         static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z\u{c0}-\u{24f}][\w.+#-]*[\w+#]|\d{3,}"));
         let han = count_han(text);

@@ -132,6 +132,15 @@ fn what_is_said_to_be_over_is_not_kept() {
 fn what_is_over_is_told_by_what_is_named_and_not_by_the_subject() {
     let found = kept(&["Marlin uses Postgres.", "Marlin runs on Heroku.", "Marlin no longer runs on Heroku."]);
     assert!(found.iter().any(|one| one.contains("Postgres")), "{found:?}");
+    for (kept_one, over) in [
+        ("I prefer pnpm.", "I no longer prefer coffee."),
+        ("We deploy with Nomad.", "We no longer deploy with Heroku."),
+        ("Our API runs on Fly.io.", "The old API no longer runs on Heroku."),
+    ] {
+        let found = kept(&[kept_one, over]);
+        let name = kept_one.trim_end_matches('.').rsplit(' ').next().unwrap();
+        assert!(found.iter().any(|one| one.contains(name)), "{kept_one} {over} {found:?}");
+    }
     let played = kept(&["I am allergic to walnuts.", "Let's play: you be the guard.", "I stopped eating walnuts."]);
     assert!(played.iter().any(|one| one.contains("walnuts")), "{played:?}");
 }
