@@ -321,6 +321,29 @@ fn what_is_known_is_confirmed_when_it_is_written_again() {
 }
 
 #[test]
+fn a_key_has_one_memory_however_many_write_it_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memories.db");
+    let open = || Memories::builder().config(config()).path(path.to_str().unwrap()).open().unwrap();
+    let memories = open();
+    std::thread::scope(|scope| {
+        for writer in ["Ada", "Bo", "Cleo"] {
+            let open = &open;
+            scope.spawn(move || {
+                let memories = open();
+                for slot in 0..8 {
+                    let text = format!("{writer} holds locker {slot} in the hall.");
+                    upsert(&memories, &MemoryDraft { key: Some(format!("locker{slot}")), ..agent(&text) }).unwrap();
+                }
+            });
+        }
+    });
+    let active = memories.list_memories(Filter::default(), Order::Created, 99, 0).unwrap();
+    let keys: Vec<_> = active.iter().map(|memory| memory.claim.key.as_deref()).collect();
+    assert_eq!((active.len(), keys.iter().collect::<std::collections::BTreeSet<_>>().len()), (8, 8), "{keys:?}");
+}
+
+#[test]
 fn an_agent_never_touches_what_a_person_pinned() {
     let memories = opened();
     let note = MemoryDraft { key: Some("shop.rule".into()), ..agent("Releases need two reviews.") };
