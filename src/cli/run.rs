@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::{
-    AuditChannel, Basis, DEFAULT_MODEL, Event, Memories, Model, RereadPolicy, RunEstimate, RunId, RunRequest,
-    Selection, Sources, Summary, denied_paths, logins, named_project, path_patterns,
+    AuditChannel, Basis, DEFAULT_MODEL, Event, Maintenance, Memories, Model, RereadPolicy, RunEstimate, RunId,
+    RunRequest, Selection, Sources, Summary, denied_paths, logins, named_project, path_patterns,
 };
 use crate::config::{Config, ExtractorChoice, Partial};
 use anyhow::{Context as _, anyhow, ensure};
@@ -291,6 +291,12 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
         } else if !memories.config().guard.deny.value.is_empty() {
             out.note("the setting guard.deny matched no file and no conversation of this run");
         }
+    }
+    // A person who uses neither servers nor hooks has no other process that expires and purges memories.
+    if matches!(mode, Mode::Write(_))
+        && let Err(error) = memories.maintain(Maintenance::Expired, None)
+    {
+        out.warn(format_args!("cannot expire memories; `afterthought db maintain` does it later: {error}"));
     }
     if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
         apply::save(path, &plan, out)?;

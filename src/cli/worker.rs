@@ -113,6 +113,11 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     }
     // The error is returned after the log entry above, which is the only record of a failure when detached.
     let worked = worked?;
+    if worked.busy.is_none()
+        && let Err(error) = memories.maintain(Maintenance::Full, None)
+    {
+        context.out.warn(format_args!("cannot run maintenance: {error}"));
+    }
     if let Some(pid) = worked.busy {
         context.out.note(format_args!("process {pid} is working on the queue"));
     } else if context.out.is_json() {

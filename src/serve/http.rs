@@ -105,6 +105,7 @@ pub(crate) async fn listen(
         Some(token) => (token.to_owned(), false),
         None => own_token(path).map_err(|source| HttpError::Token { path: path.clone(), source })?,
     };
+    server.maintain_until(stop.clone());
     let router = router(server, AccessPolicy::new(address, &listening.names, &token), &stop);
     let new_token_file = is_new.then(|| path.clone());
     Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{AGENT_WAIT, ApiError, Memories, NamespaceSet, QueryVectors, query_vectors};
+use crate::api::{AGENT_WAIT, ApiError, Maintenance, Memories, NamespaceSet, QueryVectors, query_vectors};
 use crate::config::{Config, EmbeddingProvider};
 use crate::memory::Namespace;
 
@@ -14,6 +16,10 @@ use crate::memory::Namespace;
 const MAX_IDLE: usize = 4;
 /// Maximum number of memories that are embedded after a write; the rest wait for `embed`.
 const MAX_EMBEDDED: usize = 256;
+
+/// Time between two rounds of maintenance, and before the first one, which must not delay the start of a server.
+const ROUND: Duration = Duration::from_secs(60);
+const FIRST_ROUND: Duration = Duration::from_secs(5);
 
 /// The namespaces that a server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +116,30 @@ impl MemoryPool {
         // connections.
         let memories = memories.within(self.namespaces.get_or_init(|| namespaces).clone());
         Ok(Connection { memories, file: self.file() })
+    }
+
+    /// Expires and purges the memories that are due, every minute until `stop` is cancelled. A failure is only logged;
+    /// the next round tries again.
+    pub(super) fn maintain_until(self: Arc<Self>, stop: CancellationToken) {
+        tokio::spawn(async move {
+            let mut rounds = tokio::time::interval_at(Instant::now() + FIRST_ROUND, ROUND);
+            rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            while stop.run_until_cancelled(rounds.tick()).await.is_some() {
+                let pool = Arc::clone(&self);
+                let done = tokio::task::spawn_blocking(move || pool.maintain()).await;
+                if let Ok(Err(error)) = done {
+                    tracing::warn!("cannot expire memories; `afterthought db maintain` does it later: {error}");
+                }
+            }
+        });
+    }
+
+    fn maintain(&self) -> Result<(), ApiError> {
+        // A database is created when something is stored, not in order to be maintained.
+        if self.is_read_only || !self.config.db.value.exists() {
+            return Ok(());
+        }
+        self.with(|memories| memories.maintain(Maintenance::Expired, None).map(drop))
     }
 
     /// Computes the vectors of newly written memories. If another thread is already computing vectors, it also handles

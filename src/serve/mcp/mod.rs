@@ -53,6 +53,11 @@ impl MemoryServer {
         TOOLS.iter().filter(move |tool| tool.profiles.contains(&profile))
     }
 
+    /// Expires and purges memories regularly until `stop` is cancelled.
+    pub(super) fn maintain_until(&self, stop: CancellationToken) {
+        Arc::clone(&self.pool).maintain_until(stop);
+    }
+
     /// Computes vectors for newly written memories, after the client has received its answer.
     fn embed(&self) {
         let pool = Arc::clone(&self.pool);
@@ -186,6 +191,7 @@ pub(crate) enum StdioError {
 /// # Errors
 /// [`StdioError`] if the client does not follow the protocol. A client that disconnects is not an error.
 pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
+    server.maintain_until(stop.clone());
     let running = match server.serve_with_ct(stdio(), stop.clone()).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
