@@ -5,7 +5,7 @@
 //! Rows below an unreadable inner page are lost, unless the history contains them. A file whose header or list of
 //! tables is unreadable cannot be opened at all and needs a backup.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -95,20 +95,24 @@ impl Store {
             let is_damaged = !store.is_encrypted()? && store.pages_are_damaged()?;
             Ok((store, is_damaged))
         });
-        match opened {
+        let repaired = match opened {
             Ok((store, false)) => store.repair(now),
             Ok((store, true)) => {
                 drop(store);
-                copy_readable_rows(path, now)
+                return copy_readable_rows(path, now);
             }
+            Err(error) => Err(error),
+        };
+        match repaired {
             Err(
-                // A damaged page may cause any of these errors, for example in a migration that reads the page.
+                // A damaged page may cause any of these errors, for example in a migration that reads the page, or in
+                // an index that is rebuilt from rows of which two have the same key.
                 StoreError::Corrupt { .. }
                 | StoreError::Migration { .. }
                 | StoreError::BadRecord { .. }
                 | StoreError::Sqlite(_),
             ) => copy_readable_rows(path, now),
-            Err(error) => Err(error),
+            repaired => repaired,
         }
     }
 
@@ -304,24 +308,81 @@ impl<'c> TableCopy<'c> {
     }
 
     fn by_ranges(&mut self) -> Result<(), StoreError> {
-        let mut ranges = VecDeque::from([(i64::MIN, i64::MAX)]);
+        self.in_ranges([(i64::MIN, i64::MAX)].into())?;
+        if self.is_damaged {
+            // If the last page of a table is damaged, every number above the last row leads to this page, so halving
+            // the range up to the greatest possible number would not reach the rows before it.
+            for number in self.indexed_numbers()? {
+                self.scan("rowid = ?1", &[number])?;
+            }
+            // A page that was overwritten with a page of other rows has numbers out of order: a scan that meets them
+            // ends early without an error, or continues after rows that it has not read.
+            self.in_ranges(self.gaps()?)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of rows that are in an index but were not copied.
+    fn indexed_numbers(&self) -> Result<BTreeSet<i64>, StoreError> {
+        let mut statement = self.to.prepare(
+            "SELECT list.name, info.name FROM pragma_index_list(?1) list JOIN pragma_index_info(list.name) info
+             WHERE list.partial = 0 AND info.seqno = 0 AND info.name IS NOT NULL",
+        )?;
+        let indexes = statement.query_map([self.table], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let indexes: Vec<(String, String)> = indexes.collect::<Result<_, _>>()?;
+        let mut numbers = BTreeSet::new();
+        for ((index, first), direction) in indexes.iter().flat_map(|index| [(index, ""), (index, "DESC")]) {
+            let sql =
+                format!("SELECT rowid FROM \"{}\" INDEXED BY \"{index}\" ORDER BY \"{first}\" {direction}", self.table);
+            // An index may be damaged as well; the others, and its other end, may still be read.
+            if let Ok(mut statement) = self.from.prepare(&sql)
+                && let Ok(found) = statement.query_map((), |row| row.get::<_, i64>(0))
+            {
+                numbers.extend(found.map_while(Result::ok));
+            }
+        }
+        let mut copied = self.to.prepare(&format!("SELECT 1 FROM \"{}\" WHERE rowid = ?1", self.table))?;
+        let mut missing = BTreeSet::new();
+        for number in numbers {
+            if !copied.exists([number])? {
+                missing.insert(number);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Copies the rows of these ranges of row numbers, and divides each range that was not read completely.
+    fn in_ranges(&mut self, mut ranges: VecDeque<(i64, i64)>) -> Result<(), StoreError> {
         for _ in 0..MAX_RANGES {
             let Some((mut low, mut high)) = ranges.pop_front() else { break };
             let (last, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid", &[low, high])?;
-            if is_done {
+            let is_bounded = low > i64::MIN && high < i64::MAX;
+            if is_done && !is_bounded {
                 continue;
             }
             // The range starts after the last row that was read, so that the other scan does not copy it again.
-            low = last.map_or(low, |last| last.saturating_add(1));
+            low = last.filter(|last| (low..=high).contains(last)).map_or(low, |last| last.saturating_add(1));
             let (first, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC", &[low, high])?;
-            high = first.map_or(high, |first| first.saturating_sub(1));
-            if !is_done && low < high {
+            high = first.filter(|first| (low..=high).contains(first)).map_or(high, |first| first.saturating_sub(1));
+            if low < high && (is_bounded || !is_done) {
                 let middle = i64::midpoint(low, high);
                 // A queue is used instead of recursion, so that all large gaps are tried before small gaps.
                 ranges.extend([(low, middle), (middle + 1, high)]);
             }
         }
         Ok(())
+    }
+
+    /// Returns the ranges of row numbers without a copied row, the largest first.
+    fn gaps(&self) -> Result<VecDeque<(i64, i64)>, StoreError> {
+        let sql = format!(
+            "SELECT number + 1, next - 1 FROM (SELECT rowid AS number, lead(rowid) OVER (ORDER BY rowid) AS next FROM \"{}\")
+             WHERE next - number > 1 ORDER BY next - number DESC LIMIT {MAX_RANGES}",
+            self.table
+        );
+        let mut statement = self.to.prepare(&sql)?;
+        let gaps = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(gaps.collect::<Result<_, _>>()?)
     }
 
     fn by_key(&mut self) -> Result<(), StoreError> {

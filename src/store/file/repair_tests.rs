@@ -214,6 +214,16 @@ fn rows_of_a_damaged_page_come_from_the_history() {
 }
 
 #[test]
+fn rows_between_a_damaged_page_and_a_damaged_last_page_are_read() {
+    let whole = Whole::new();
+    let leaves = whole.pages_of("history", "leaf");
+    let damage = BTreeMap::from([leaves[5], leaves[leaves.len() - 1]].map(|page| (page, vec![0; SIZE])));
+    let path = whole.damaged("last.db", &damage);
+    let repaired = Store::repair_file(&path, day(1)).unwrap();
+    whole.assert_saved(&path, &repaired, &damage, "the last page");
+}
+
+#[test]
 fn a_file_that_cannot_be_opened_is_left_alone() {
     let whole = Whole::new();
     let damage = BTreeMap::from([(1, vec![0x5a; SIZE])]);
