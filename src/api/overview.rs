@@ -62,22 +62,22 @@ impl Memories {
         Ok((store.stats()?, store.health()?))
     }
 
-    /// Counts the memories that pass a filter, for charts.
+    /// Returns counts of the active memories in the namespaces of a filter, for charts.
     ///
     /// # Errors
     /// As [`Memories::list_memories`].
     pub(crate) fn figures(&self, filter: Filter) -> Result<MemoryStatistics, ApiError> {
         let filter = self.confined(filter)?;
-        Ok(self.ledger("count memories")?.figures(&filter, Timestamp::now())?)
+        Ok(self.ledger("count memories")?.figures(&filter.namespaces, Timestamp::now())?)
     }
 
-    /// Returns the memories that pass a filter and were never used, the most important first.
+    /// Returns the active memories in the namespaces of a filter that were never used, the most important first.
     ///
     /// # Errors
     /// As [`Memories::list_memories`].
     pub(crate) fn never_used(&self, filter: Filter, limit: usize) -> Result<Vec<Memory>, ApiError> {
         let filter = self.confined(filter)?;
-        Ok(self.ledger("list unused memories")?.never_used(&filter, limit)?)
+        Ok(self.ledger("list unused memories")?.never_used(&filter.namespaces, limit)?)
     }
 
     /// Returns numbers that change whenever memories change, and whenever a run begins or ends.

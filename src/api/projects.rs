@@ -132,15 +132,6 @@ impl Memories {
         Ok(self.ledger(PROJECTS)?.projects()?)
     }
 
-    /// Returns all known projects without the numbers of their memories, which take time to count.
-    ///
-    /// # Errors
-    /// [`ApiError`] if the database cannot be read.
-    #[cfg(feature = "serve")]
-    pub(crate) fn uncounted_projects(&self) -> Result<Vec<Project>, ApiError> {
-        Ok(self.ledger(PROJECTS)?.uncounted_projects()?)
-    }
-
     /// Returns the namespaces that have memories.
     ///
     /// # Errors

@@ -166,6 +166,7 @@ fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
             | FlawKind::Uncounted
             | FlawKind::WordIndex
             | FlawKind::NearIndex
+            | FlawKind::Counts
             | FlawKind::Vectors => "`afterthought db repair` fixes it",
         };
         out.line(format_args!("{REMOVED}✗{REMOVED:#} {} ({}); {remedy}", flaw.what, flaw.count))?;

@@ -272,6 +272,12 @@ fn rows(store: &Store) -> BTreeSet<String> {
         FROM memory_usage"
         .to_owned();
     let mut lines = BTreeSet::new();
+    let counts = |table: &str| -> BTreeSet<String> {
+        let mut statement =
+            store.conn.prepare(&format!("SELECT of || name || namespace || count FROM {table}")).unwrap();
+        statement.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(counts("memory_counts"), counts("memory_counts_anew"), "the stored numbers are those of the rows");
     for sql in TABLES.map(|table| format!("SELECT * FROM {table}")).into_iter().chain([usage]) {
         let mut statement = store.conn.prepare(&sql).unwrap();
         let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();

@@ -1,7 +1,7 @@
 //! Tests of the placement of projects as more information becomes available.
 
 use super::samples::{clean, day, insert, memory_in};
-use super::{Alias, Project, Store, StoreError};
+use super::{Alias, Store, StoreError};
 use crate::memory::Namespace;
 use crate::project::{Identity, Machine, ProjectSighting, Remote};
 
@@ -237,19 +237,4 @@ fn a_name_from_a_file_never_takes_the_namespace_of_a_repository() {
     // Folders that choose the same name still share a project.
     assert_eq!(place(&store, &seen("/nowhere/acme/web", Identity::named("acme")), 3).0, "project/acme");
     assert_eq!(place(&store, &seen("/nowhere/acme/api", Identity::named("acme")), 4).0, "project/acme");
-}
-
-#[test]
-fn projects_are_the_same_whether_or_not_memories_are_counted() {
-    let store = Store::in_memory().unwrap();
-    for namespace in ["global", "project/a", "project/a/b", "project/z", "projects", "user"] {
-        learn(&store, namespace);
-    }
-    place(&store, &seen("/home/ana/shop", remote("git@example.org:ana/shop.git")), 1);
-    let names = |projects: Vec<Project>| -> Vec<(String, String)> {
-        projects.into_iter().map(|project| (project.namespace.to_string(), project.name)).collect()
-    };
-    let counted = names(store.projects().unwrap());
-    assert!(counted.len() > 3, "{counted:?}");
-    assert_eq!(names(store.uncounted_projects().unwrap()), counted);
 }

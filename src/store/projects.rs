@@ -484,22 +484,10 @@ impl Project {
 }
 
 /// Every known namespace of a project, with the stored data.
-// `GLOB` is used instead of `LIKE`, which ignores case and therefore cannot use the index on `namespace`.
-const COUNTED: &str = "
-    SELECT namespace, 'memories', count(*) FILTER (WHERE status = 'active'), NULL FROM memories
-        WHERE namespace GLOB 'project/*' GROUP BY namespace";
-/// The same without a count, which would read an entry for every memory. With `GLOB`, `min` would read them, too; `0` is
-/// the character after `/`.
-const UNCOUNTED: &str = "
-    SELECT name, 'memories', 0, NULL FROM (
-        WITH RECURSIVE spaces (name) AS (
-            SELECT min(namespace) FROM memories WHERE namespace >= 'project/' AND namespace < 'project0'
-            UNION ALL
-            SELECT (SELECT min(namespace) FROM memories WHERE namespace > name AND namespace < 'project0')
-                FROM spaces WHERE name IS NOT NULL)
-        SELECT name FROM spaces WHERE name IS NOT NULL)";
-/// Further rows about namespaces.
-const NAMED: &str = "
+// `GLOB` is used instead of `LIKE`, which ignores case.
+const PROJECTS: &str = "
+    SELECT namespace, 'memories', sum(count) FILTER (WHERE name = 'active'), NULL FROM memory_counts
+        WHERE of = 'status' AND namespace GLOB 'project/*' GROUP BY namespace
     UNION ALL SELECT namespace, 'identity', id, name FROM projects
     UNION ALL SELECT p.namespace, 'path', f.path, NULL FROM project_paths f JOIN projects p ON p.id = f.project
     UNION ALL SELECT namespace, kind || '-alias', value, NULL FROM project_aliases
@@ -512,22 +500,9 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn projects(&self) -> Result<Vec<Project>, StoreError> {
-        self.projects_of(COUNTED)
-    }
-
-    /// Returns all known projects, by namespace, without the numbers of their memories.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    #[cfg(feature = "serve")]
-    pub(crate) fn uncounted_projects(&self) -> Result<Vec<Project>, StoreError> {
-        self.projects_of(UNCOUNTED)
-    }
-
-    fn projects_of(&self, namespaces: &str) -> Result<Vec<Project>, StoreError> {
         let mut projects: BTreeMap<Namespace, (Project, Vec<Identity>)> = BTreeMap::new();
         self.read(|conn| {
-            let mut statement = conn.prepare_cached(&format!("{namespaces}{NAMED}"))?;
+            let mut statement = conn.prepare_cached(PROJECTS)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
                 let namespace: Namespace = crate::store::row::spelled(row, 0)?;

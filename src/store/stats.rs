@@ -48,17 +48,22 @@ impl Database {
     pub fn stats(&self) -> Result<Stats, StoreError> {
         let batch_requests = self.open_batches()?.iter().map(|batch| batch.waiting).sum();
         self.read(|conn| {
+            let by_status = counts(conn, "name", "of = 'status'")?;
+            // Few windows are claimed or failed, so these have indexes.
+            let (windows, claimed) = (count(conn, "windows")?, count(conn, "windows WHERE status = 'claimed'")?);
+            let failed = count(conn, "windows WHERE status = 'failed'")?;
+            let windows = [("claimed", claimed), ("done", windows - claimed - failed), ("failed", failed)];
             Ok(Stats {
                 batch_requests,
-                memories: count(conn, "memories")?,
-                by_status: counts(conn, "status", "memories")?,
-                by_type: counts(conn, "type", "memories WHERE status = 'active'")?,
-                by_category: counts(conn, "category", "memories WHERE status = 'active'")?,
-                by_namespace: counts(conn, "namespace", "memories WHERE status = 'active'")?,
-                evidence: count(conn, "evidence")?,
+                memories: by_status.values().sum(),
+                by_status,
+                by_type: counts(conn, "name", "of = 'type'")?,
+                by_category: counts(conn, "name", "of = 'category'")?,
+                by_namespace: counts(conn, "namespace", "of = 'status' AND name = 'active'")?,
+                evidence: counts(conn, "of", "of = 'evidence'")?.into_values().sum(),
                 relations: count(conn, "relations")?,
                 transcripts: count(conn, "transcripts")?,
-                windows: counts(conn, "status", "windows")?,
+                windows: windows.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n)).collect(),
                 pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
                 replies: count(conn, "requests WHERE text IS NOT NULL")?,
                 runs: count(conn, "runs")?,
@@ -80,14 +85,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     #[cfg(feature = "serve")]
     pub(crate) fn namespaces(&self) -> Result<Vec<String>, StoreError> {
-        // The query jumps from one namespace to the next in the index; `DISTINCT` would read every entry of the index.
-        let sql = "
-            WITH RECURSIVE spaces (name) AS (
-                SELECT min(namespace) FROM memories
-                UNION ALL
-                SELECT (SELECT min(namespace) FROM memories WHERE namespace > name) FROM spaces WHERE name IS NOT NULL
-            )
-            SELECT name FROM spaces WHERE name IS NOT NULL";
+        let sql = "SELECT DISTINCT namespace FROM memory_counts WHERE of = 'status' ORDER BY 1";
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?))
     }
 }
@@ -97,8 +95,9 @@ fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
     conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
 }
 
-fn counts(conn: &Connection, column: &str, rows: &str) -> rusqlite::Result<BTreeMap<String, usize>> {
-    conn.prepare(&format!("SELECT {column}, count(*) FROM {rows} GROUP BY {column}"))?
+/// Returns the numbers in `memory_counts` that meet a condition, added up by a column.
+fn counts(conn: &Connection, column: &str, condition: &str) -> rusqlite::Result<BTreeMap<String, usize>> {
+    conn.prepare_cached(&format!("SELECT {column}, sum(count) FROM memory_counts WHERE {condition} GROUP BY {column}"))?
         .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }

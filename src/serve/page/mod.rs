@@ -28,12 +28,10 @@ mod settings;
 mod timeline;
 mod visit;
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -55,12 +53,6 @@ use crate::serve::Served;
 
 /// Maximum size of a form, in bytes: enough for the longest memory, with each character encoded in nine bytes.
 const MAX_FORM_BYTES: usize = 256 * 1024;
-/// Pages whose counts are cached until memories change.
-const COUNTING: [&str; 2] = ["/analytics", "/health"];
-/// Time for which counts are cached, because uses, queues and costs change even if no memory changes.
-const KEPT: Duration = Duration::from_secs(10);
-/// Maximum number of cached pages.
-const MAX_KEPT: usize = 32;
 /// Allows only the style sheet and the script of this server, no frames, and no forms that are sent to other servers.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -104,16 +96,6 @@ struct Page {
     pool: RwLock<Arc<MemoryPool>>,
     options: PageOptions,
     stop: CancellationToken,
-    counted: Mutex<HashMap<String, Counted>>,
-}
-
-/// A page with counts of all memories, which take a long time to compute for a large database.
-struct Counted {
-    at: Instant,
-    /// The state of the memories that were counted.
-    state: (i64, i64, i64),
-    template: &'static str,
-    values: Value,
 }
 
 /// Binds the address. Returns the URL to open, which contains the token, and the future that serves the page until
@@ -136,7 +118,7 @@ pub(crate) async fn listen(
     let access = Access::new(address);
     let entry = format!("http://{address}/?token={}", access.entry().unwrap_or_default());
     let pool = RwLock::new(Arc::new(options.pool(config)));
-    let page = Arc::new(Page { access, pool, options, stop: stop.clone(), counted: Mutex::default() });
+    let page = Arc::new(Page { access, pool, options, stop: stop.clone() });
     let router = Router::new().fallback(answer).with_state(page);
     Ok((entry, serve(listener, router, stop)))
 }
@@ -173,32 +155,6 @@ impl Page {
         if let Some(config) = (self.options.reload)() {
             *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.options.pool(config));
         }
-    }
-
-    /// Answers a request, if possible with recently computed counts. Only one request computes counts at a time, and
-    /// the others wait for its result, because concurrent computations would slow each other down.
-    fn view(&self, memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
-        if visit.form.is_none() && !COUNTING.contains(&visit.path.as_str()) {
-            return view(memories, visit);
-        }
-        if visit.form.is_some() {
-            let reply = view(memories, visit);
-            self.counted.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            return reply;
-        }
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let (key, state) = (format!("{} {}", visit.language.code(), visit.here()), memories.state()?);
-        if let Some(known) = counted.get(&key).filter(|known| known.state == state && known.at.elapsed() < KEPT) {
-            return Ok(Reply::Page(known.template, known.values.clone()));
-        }
-        let reply = view(memories, visit)?;
-        if let Reply::Page(template, values) = &reply {
-            if counted.len() >= MAX_KEPT {
-                counted.clear();
-            }
-            counted.insert(key, Counted { at: Instant::now(), state, template, values: values.clone() });
-        }
-        Ok(reply)
     }
 
     async fn respond(self: Arc<Self>, request: Request) -> Response {
@@ -252,7 +208,7 @@ impl Page {
         let page = Arc::clone(&self);
         // Reading the file blocks, as does waiting for another process that writes it.
         let done = tokio::task::spawn_blocking(move || {
-            let reply = page.pool().with(|memories| match page.view(memories, &visit)? {
+            let reply = page.pool().with(|memories| match view(memories, &visit)? {
                 Reply::Page(template, values) => Ok(Reply::Page(template, merged(frame(memories, &visit)?, values))),
                 other => Ok(other),
             });

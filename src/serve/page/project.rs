@@ -25,12 +25,17 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     let Some(namespace) = visit.asked_as::<Namespace>("namespace") else { return Ok(Reply::NotFound) };
     let within = Filter::exactly(std::slice::from_ref(&namespace));
     let of_types = |types: &[MemoryType]| -> Result<Vec<Value>, ApiError> {
-        let filter = Filter { types: types.to_vec(), ..within.clone() };
-        let listed = memories.list_memories(filter, Order::Importance, SHOWN, 0)?;
-        Ok(listed.iter().map(|memory| json!({"memory": values_of(memory)})).collect())
+        let mut listed = Vec::new();
+        for one in types {
+            // The memories of one type are in the order of an index; those of several would all have to be sorted.
+            let filter = Filter { types: vec![*one], ..within.clone() };
+            listed.extend(memories.list_memories(filter, Order::Importance, SHOWN, 0)?);
+        }
+        listed.sort_by(|a, b| b.claim.importance.total_cmp(&a.claim.importance).then(b.updated_at.cmp(&a.updated_at)));
+        Ok(listed.iter().take(SHOWN).map(|memory| json!({"memory": values_of(memory)})).collect())
     };
     let tasks = memories.tasks(&within)?;
-    let name = memories.uncounted_projects()?.into_iter().find(|project| project.namespace == namespace);
+    let name = memories.projects()?.into_iter().find(|project| project.namespace == namespace);
     Ok(Reply::Page(
         "project",
         json!({

@@ -131,7 +131,7 @@ fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
 
 /// Returns the namespaces that have memories or projects, with the names of projects, for a list of choices.
 pub(super) fn namespaces(memories: &Memories) -> Result<Vec<Value>, crate::api::ApiError> {
-    let projects = memories.uncounted_projects()?;
+    let projects = memories.projects()?;
     let mut found: Vec<String> = projects.iter().map(|project| project.namespace.to_string()).collect();
     found.extend(memories.namespaces_in_use()?.iter().map(ToString::to_string));
     found.sort();

@@ -36,6 +36,8 @@ pub enum FlawKind {
     NearIndex,
     /// A vector does not belong to its memory.
     Vectors,
+    /// A number of memories differs from the memories.
+    Counts,
     /// A memory or its evidence differs from its history.
     History,
 }
@@ -92,6 +94,7 @@ impl Database {
                 db.check_words(&mut checked)?;
                 db.check_near(&mut checked)?;
                 db.check_vectors(&mut checked)?;
+                db.check_counts(&mut checked)?;
                 db.check_history(&mut checked)?;
             }
             // A stable sort keeps flaws of one kind in the order in which they were found.
@@ -174,6 +177,17 @@ impl Database {
             checked.add_each(FlawKind::Uncounted, "memories without usage counts", &uncounted);
             Ok(())
         })
+    }
+}
+
+impl Database {
+    fn check_counts(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        let sql = "SELECT DISTINCT of || ' ' || name || ' of ' || namespace FROM (
+                SELECT * FROM (SELECT * FROM memory_counts EXCEPT SELECT * FROM memory_counts_anew)
+                UNION ALL SELECT * FROM (SELECT * FROM memory_counts_anew EXCEPT SELECT * FROM memory_counts)) ORDER BY 1";
+        let wrong: Vec<String> = self.query_all(sql, (), |row| row.get(0))?;
+        checked.add_each(FlawKind::Counts, "wrong numbers of memories", &wrong);
+        Ok(())
     }
 }
 

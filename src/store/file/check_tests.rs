@@ -57,6 +57,7 @@ fn every_kind_of_flaw_is_found_and_mended_without_a_loss() {
         (FlawKind::NearIndex, "DELETE FROM memory_near WHERE rowid = 2"),
         (FlawKind::NearIndex, "INSERT INTO memory_near (rowid, words) VALUES (99, 'a b')"),
         (FlawKind::Vectors, "UPDATE vectors SET vector = x'00' WHERE seq = 1"),
+        (FlawKind::Counts, "UPDATE memory_counts SET count = count + 1 WHERE of = 'type'"),
         (FlawKind::Uncounted, "DELETE FROM memory_usage WHERE memory_id = (SELECT id FROM memories WHERE seq = 6)"),
         (FlawKind::Dangling, "INSERT INTO access_log (memory_id, at, kind) VALUES ('nobody', 1, 'read')"),
         (FlawKind::Dangling, "INSERT INTO settled (claim_hash, sources_hash, memory_id) VALUES ('a', 'b', 'nobody')"),

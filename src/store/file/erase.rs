@@ -72,9 +72,9 @@ impl Store {
     /// # Errors
     /// The same errors as [`Store::erase`].
     pub(crate) fn would_erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
-        // The preview runs the same code as the erasure and then rolls it back, so the two cannot differ.
-        let looked = self.write(None, now, |w| match w.erase(scope) {
-            Ok(erased) => Err::<(), _>(Ended::Seen(Box::new(erased))),
+        // The preview decides with the same code as the erasure and is then rolled back, so the two cannot differ.
+        let looked = self.write(None, now, |w| match w.plan_erasure(scope) {
+            Ok((erased, _)) => Err::<(), _>(Ended::Seen(Box::new(erased))),
             Err(error) => Err(Ended::Failed(error)),
         });
         match looked {
@@ -102,37 +102,49 @@ impl Store {
 
 impl Writer<'_> {
     fn erase(&self, scope: &Scope) -> Result<Erased, StoreError> {
+        let (erased, keys) = self.plan_erasure(scope)?;
+        if erased.is_nothing() {
+            return Ok(erased);
+        }
+        for id in &erased.memories {
+            self.purge(id)?;
+        }
+        // The memories are reactivated after the purge, because until then other memories supersede them.
+        self.reactivate(&erased.restored)?;
+        self.forget_undone(&keys, scope)?;
+        self.erase_ledger(&keys, scope, &erased)?;
+        self.note_erasure(&erased)?;
+        Ok(erased)
+    }
+
+    /// Decides what an erasure removes, and removes the conversations from the memories that it keeps. Returns the keys
+    /// of the conversations as JSON, too.
+    fn plan_erasure(&self, scope: &Scope) -> Result<(Erased, String), StoreError> {
         if let Some(run) = self.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(self.now)) {
             return Err(StoreError::RunInProgress { id: run.id.to_string() });
         }
         let mut erased = Erased { conversations: self.conversations_in(scope)?, ..Erased::default() };
         let keys: Vec<&str> = erased.conversations.iter().map(|one| one.key.as_str()).collect();
         let keys = to_json(&keys)?;
-        let (alone, others) = match scope {
+        (erased.memories, erased.kept) = match scope {
             // A later run must not learn the same words again from the conversation, which is kept.
             Scope::Memory(id) => self.tombstone(id, None).map(|_| (vec![id.clone()], Vec::new()))?,
             Scope::Session(_) | Scope::Source(_) | Scope::Project(_) | Scope::Before(_) => {
                 self.based_on(&keys, scope)?
             }
         };
-        if erased.conversations.is_empty() && alone.is_empty() {
-            return Ok(erased);
+        if erased.is_nothing() {
+            return Ok((erased, keys));
         }
         // The superseded memories are determined before the purge, because the purge deletes the links to them.
-        let held = self.superseded_by(&alone)?;
-        for id in &others {
+        erased.restored = self.superseded_by(&erased.memories)?;
+        for id in &erased.kept.clone() {
             self.take_from(id, &keys, &mut erased)?;
         }
-        for id in &alone {
-            self.purge(id)?;
-        }
-        // The memories are reactivated after the purge, because until then other memories supersede them.
-        erased.restored = self.reactivate(held)?;
-        self.forget_undone(&keys, scope)?;
-        (erased.memories, erased.kept) = (alone, others);
-        self.erase_ledger(&keys, scope, &mut erased)?;
-        self.note_erasure(&erased)?;
-        Ok(erased)
+        erased.windows = self.query_only(WINDOWS, [&keys], |row| row.get(0))?;
+        erased.replies =
+            self.query_only("SELECT count(*) FROM requests WHERE text IS NOT NULL", (), |row| row.get(0))?;
+        Ok((erased, keys))
     }
 
     /// Clears the texts of undone changes from these conversations, which the history keeps although their memories no
@@ -189,6 +201,10 @@ pub struct Conversation {
     namespace: String,
 }
 
+/// Windows of conversations; `?1` is a list of keys in JSON.
+const WINDOWS: &str = "
+    SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+    WHERE t.key IN (SELECT value FROM json_each(?1))";
 /// Conversations that were read, and conversations that only evidence, tasks or undone changes refer to. The key contains
 /// `?1`.
 const ALL: &str = "
@@ -208,6 +224,8 @@ const ALL: &str = "
             AND transcript NOT IN (SELECT transcript FROM tasks)
         GROUP BY 1
     ORDER BY 1";
+/// Whether a text is the key of a conversation.
+const IS_KEY: &str = "SELECT 1 WHERE EXISTS (SELECT 1 FROM transcripts WHERE key = ?1) OR EXISTS (SELECT 1 FROM evidence WHERE transcript = ?1)";
 /// Sources other than conversations, such as imports; they match only if specified explicitly.
 const OTHERS: &str = "
     SELECT source, '', NULL, NULL, NULL, namespace FROM memories
@@ -231,7 +249,11 @@ impl Database {
         self.read(|conn| {
             let mut all: Vec<Conversation> = Vec::new();
             for sql in [ALL, OTHERS].iter().take(if matches!(scope, Scope::Source(_)) { 2 } else { 1 }) {
-                let mut statement = conn.prepare(sql)?;
+                // A whole key is looked up in the indexes; a part may be in any key.
+                let is_key = conn.prepare(IS_KEY)?.exists([part])?;
+                let sql =
+                    if is_key { sql.replace("instr(", "(?1 = ").replace(", ?1) > 0", ")") } else { (*sql).into() };
+                let mut statement = conn.prepare(&sql)?;
                 all.extend(statement.query_map([part], conversation_from_row)?.collect::<Result<Vec<_>, _>>()?);
             }
             all.retain(|one| scope.holds(one));
@@ -349,9 +371,10 @@ const RESTING: &str = "
         m.extraction_method = 'auto' OR m.source IN (SELECT value FROM json_each(?1)),
         m.namespace = ?2 OR substr(m.namespace, 1, length(?2) + 1) = ?2 || '/'
     FROM memories m
-    WHERE m.source IN (SELECT value FROM json_each(?1))
-        OR m.id IN (SELECT memory_id FROM evidence WHERE transcript IN (SELECT value FROM json_each(?1)))
-        OR m.namespace = ?2 OR substr(m.namespace, 1, length(?2) + 1) = ?2 || '/'
+    WHERE m.id IN (
+        SELECT id FROM memories WHERE source IN (SELECT value FROM json_each(?1))
+        UNION SELECT memory_id FROM evidence WHERE transcript IN (SELECT value FROM json_each(?1))
+        UNION SELECT id FROM memories WHERE namespace = ?2 OR (namespace > ?2 || '/' AND namespace < ?2 || '0'))
     ORDER BY m.id";
 
 impl Database {
@@ -395,15 +418,15 @@ impl Database {
 
 impl Writer<'_> {
     /// Reactivates memories whose successors were deleted.
-    fn reactivate(&self, held: Vec<MemoryId>) -> Result<Vec<MemoryId>, StoreError> {
-        for id in &held {
+    fn reactivate(&self, held: &[MemoryId]) -> Result<(), StoreError> {
+        for id in held {
             let mut memory = self.memory(id)?;
             // The validity of the memory ended only because the erased memory had replaced it.
             memory.claim.valid_to = None;
             let reason = Some("the memory that had replaced it was erased".into());
             self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
         }
-        Ok(held)
+        Ok(())
     }
 
     /// Removes these conversations from the evidence of a memory, and the text from these conversations from the
@@ -535,19 +558,12 @@ fn put_back(claim: &Claim, former: Claim) -> Claim {
 
 impl Writer<'_> {
     /// Erases conversations from the ledger, the queue and other tables, and withdraws them.
-    fn erase_ledger(&self, keys: &str, scope: &Scope, erased: &mut Erased) -> Result<(), StoreError> {
+    fn erase_ledger(&self, keys: &str, scope: &Scope, erased: &Erased) -> Result<(), StoreError> {
         let ids: Vec<_> = erased.memories.iter().chain(&erased.kept).collect();
         let ids = to_json(&ids)?;
         self.read(|conn| {
             forget_words(conn, keys, &ids)?;
-            // The windows are counted first, because deleting the transcripts also deletes their windows.
-            erased.windows = conn.query_row(
-                "SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
-                 WHERE t.key IN (SELECT value FROM json_each(?1))",
-                [keys],
-                |row| row.get(0),
-            )?;
-            erased.replies = forget_requests_about(conn, keys, &ids)?;
+            forget_requests_about(conn, keys, &ids)?;
             let origins: Vec<&str> = erased.conversations.iter().map(|one| one.origin.as_str()).collect();
             conn.execute(
                 // A running job keeps its row, which its worker updates; its conversation will be rejected as

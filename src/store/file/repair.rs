@@ -33,7 +33,7 @@ use crate::store::writer::Mark;
 use crate::store::{Store, StoreError, Writer};
 
 /// Prefixes of the names of tables that are rebuilt from other tables.
-const DERIVED: [&str; 2] = ["search_", "memory_near"];
+const DERIVED: [&str; 3] = ["search_", "memory_near", "memory_counts"];
 /// Maximum number of ranges that are tried for one damaged table. Most ranges are single rows on a damaged page.
 // Each range costs up to two queries, and with sparse row numbers, halving could continue for a very long time.
 const MAX_RANGES: usize = 20_000;
@@ -127,6 +127,8 @@ impl Store {
              SELECT id, (SELECT max(said_at) FROM evidence e WHERE e.memory_id = m.id) FROM memories m;
              UPDATE memory_usage SET (namespace, traits, changed_at) =
                 (SELECT namespace, traits, changed_at FROM memory_traits WHERE id = memory_id);
+             DELETE FROM memory_counts;
+             INSERT INTO memory_counts SELECT * FROM memory_counts_anew;
              DELETE FROM search_recent; DELETE FROM search_docs; DELETE FROM search_segments;
              DELETE FROM search_places; DELETE FROM search_postings;
              INSERT INTO memory_near (memory_near) VALUES ('delete-all');

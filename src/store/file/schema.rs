@@ -55,6 +55,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0023_brief.sql")),
         step(include_str!("../migrations/0024_pages.sql")),
         step(include_str!("../migrations/0025_user.sql")),
+        step(include_str!("../migrations/0026_counts.sql")),
     ]
 });
 

@@ -131,8 +131,16 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn count(&self, filter: &Filter) -> Result<usize, StoreError> {
+        // The numbers of memories by namespace and status are stored.
+        let (namespaces, statuses) = (filter.namespaces.clone(), filter.statuses.clone());
+        let is_stored = *filter == Filter { namespaces, statuses, ..Filter::default() };
+        let rows = if is_stored {
+            "ifnull(sum(count), 0) FROM (SELECT name AS status, namespace, count FROM memory_counts WHERE of = 'status')"
+        } else {
+            "count(*) FROM memories"
+        };
         let clauses = Clauses::of(filter);
-        let sql = format!("SELECT count(*) FROM memories m WHERE {}", clauses.sql());
+        let sql = format!("SELECT {rows} m WHERE {}", clauses.sql());
         self.query_only(&sql, params_from_iter(clauses.values), |row| row.get(0))
     }
 

@@ -1,11 +1,12 @@
 //! Memories over time: the timeline, and the counts that charts show.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::{Row, params_from_iter};
+use rusqlite::{Row, params, params_from_iter};
 
-use crate::memory::Memory;
+use crate::memory::{Memory, MemoryId};
 use crate::store::memories::filter::{Clauses, Filter, NamespaceSubtree};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row};
 use crate::store::row::{rows, time_or_none};
@@ -13,7 +14,7 @@ use crate::store::{Database, StoreError};
 
 /// Greatest number of memories of a namespace that are sorted rather than found in the order of time.
 const SMALL: usize = 2_000;
-/// Upper bounds of the classes of use, in times; the last class has none.
+/// Upper bounds of the classes of use, in times, as in the schema; the last class has none.
 pub(crate) const USES: [u32; 3] = [0, 2, 9];
 /// Upper bounds of the classes of age, in days; the last class has none.
 pub(crate) const AGES: [i64; 4] = [7, 30, 90, 365];
@@ -31,8 +32,8 @@ pub(crate) struct MemoryStatistics {
     pub learnt: BTreeMap<i64, usize>,
     /// Number of memories in each class of use: never, up to each of [`USES`], and more.
     pub uses: [usize; USES.len() + 1],
-    /// Number of memories in each class of age, in days since they were last said or, if that is unknown, learnt: up to
-    /// each of [`AGES`], and more.
+    /// Number of memories in each class of age, in days since they were last said or, if that is unknown, changed: up to
+    /// each of [`AGES`], and more. Days begin in UTC.
     pub ages: [usize; AGES.len() + 1],
 }
 
@@ -88,54 +89,70 @@ impl Database {
         self.query_only(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// Returns the memories that pass `filter` and were never used, the most important first.
+    /// Returns the active memories of these namespaces that were never used, the most important first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn never_used(&self, filter: &Filter, limit: usize) -> Result<Vec<Memory>, StoreError> {
-        let clauses = Clauses::of(filter);
-        let sql = format!(
-            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.seq IN
-                 (SELECT m.seq FROM {MEMORY_TABLES} WHERE {} AND u.access_count = 0
-                  ORDER BY m.importance DESC, m.id LIMIT {}) ORDER BY m.importance DESC, m.id",
-            clauses.sql(),
-            rows(limit),
-        );
-        self.memories(&sql, clauses)
+    pub(crate) fn never_used(&self, namespaces: &[NamespaceSubtree], limit: usize) -> Result<Vec<Memory>, StoreError> {
+        // Each namespace has its own part of the index, in the order of importance.
+        let sql = "SELECT traits / 21 % 21, memory_id FROM memory_usage INDEXED BY memory_usage_unused
+            WHERE namespace = ?1 AND access_count = 0 ORDER BY traits / 21 % 21 DESC, memory_id LIMIT ?2";
+        let mut unused: Vec<(Reverse<i64>, String)> = Vec::new();
+        for (namespace, _) in self.active_by_namespace(namespaces)? {
+            unused.extend(
+                self.query_all(sql, params![namespace, rows(limit)], |row| Ok((Reverse(row.get(0)?), row.get(1)?)))?,
+            );
+        }
+        unused.sort();
+        unused.truncate(limit);
+        let found = unused.into_iter().map(|(_, id)| self.find(&MemoryId::from_stored(id)));
+        Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// Counts the memories that pass `filter`, as of `now`.
+    /// Returns the number of active memories in each of these namespaces that has any; all of them if the list is empty.
+    fn active_by_namespace(&self, namespaces: &[NamespaceSubtree]) -> Result<BTreeMap<String, usize>, StoreError> {
+        let clauses = Clauses::within_alone(&Filter { namespaces: namespaces.to_vec(), ..Filter::default() });
+        let sql = format!(
+            "SELECT m.namespace, m.count FROM memory_counts m WHERE m.of = 'status' AND m.name = 'active' AND {}",
+            clauses.sql()
+        );
+        let counts = self.query_all(&sql, params_from_iter(clauses.values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(counts.into_iter().collect())
+    }
+
+    /// Returns counts of the active memories of these namespaces, as of `now`; of all namespaces if the list is empty.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn figures(&self, filter: &Filter, now: Timestamp) -> Result<MemoryStatistics, StoreError> {
+    pub(crate) fn figures(
+        &self,
+        namespaces: &[NamespaceSubtree],
+        now: Timestamp,
+    ) -> Result<MemoryStatistics, StoreError> {
         const DAY: i64 = 86_400_000;
-        let clauses = Clauses::of(filter);
-        // The rows are read in one pass; grouping in SQL would sort them once for each count.
+        let mut figures =
+            MemoryStatistics { namespaces: self.active_by_namespace(namespaces)?, ..MemoryStatistics::default() };
+        let clauses = Clauses::within_alone(&Filter { namespaces: namespaces.to_vec(), ..Filter::default() });
         let sql = format!(
-            "SELECT m.type, m.category, m.namespace, m.created_at, u.access_count, ifnull(u.confirmed_at, m.created_at)
-             FROM {MEMORY_TABLES} WHERE {}",
+            "SELECT m.of, m.name, sum(m.count) FROM memory_counts m
+             WHERE m.of IN ('type', 'category', 'learnt', 'uses', 'said') AND {} GROUP BY 1, 2",
             clauses.sql()
         );
-        let mut figures = MemoryStatistics::default();
         self.read(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
             let mut found = statement.query(params_from_iter(clauses.values))?;
             while let Some(row) = found.next()? {
-                for (counts, column) in
-                    [(&mut figures.kinds, 0), (&mut figures.categories, 1), (&mut figures.namespaces, 2)]
-                {
-                    let name = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
-                    match counts.get_mut(name) {
-                        Some(count) => *count += 1,
-                        None => drop(counts.insert(name.to_owned(), 1)),
+                let count: usize = row.get(2)?;
+                match row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)? {
+                    "type" => drop(figures.kinds.insert(row.get(1)?, count)),
+                    "category" => drop(figures.categories.insert(row.get(1)?, count)),
+                    "learnt" => drop(figures.learnt.insert(row.get(1)?, count)),
+                    "uses" => figures.uses[row.get::<_, usize>(1)?.min(USES.len())] += count,
+                    _ => {
+                        let age = now.as_millisecond() / DAY - row.get::<_, i64>(1)?;
+                        figures.ages[AGES.iter().filter(|most| age > **most).count()] += count;
                     }
                 }
-                *figures.learnt.entry(row.get::<_, i64>(3)?.div_euclid(DAY)).or_default() += 1;
-                let (uses, age): (u32, i64) =
-                    (row.get(4)?, (now.as_millisecond() - row.get::<_, i64>(5)?).div_euclid(DAY));
-                figures.uses[USES.iter().filter(|most| uses > **most).count()] += 1;
-                figures.ages[AGES.iter().filter(|most| age > **most).count()] += 1;
             }
             Ok(())
         })?;
@@ -165,13 +182,26 @@ mod tests {
         let listed: Vec<_> = listed.into_iter().map(|(memory, said)| (memory.claim.title, said)).collect();
         assert_eq!(listed, [("b".into(), Some(day(9))), ("c".into(), None), ("a".into(), Some(day(-9)))]);
         assert_eq!(store.list_by_time_said(&Filter::default(), 1, 2).unwrap()[0].0.claim.title, "a");
-        let figures = store.figures(&Filter::default(), day(20)).unwrap();
+        let figures = store.figures(&[], day(20)).unwrap();
         assert_eq!((figures.uses, figures.ages), ([3, 0, 0, 0], [0, 3, 0, 0, 0]));
         assert_eq!(figures.learnt.values().sum::<usize>(), 3);
         let state = store.state().unwrap();
         assert_eq!(store.state().unwrap(), state);
         write(&store, |w| w.set_pinned(&old.id, true));
         assert_ne!(store.state().unwrap(), state);
-        assert_eq!(store.never_used(&Filter::default(), 2).unwrap().len(), 2);
+        assert_eq!(store.never_used(&[], 2).unwrap().len(), 2);
+        for (at, uses) in [(&old.id, 3), (&new.id, 12)] {
+            (0..uses).for_each(|_| assert!(store.record_use(std::slice::from_ref(at), day(20))));
+        }
+        let figures = store.figures(&[], day(20)).unwrap();
+        assert_eq!((figures.uses, figures.ages), ([1, 0, 1, 1], [0, 3, 0, 0, 0]));
+        assert_eq!(store.never_used(&[], 9).unwrap(), [store.memory(&by_hand.id).unwrap()]);
+        write(&store, |w| w.purge(&new.id));
+        assert_eq!(store.figures(&[], day(20)).unwrap().uses, [1, 0, 1, 0]);
+        assert_eq!((store.count(&Filter::default()).unwrap(), store.check().unwrap().flaws), (2, vec![]));
+        assert_eq!(
+            store.figures(&[NamespaceSubtree::Under("user".parse().unwrap())], day(20)).unwrap(),
+            MemoryStatistics::default()
+        );
     }
 }
