@@ -8,8 +8,10 @@ use crate::api::{ApiError, JobStatus, Memories};
 /// Number of days for which the cost is shown.
 const DAYS: u32 = 30;
 
-/// Shows the state.
-pub(super) fn show(memories: &Memories) -> Result<Reply, ApiError> {
+/// Shows the state and, if the URL requests it, whether pages of the file are damaged.
+pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let flaws = visit.asked("check").map(|_| memories.check_pages()).transpose()?;
+    let flaws = flaws.map(|flaws| flaws.into_iter().map(|flaw| flaw.what).collect::<Vec<_>>());
     let (stats, health) = memories.counts()?;
     let failed_jobs: Vec<Value> = memories
         .jobs()?
@@ -51,7 +53,7 @@ pub(super) fn show(memories: &Memories) -> Result<Reply, ApiError> {
             ],
             "last_success": health.last_success, "last_failure": health.last_failure, "halted": health.halted,
             "failed": ([failed_jobs, failed_windows].concat()), "spending": spending,
-            "can_write": memories.can_write(),
+            "can_write": memories.can_write(), "flaws": flaws,
         }),
     ))
 }

@@ -256,7 +256,7 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
         (false, ["analytics"]) => analytics::show(memories, visit),
         (false, ["evals"]) => Ok(evals::show(memories, visit)),
         (true, ["retry"]) => health::retry(memories, visit),
-        (false, ["health"]) => health::show(memories),
+        (false, ["health"]) => health::show(memories, visit),
         (false, ["settings"]) => Ok(settings::show(memories, visit)),
         (true, ["settings"]) => settings::change(visit),
         (true, ["language"]) => Ok(visit.chosen_language()),

@@ -19,6 +19,14 @@ if (search) {
   search.addEventListener("input", later);
 }
 
+// A change may take long. A second press would only be refused, or do the same again.
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  const button = event.submitter ?? event.target.querySelector("button");
+  // A disabled button would not be sent with the form.
+  setTimeout(() => { button.disabled = true; button.setAttribute("aria-busy", "true"); });
+});
+
 const rows = () => [...document.querySelectorAll(".waiting > li")];
 const current = () => rows().findIndex((row) => row.contains(document.activeElement));
 document.addEventListener("keydown", (event) => {

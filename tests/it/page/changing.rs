@@ -5,6 +5,15 @@ use super::reading::{demo, first_id};
 use crate::desk::Desk;
 
 #[test]
+fn the_file_is_checked_on_request() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    let health = browser.page("/health");
+    assert!(health.contains("Check the file") && !health.contains("No damage was found."));
+    assert!(browser.page("/health?check=pages").contains("No damage was found."));
+}
+
+#[test]
 fn a_setting_is_written_into_the_file_with_its_comments_and_is_in_force_at_once() {
     let desk = demo();
     let file = "# Mine.\njobs = 3 # the line is slow\n";

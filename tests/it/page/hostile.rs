@@ -176,6 +176,19 @@ fn no_page_shows_a_payload_unescaped() {
         assert!(!has_handler(&body), "{path}: {body}");
     }
     assert!(seen > PAYLOADS.len(), "{seen} pages showed what was stored");
+    // Values of settings are shown with the settings, and categories as a filter of the search.
+    let mut saved = 0;
+    for payload in PAYLOADS {
+        for key in ["instructions", "categories", "model"] {
+            saved += usize::from(browser.post("/settings", &[("key", key), ("value", payload)]).status == 303);
+        }
+        for path in ["/settings", "/", "/inbox"] {
+            let body = browser.page(path);
+            assert!(!body.contains(payload) && !has_handler(&body), "{path} shows {payload}");
+            assert!(body.to_lowercase().matches("<script").count() <= 1, "{path}: {payload}");
+        }
+    }
+    assert!(saved > PAYLOADS.len() * 2, "{saved} settings were saved");
 }
 
 /// Returns a result file of an evaluation in which everything says the payload.
