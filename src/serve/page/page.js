@@ -3,20 +3,26 @@
 
 const search = document.getElementById("search");
 if (search) {
-  let timer, asked = 0;
+  let isBusy = false, isStale = false;
+  // One request at a time: what is typed meanwhile is searched for when the answer is there.
   const refresh = async () => {
-    const fields = new URLSearchParams(new FormData(search));
-    const mine = ++asked;
-    const answer = await fetch("/?live=1&" + fields);
-    // A later answer is already there, or the session is over.
-    if (mine !== asked || !answer.ok) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const results = page.getElementById("results");
-    if (results) document.getElementById("results").replaceWith(results);
-    history.replaceState(null, "", "/?" + fields);
+    isStale = true;
+    if (isBusy) return;
+    isBusy = true;
+    while (isStale) {
+      isStale = false;
+      const fields = new URLSearchParams(new FormData(search));
+      const answer = await fetch("/?live=1&" + fields).catch(() => null);
+      // The session is over, or the server has ended.
+      if (!answer?.ok) break;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const results = page.getElementById("results");
+      if (results) document.getElementById("results").replaceWith(results);
+      history.replaceState(null, "", "/?" + fields);
+    }
+    isBusy = false;
   };
-  const later = () => { clearTimeout(timer); timer = setTimeout(refresh, 150); };
-  search.addEventListener("input", later);
+  search.addEventListener("input", refresh);
 }
 
 // A change may take long. A second press would only be refused, or do the same again.
