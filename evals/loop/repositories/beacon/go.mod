@@ -1,0 +1,3 @@
+module example.test/beacon
+
+go 1.21

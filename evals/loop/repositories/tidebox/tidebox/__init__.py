@@ -1,0 +1,3 @@
+"""Daily summaries of tide gauge readings."""
+
+__version__ = "0.9.2"
