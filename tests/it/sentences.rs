@@ -118,6 +118,7 @@ const CASES: &[Case] = &[
     ("eval report", &[("unknown path", Empty, &[NOWHERE])]),
     ("eval mine", &[("unknown option", Empty, &["--nonsense"])]),
     ("eval loop", &[("unknown path", Empty, &[NOWHERE])]),
+    ("eval results", &[("unknown path", Empty, &[NOWHERE])]),
 ];
 
 /// Commands that only group other commands.

@@ -4,7 +4,8 @@
 //! case files ─▶ cases ─▶ the program runs its system ─▶ plain results ─▶ scores ─▶ Row, one per case
 //! rows ─▶ Results (a file) ─▶ Tally ─┬▶ report    text and Markdown
 //!                                    ├▶ compare   two runs: intervals, tests, cases that changed
-//!                                    └▶ gate      a run against a stored baseline
+//!                                    ├▶ gate      a run against a stored baseline
+//!                                    └▶ overview  a page with the figures of all suites
 //! ```
 //!
 //! The crate reads cases and scores the results of a program. It never calls a model and opens no database. A program
@@ -31,6 +32,7 @@ pub mod extraction;
 pub mod files;
 pub mod gate;
 mod measure;
+pub mod overview;
 pub mod report;
 pub mod results;
 pub mod retrieval;

@@ -133,7 +133,7 @@ fn measure_table(tally: &Tally) -> Block {
     table(&["measure", "value", "95 % interval", "cases", "", ""], totals.map(row))
 }
 
-fn bounds(interval: Interval, unit: Unit) -> String {
+pub(crate) fn bounds(interval: Interval, unit: Unit) -> String {
     format!("{}–{}", unit.format(Some(interval.low)), unit.format(Some(interval.high)))
 }
 
@@ -299,14 +299,15 @@ pub fn blocks_of(results: &Results, detail: Detail) -> Vec<Block> {
 /// Returns blocks as Markdown. Text from conversations is escaped, so that it cannot act as markup.
 fn markdown_of(blocks: &[Block]) -> String {
     let mut text = "# Evaluation\n".to_owned();
-    write_blocks(blocks, &mut text).expect("writing to a String cannot fail");
+    write_blocks(blocks, 2, &mut text).expect("writing to a String cannot fail");
     text
 }
 
-fn write_blocks(blocks: &[Block], to: &mut String) -> std::fmt::Result {
+/// Writes blocks as Markdown, with headings of the given level.
+pub(crate) fn write_blocks(blocks: &[Block], level: usize, to: &mut String) -> std::fmt::Result {
     for block in blocks {
         match block {
-            Block::Heading(title) => writeln!(to, "\n## {}", escaped(title))?,
+            Block::Heading(title) => writeln!(to, "\n{} {}", "#".repeat(level), escaped(title))?,
             Block::Line(line) | Block::Note(line) => writeln!(to, "\n{}", escaped(line))?,
             Block::Table(rows) => {
                 writeln!(to)?;

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 
 use super::closed_loop::LoopArgs;
 use super::mine::MineArgs;
+use super::overview::ResultsArgs;
 use super::results::{CompareArgs, GateArgs, ReportArgs};
 use crate::cli::model::price;
 
@@ -109,6 +110,7 @@ pub(super) enum EvalCommand {
     Loop(Box<LoopArgs>),
     Mine(Box<MineArgs>),
     Report(ReportArgs),
+    Results(ResultsArgs),
 }
 
 /// Extractor to measure.
