@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::api::{Maintenance, Memories};
 use crate::config::Config;
 use crate::serve::mcp::{MemoryServer, Profile, serve_stdio};
 use crate::serve::{MemoryPool, Served as ServedNamespaces};
@@ -55,12 +54,10 @@ impl Served {
 }
 
 pub(crate) fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let config = context.settings()?;
-    let server = args.served.server(config.clone())?;
+    let server = args.served.server(context.settings()?)?;
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
-        maintain_regularly(&config, &stop);
         // The handler is installed before serving: from here on, an interrupt ends the session cleanly and does not
         // kill it.
         stop_on_signal(stop.clone())?;
@@ -70,40 +67,6 @@ pub(crate) fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     runtime.shutdown_timeout(Duration::from_millis(100));
     outcome?;
     Ok(ExitStatus::Success)
-}
-
-/// Time from the start of a server to its first maintenance, and between two rounds.
-const FIRST_ROUND: Duration = Duration::from_secs(5);
-const ROUND: Duration = Duration::from_mins(1);
-
-/// Expires and purges the memories that are due, again and again until `stop` is cancelled. A person who only uses
-/// servers would otherwise keep forgotten memories for ever.
-pub(crate) fn maintain_regularly(config: &Config, stop: &CancellationToken) {
-    let (config, stop) = (config.clone(), stop.clone());
-    tokio::spawn(async move {
-        let mut pause = FIRST_ROUND;
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(pause) => pause = ROUND,
-            }
-            let config = config.clone();
-            // A failure is not reported to the client, because the next round tries again.
-            let _ = tokio::task::spawn_blocking(move || maintain_expired(&config)).await;
-        }
-    });
-}
-
-/// Expires and purges the memories that are due, if there is a database that can be written.
-pub(crate) fn maintain_expired(config: &Config) {
-    if !config.db.value.is_file() {
-        return;
-    }
-    let opened = Memories::builder().config(config.clone()).writable().open();
-    let done = opened.and_then(|memories| memories.maintain(Maintenance::Expired, None));
-    if let Err(error) = done {
-        tracing::debug!("maintenance was skipped: {error}");
-    }
 }
 
 /// Cancels `stop` on the first interrupt or termination signal. Once this function has returned, neither signal ends

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::mcp::{Served, maintain_regularly, stop_on_signal};
+use super::mcp::{Served, stop_on_signal};
 use super::model::runtime;
 
 /// Name of the variable with the token that clients must send.
@@ -34,8 +34,7 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let config = context.settings()?;
-    let server = args.served.server(config.clone())?;
+    let server = args.served.server(context.settings()?)?;
     let listening = HttpOptions {
         address: args.addr,
         names: args.names.clone(),
@@ -46,7 +45,6 @@ pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<Exi
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone())?;
-        maintain_regularly(&config, &stop);
         let listening = listen(server, &listening, stop).await?;
         if let Some(file) = &listening.new_token_file {
             let file = file.display();

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::mcp::{maintain_regularly, stop_on_signal};
+use super::mcp::stop_on_signal;
 use super::model::runtime;
 
 /// Search, review and edit memories in a browser
@@ -53,10 +53,7 @@ pub(crate) fn run(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone())?;
-        if !args.read_only {
-            maintain_regularly(&config, &stop);
-        }
-        let (address, served) = listen(config.clone(), options, stop).await?;
+        let (address, served) = listen(config, options, stop).await?;
         context.out.line(&address)?;
         // The file is kept until the server ends: a browser may take long to start.
         let _file = if args.no_open { None } else { open(&address) };

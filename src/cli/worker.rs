@@ -21,7 +21,6 @@ use transcripts::{Found, discover};
 use super::args::{Context, machine, now};
 use super::embed::catch_up;
 use super::exit::ExitStatus;
-use super::mcp::maintain_expired;
 use super::model::{ModelArgs, report_reason, runtime, stop_on_interrupt};
 use super::printer::{counted, one_line, spelled};
 
@@ -95,8 +94,6 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
         catch_up(context);
     }
     let memories = context.memories_with(Partial::default())?;
-    // A person who only uses hooks runs no other maintenance.
-    maintain_expired(memories.config());
     let cancel = CancellationToken::new();
     // A detached worker lingers for a while, which avoids starting a process after every turn. A person who runs the
     // command wants it to end.

@@ -18,7 +18,7 @@ const MAX_IDLE: usize = 4;
 const MAX_EMBEDDED: usize = 256;
 
 /// Time between two rounds of maintenance, and before the first one, which must not delay the start of a server.
-const ROUND: Duration = Duration::from_secs(60);
+const ROUND: Duration = Duration::from_mins(1);
 const FIRST_ROUND: Duration = Duration::from_secs(5);
 
 /// The namespaces that a server serves.

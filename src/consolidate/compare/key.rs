@@ -95,6 +95,9 @@ pub(crate) fn spellings(key: &str) -> Vec<String> {
     std::iter::once(key).chain(others).collect()
 }
 
+/// Beginnings of keys that have one value: a person has one preferred editor and a project one default branch.
+const ONLY: &[&str] = &["preferred_", "favourite_", "favorite_", "default_", "primary_", "current_"];
+
 /// Returns how many values a canonical `key` has at the same time.
 ///
 /// A key has one value if its last part is in the list of such names. A preference is an exception, since
@@ -107,8 +110,6 @@ pub(crate) fn arity(key: &str) -> Arity {
     let head = key.split_once('.').map_or("", |(head, _)| head);
     // At the start of a key, `project` says only what the key is about, not that there are several values.
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
-    // A person has one preferred editor and a project one default branch, whatever the thing is.
-    const ONLY: &[&str] = &["preferred_", "favourite_", "favorite_", "default_", "primary_", "current_"];
     if ONLY.iter().any(|start| last.strip_prefix(start).is_some_and(|rest| !is_plural(rest))) {
         return Arity::Single;
     }

@@ -117,7 +117,9 @@ pub(crate) async fn listen(
     let address = listener.local_addr().map_err(|source| PageError::Bind { address, source })?;
     let access = Access::new(address);
     let entry = format!("http://{address}/?token={}", access.entry().unwrap_or_default());
-    let pool = RwLock::new(Arc::new(options.pool(config)));
+    let pool = Arc::new(options.pool(config));
+    Arc::clone(&pool).maintain_until(stop.clone());
+    let pool = RwLock::new(pool);
     let page = Arc::new(Page { access, pool, options, stop: stop.clone() });
     let router = Router::new().fallback(answer).with_state(page);
     Ok((entry, serve(listener, router, stop)))
