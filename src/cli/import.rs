@@ -1,10 +1,11 @@
 //! `import`: reads memories from files of this and other programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::api::{
     Change, ConsolidatedImport, Decision, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport,
 };
+use anyhow::Context as _;
 use serde_json::json;
 
 use super::apply;
@@ -12,6 +13,7 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::model::{ModelArgs, runtime};
 use super::printer::{DIM, Printer, counted, one_line};
+use super::question::{can_ask, is_yes};
 
 /// Import memories from files of this and other programs
 ///
@@ -101,6 +103,38 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     // A failed request leaves both memories in place, so the import as a whole still succeeds, with exit code 3.
     let status = report_trouble(&imported, out);
     Ok(if failed > 0 { ExitStatus::Failures } else { status })
+}
+
+/// Offers to import `MEMORY.md` and daily notes of the working directory, once for each folder, if a person can be asked.
+pub(super) fn offer_notes(context: &Context<'_>) -> anyhow::Result<()> {
+    if !can_ask() || context.out.is_json() {
+        return Ok(());
+    }
+    let folder = std::env::current_dir().context("cannot read the working directory")?;
+    let notes: Vec<PathBuf> =
+        [folder.join("MEMORY.md"), folder.join("memory")].into_iter().filter(|path| holds_notes(path)).collect();
+    let asked = context.global.folders()?.state.join("notes-offered");
+    let before = std::fs::read_to_string(&asked).unwrap_or_default();
+    let name = folder.display().to_string();
+    if notes.is_empty() || before.lines().any(|line| line == name) {
+        return Ok(());
+    }
+    // The answer is recorded first, so that the question is asked once even if the import fails.
+    asked.parent().map(std::fs::create_dir_all).transpose().context("cannot create the state folder")?;
+    std::fs::write(&asked, format!("{before}{name}\n")).with_context(|| format!("cannot write {}", asked.display()))?;
+    let names: Vec<_> = notes.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+    if is_yes(&format!("Import the notes in this folder ({})?", names.join(", ")))? {
+        let paths: Vec<_> = notes.iter().map(|path| path.to_string_lossy()).collect();
+        super::again(&["import"].into_iter().chain(paths.iter().map(AsRef::as_ref)).collect::<Vec<_>>(), context)?;
+    }
+    Ok(())
+}
+
+/// Returns whether a path is a file of notes, or a folder with `MEMORY.md` or daily notes.
+fn holds_notes(path: &Path) -> bool {
+    let is_day = |name: &str| name.strip_suffix(".md").is_some_and(|stem| stem.parse::<jiff::civil::Date>().is_ok());
+    let is_note = |name: std::ffi::OsString| name.to_str().is_some_and(|name| name == "MEMORY.md" || is_day(name));
+    path.is_file() || path.read_dir().into_iter().flatten().flatten().any(|entry| is_note(entry.file_name()))
 }
 
 fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {

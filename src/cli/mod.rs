@@ -244,6 +244,9 @@ pub fn main() -> ExitCode {
 
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     let context = Context { global: &cli.global, out };
+    if matches!(cli.command, Command::Run(_) | Command::Remember(_) | Command::Search(_) | Command::Brief(_)) {
+        import::offer_notes(&context)?;
+    }
     let status = answer(&cli.command, &context)?;
     // Vectors are not computed after an error: nothing may have been written, and a warning would distract from the
     // error.

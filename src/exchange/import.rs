@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use transcripts::json;
 
 use super::notes::ITEM;
@@ -11,7 +12,9 @@ use super::{Exported, Gathered, Imported};
 use crate::changeset::Action;
 use crate::consolidate::compare::key::canonical;
 use crate::guard::Redacted;
-use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status};
+use crate::memory::{
+    CATEGORIES, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status, Structured,
+};
 use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 
 /// The reason why a line cannot be imported.
@@ -51,6 +54,56 @@ struct Plain {
     namespace: Option<Namespace>,
     valid_from: Option<Timestamp>,
     created_at: Option<Timestamp>,
+    /// The time of learning in milliseconds, as other programs write it.
+    #[serde(rename = "createdAt")]
+    created_at_ms: Option<i64>,
+    #[serde(default)]
+    metadata: PlainMetadata,
+    #[serde(rename = "structuredData")]
+    attribute: Option<PlainAttribute>,
+    profile: Option<Value>,
+    episode: Option<Value>,
+    procedure: Option<Value>,
+    pattern: Option<Value>,
+}
+
+/// Further fields in the layout of another program.
+#[derive(Debug, Default, Deserialize)]
+struct PlainMetadata {
+    #[serde(default)]
+    tags: Vec<String>,
+    category: Option<String>,
+}
+
+/// An attribute in the layout of another program.
+#[derive(Debug, Deserialize)]
+struct PlainAttribute {
+    key: String,
+    value: String,
+    confidence: Option<f64>,
+}
+
+impl Plain {
+    /// Returns the structured parts, in our layout or in that of another program.
+    fn parts(&mut self) -> Option<Structured> {
+        let named = |name: &str, value: Value| json!({name: snake_case(value)});
+        let parts = (self.structured.take())
+            .or_else(|| self.profile.take().map(|value| named("profile", value)))
+            .or_else(|| self.pattern.take().map(|value| named("pattern", value)))
+            .or_else(|| self.episode.take().map(snake_case))
+            .or_else(|| self.procedure.take().map(snake_case));
+        parts.and_then(|value| serde_json::from_value(value).ok())
+    }
+}
+
+/// Returns an object whose keys are written like `code_snippet` instead of `codeSnippet`.
+fn snake_case(value: Value) -> Value {
+    let Value::Object(fields) = value else { return value };
+    let spelled = |key: String| {
+        let parts = key.chars().flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()));
+        parts.collect::<String>()
+    };
+    Value::Object(fields.into_iter().map(|(key, value)| (spelled(key), value)).collect())
 }
 
 /// Reads one line with the number `number`; `namespace` is used for a memory that specifies none.
@@ -73,7 +126,8 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
     if let Some(value) = plain.importance.filter(|value| *value > 1.0 && *value < 2.0) {
         return Err(wrong(format!("importance {value} is out of range; use 0 to 1, or 2 to 10")));
     }
-    check_scale("confidence", plain.confidence, 1.0).map_err(wrong)?;
+    let confidence = plain.attribute.as_ref().and_then(|attribute| attribute.confidence).or(plain.confidence);
+    check_scale("confidence", confidence, 1.0).map_err(wrong)?;
     Ok(foreign(plain, namespace, now))
 }
 
@@ -101,12 +155,25 @@ fn own(exported: Exported) -> Imported {
     Imported { memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
 }
 
-fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
+fn foreign(mut plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
+    let structured = plain.parts();
+    let PlainMetadata { tags, category } = std::mem::take(&mut plain.metadata);
+    plain.tags.extend(tags);
+    match category.filter(|_| plain.category.is_none()) {
+        Some(known) if CATEGORIES.contains(&known.as_str()) => plain.category = Some(known),
+        // A category that does not exist here is kept as a tag.
+        other => plain.tags.extend(other),
+    }
+    if let Some(PlainAttribute { key, value, confidence }) = plain.attribute.take() {
+        plain.key = plain.key.or(Some(key));
+        plain.value = plain.value.or(Some(value));
+        plain.confidence = plain.confidence.or(confidence);
+    }
     let words: Vec<_> = plain.content.split_whitespace().take(8).collect();
     let title = plain.title.unwrap_or_else(|| words.join(" "));
     let claim = Claim {
         summary: plain.summary.filter(|summary| !summary.trim().is_empty()),
-        structured: plain.structured.and_then(|value| serde_json::from_value(value).ok()),
+        structured,
         subject: plain.subject,
         key: plain.key,
         value: plain.value,
@@ -123,7 +190,8 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
             plain.content,
         )
     };
-    let at = plain.created_at.unwrap_or(now);
+    let in_millis = plain.created_at_ms.and_then(|at| Timestamp::from_millisecond(at).ok());
+    let at = plain.created_at.or(in_millis).unwrap_or(now);
     let namespace = plain.namespace.unwrap_or_else(|| namespace.clone());
     let memory = Memory::new(claim, namespace, "import", ExtractionMethod::Imported, at);
     Imported {
@@ -384,6 +452,23 @@ mod tests {
         assert_eq!(memory.created_at, "2025-03-04T10:00:00Z".parse().unwrap());
         let other = parse(r#"{"content":"Tea.","structured":"a shape of its own"}"#).unwrap();
         assert_eq!(other.memory.claim.structured, None);
+    }
+
+    #[test]
+    fn rows_of_talkcody_keep_their_parts() {
+        let text = r#"{"type":"episodic","content":"Retry calls once.","importance":0.8,"createdAt":1700000000000,"namespace":["global"],
+            "metadata":{"tags":["net"],"category":"coding_style","accessCount":4},
+            "structuredData":{"key":"retries","value":"1","confidence":0.7},
+            "pattern":{"description":"Retry once.","codeSnippet":"call()","useCase":"a flaky network","effectiveness":0.5}}"#;
+        let Memory { claim, created_at, .. } = parse(&text.replace('\n', " ")).unwrap().memory;
+        assert_eq!(claim.tags, ["net", "coding_style"]);
+        assert_eq!((claim.key.as_deref(), claim.value.as_deref()), (Some("retries"), Some("1")));
+        assert!((claim.confidence - 0.7).abs() < 1e-9 && created_at.as_second() == 1_700_000_000);
+        let Some(Structured::Pattern { pattern }) = claim.structured else { panic!("{:?}", claim.structured) };
+        assert_eq!(
+            (pattern.code_snippet.as_deref(), pattern.use_case.as_deref()),
+            (Some("call()"), Some("a flaky network"))
+        );
     }
 
     #[test]

@@ -301,6 +301,19 @@ fn recall_of_base_coat_counts_as_a_use() {
 }
 
 #[test]
+fn a_preference_that_is_turned_round_replaces_the_former_one() {
+    let desk = Desk::new();
+    remembered(&desk, &["The user prefers tabs over spaces.", "--category", "preference"]);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    remembered(&desk, &["The user prefers spaces over tabs.", "--category", "preference"]);
+    assert_eq!(contents(&desk, &[]), ["The user prefers spaces over tabs."]);
+    desk.write("two.jsonl", "{\"content\":\"Ana prefers tea to coffee.\",\"created_at\":\"2026-10-01T00:00:00Z\",\"valid_from\":\"2026-10-01T00:00:00Z\"}\n{\"content\":\"Ana prefers coffee to tea.\",\"created_at\":\"2026-11-01T00:00:00Z\",\"valid_from\":\"2026-11-01T00:00:00Z\"}\n");
+    desk.run(&["import", "two.jsonl"]);
+    desk.run(&["db", "consolidate"]);
+    assert!(!contents(&desk, &[]).contains(&"Ana prefers tea to coffee.".to_owned()));
+}
+
+#[test]
 fn two_servers_store_a_key_once() {
     let desk = Desk::new();
     desk.run(&["status"]);

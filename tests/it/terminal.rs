@@ -61,6 +61,13 @@ fn stored() -> (Desk, Vec<String>) {
 /// Runs `args` on a separate terminal and returns the output.
 #[cfg(target_os = "linux")]
 fn on_terminal(desk: &Desk, args: &[&str]) -> String {
+    answered(desk, args, "")
+}
+
+/// Runs `args` on a separate terminal where a person types `typed`, and returns the output.
+#[cfg(target_os = "linux")]
+fn answered(desk: &Desk, args: &[&str], typed: &str) -> String {
+    use std::io::Write as _;
     let plain = desk.command(args);
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
     let words: Vec<String> = std::iter::once(plain.get_program()).chain(plain.get_args()).map(quoted).collect();
@@ -68,8 +75,29 @@ fn on_terminal(desk: &Desk, args: &[&str]) -> String {
     script.args(["-q", "-e", "-c", &words.join(" "), "/dev/null"]).current_dir(desk.path("")).env_clear();
     script.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     script.envs([("TERM", "xterm-256color"), ("COLUMNS", "200"), ("SHELL", "/bin/sh")]);
-    let output = script.stdin(std::process::Stdio::null()).output().expect("`script` of util-linux gives a terminal");
+    if typed.is_empty() {
+        let output =
+            script.stdin(std::process::Stdio::null()).output().expect("`script` of util-linux gives a terminal");
+        return String::from_utf8(output.stdout).unwrap();
+    }
+    let piped = std::process::Stdio::piped;
+    let mut child = script.stdin(piped()).stdout(piped()).spawn().expect("`script` of util-linux gives a terminal");
+    child.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
     String::from_utf8(output.stdout).unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn notes_of_a_folder_are_offered_once() {
+    let desk = Desk::new();
+    desk.write("MEMORY.md", "## Preferences\n- Drinks green tea\n");
+    desk.write("memory/2026-11-20.md", "Met Bo.\n");
+    assert!(!desk.run(&["search", "tea"]).err.contains("Import the notes"), "only a person is asked");
+    let said = answered(&desk, &["search", "tea"], "y\n");
+    assert!(said.contains("Import the notes in this folder (MEMORY.md, memory)?"), "{said}");
+    assert_eq!(desk.memories().len(), 2, "{said}");
+    assert!(!answered(&desk, &["search", "tea"], "n\n").contains("Import the notes"));
 }
 
 #[cfg(not(target_os = "linux"))]
