@@ -31,7 +31,7 @@ const WIDE_PREFERRING: &[&str] = &["喜欢", "偏好", "偏爱", "宁愿", "更"
 
 /// Two claims with the same words on opposite sides of one function word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exchange {
+pub(super) enum ExchangeFinding {
     /// Each claim prefers what the other one does not.
     Preference,
     /// Each thing has the role that the other one has in the other claim.
@@ -40,7 +40,7 @@ pub(super) enum Exchange {
 
 /// Returns how two claims with the same content words differ in their order; `None` if the order does not change the
 /// meaning, as when a detail moves to the front.
-pub(super) fn exchange(a: &View<'_>, b: &View<'_>) -> Option<Exchange> {
+pub(super) fn exchange(a: &View<'_>, b: &View<'_>) -> Option<ExchangeFinding> {
     let (left, right) = (&a.features, &b.features);
     if left.text == right.text || left.figures != right.figures {
         return None;
@@ -71,7 +71,7 @@ pub(super) fn exchange(a: &View<'_>, b: &View<'_>) -> Option<Exchange> {
         && is_episode(a) == is_episode(b);
     let prefers = x.iter().any(|unit| has(PREFERRING, unit)) && words.iter().any(|word| has(COMPARING, word));
     let wide_prefers = is_wide && WIDE_PREFERRING.iter().any(|one| left.text.contains(one));
-    Some(if is_one_kind && (prefers || wide_prefers) { Exchange::Preference } else { Exchange::Roles })
+    Some(if is_one_kind && (prefers || wide_prefers) { ExchangeFinding::Preference } else { ExchangeFinding::Roles })
 }
 
 /// Whether a content word before `word` in one text comes after it in the other text, and another one the reverse.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::consolidate::tests::testing::known;
 
-    fn found(a: &str, b: &str) -> Option<Exchange> {
+    fn found(a: &str, b: &str) -> Option<ExchangeFinding> {
         let [a, b] = [a, b].map(|text| known("a", text));
         exchange(&View::of(&a.memory.claim, &[]), &View::of(&b.memory.claim, &[]))
     }
@@ -119,16 +119,19 @@ mod tests {
             ("El usuario prefiere el té al café.", "El usuario prefiere el café al té."),
             ("用户喜欢茶胜过咖啡。", "用户喜欢咖啡胜过茶。"),
         ] {
-            assert_eq!(found(a, b), Some(Exchange::Preference), "{a}");
+            assert_eq!(found(a, b), Some(ExchangeFinding::Preference), "{a}");
         }
     }
 
     #[test]
     fn exchanged_roles_are_told_from_a_detail_that_moves() {
-        assert_eq!(found("The worker waits for the queue.", "The queue waits for the worker."), Some(Exchange::Roles));
+        assert_eq!(
+            found("The worker waits for the queue.", "The queue waits for the worker."),
+            Some(ExchangeFinding::Roles)
+        );
         assert_eq!(
             found("Run the linter before the tests.", "Run the tests before the linter."),
-            Some(Exchange::Roles)
+            Some(ExchangeFinding::Roles)
         );
         for (a, b) in [
             ("On weekends the user bakes bread.", "The user bakes bread on weekends."),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::ended::{Certainty, ends, ends_something_else, has_other_subject};
 use super::features::{Features, Polarity, Turn, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
-use super::order::{Exchange, exchange};
+use super::order::{ExchangeFinding, exchange};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::tokens::is_stop_word;
 use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, part};
@@ -69,8 +69,8 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
         // This comes after the guard, because the same words from two speakers are two facts.
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None => match exchange(incoming, known) {
-            Some(Exchange::Preference) => (ClaimRelation::Opposed, "prefers the reverse"),
-            Some(Exchange::Roles) => (ClaimRelation::Unsure, "the same words in another order"),
+            Some(ExchangeFinding::Preference) => (ClaimRelation::Opposed, "prefers the reverse"),
+            Some(ExchangeFinding::Roles) => (ClaimRelation::Unsure, "the same words in another order"),
             None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
             None => match by_words(incoming, known, &words, hinted) {
                 (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
