@@ -31,6 +31,7 @@ pub mod search;
 mod work;
 pub mod exchange;
 pub mod pipeline;
+pub(crate) mod sync;
 pub mod api;
 #[cfg(feature = "serve")]
 pub mod serve;

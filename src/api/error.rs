@@ -59,6 +59,9 @@ pub enum ApiError {
     /// The database cannot be used, or does not contain what was requested.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Machines cannot be synchronised.
+    #[error(transparent)]
+    Sync(#[from] crate::sync::SyncError),
     /// An adapter other than `SQLite` failed.
     #[error("the storage adapter failed: {0}")]
     Adapter(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -30,6 +30,7 @@ mod run;
 mod scale;
 mod session;
 mod storage;
+mod sync;
 mod vectors;
 mod work;
 mod worker;
@@ -79,6 +80,7 @@ pub use crate::store::{
     LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
 };
 pub use crate::store::{StoreError, UndoReport, Waiting};
+pub use crate::sync::SyncReport;
 #[cfg(feature = "cli")]
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, Usage};
@@ -102,6 +104,7 @@ pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
     database_path,
 };
+pub use sync::SyncStatus;
 pub use vectors::{
     AGENT_WAIT, EmbedEvent, VectorStatus, embedder, embedding_access, embedding_budget, query_vectors, vector_status,
 };

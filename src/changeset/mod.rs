@@ -119,7 +119,7 @@ pub struct Tombstone {
 }
 
 /// The kind of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Entity {
     /// The memory itself.

@@ -39,6 +39,7 @@ mod service;
 mod setup;
 mod sources;
 mod status;
+mod sync;
 mod ui;
 mod undo;
 mod when;
@@ -100,7 +101,7 @@ enum Command {
     Serve(ServeCommand),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
-    /// Back up, check, maintain and encrypt the database
+    /// Back up, check, maintain, encrypt and synchronise the database
     #[command(subcommand)]
     Db(DbCommand),
     /// Show settings, or write a settings file or completions
@@ -167,6 +168,9 @@ enum DbCommand {
     Audit(db::AuditArgs),
     Encrypt(db::EncryptArgs),
     Decrypt(db::DecryptArgs),
+    /// Keep memories equal on several machines
+    #[command(subcommand)]
+    Sync(sync::SyncCommand),
 }
 
 /// The commands as `--help` groups them.
@@ -265,7 +269,10 @@ fn says_new_things(command: &Command) -> bool {
         Command::Undo(args) => args.writes(),
         Command::Runs(RunsCommand::Apply(args)) => args.writes(),
         Command::Db(DbCommand::Consolidate(args)) => args.writes(),
-        Command::Remember(_) | Command::Inbox(_) | Command::Memory(Memory::Update(_) | Memory::Restore(_)) => true,
+        Command::Remember(_)
+        | Command::Inbox(_)
+        | Command::Memory(Memory::Update(_) | Memory::Restore(_))
+        | Command::Db(DbCommand::Sync(sync::SyncCommand::Now(_))) => true,
         _ => false,
     }
 }
@@ -335,6 +342,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
             DbCommand::Audit(args) => db::audit(args, context),
             DbCommand::Encrypt(args) => db::encrypt(args, context),
             DbCommand::Decrypt(args) => db::decrypt(args, context),
+            DbCommand::Sync(command) => sync::run(command, context),
         },
         Command::Config(command) => config::run(command, context),
         Command::Eval(args) => eval::run(args, context),
@@ -404,9 +412,9 @@ mod tests {
     /// Verbs with which a line of help may begin.
     const VERBS: &[&str] = &[
         "Accept", "Apply", "Back", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt", "Export",
-        "Find", "Forget", "Import", "Install", "Judge", "Link", "List", "Measure", "Merge", "Name", "Pin", "Print",
-        "Process", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search", "Serve",
-        "Show", "Store", "Turn", "Undo", "Watch", "Write",
+        "Find", "Forget", "Import", "Install", "Judge", "Keep", "Link", "List", "Measure", "Merge", "Name", "Pin",
+        "Print", "Process", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search",
+        "Send", "Serve", "Share", "Show", "Stop", "Store", "Turn", "Undo", "Watch", "Write",
     ];
 
     #[test]

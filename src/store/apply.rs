@@ -121,7 +121,7 @@ impl Writer<'_> {
     }
 
     /// Writes a new memory together with the evidence that follows it.
-    fn insert_with_evidence(
+    pub(super) fn insert_with_evidence(
         &self,
         memory: &Memory,
         change: &RowChange,

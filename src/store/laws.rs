@@ -28,7 +28,7 @@ use crate::memory::{
 type Pick = u8;
 
 #[derive(Debug, Clone)]
-enum Act {
+pub(crate) enum Act {
     /// A statement about a topic; a different value for the same topic contradicts it.
     Say {
         topic: u8,
@@ -56,7 +56,7 @@ enum Act {
     Consolidate,
 }
 
-fn any_act() -> impl Strategy<Value = Act> {
+pub(crate) fn any_act() -> impl Strategy<Value = Act> {
     let pick = any::<Pick>;
     prop_oneof![
         8 => (0..4_u8, 0..3_u8, 0..3_u8, 0..6_u8).prop_map(|(topic, value, place, talk)| Act::Say { topic, value, place, talk }),
@@ -97,25 +97,25 @@ fn claim(topic: u8, value: u8) -> Claim {
 }
 
 /// A store, the actions applied to the store, and the clock.
-struct World {
-    store: Store,
-    runs: Vec<RunId>,
-    day: i64,
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) runs: Vec<RunId>,
+    pub(crate) day: i64,
 }
 
 impl World {
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         day(self.day)
     }
 
-    fn pick(&self, which: Pick, wanted: impl Fn(&Memory) -> bool) -> Option<MemoryId> {
+    pub(crate) fn pick(&self, which: Pick, wanted: impl Fn(&Memory) -> bool) -> Option<MemoryId> {
         let mut found = self.memories();
         found.retain(wanted);
         let index = usize::from(which) % found.len().max(1);
         found.get(index).map(|memory| memory.id.clone())
     }
 
-    fn memories(&self) -> Vec<Memory> {
+    pub(crate) fn memories(&self) -> Vec<Memory> {
         let all = Filter { statuses: Vec::new(), ..Filter::default() };
         self.store.list(&all, Order::Id, usize::MAX >> 1, 0).unwrap()
     }
@@ -146,7 +146,7 @@ impl World {
         IncomingClaim { candidate, namespace, source: "run".into(), method: ExtractionMethod::Auto, id: None }
     }
 
-    fn act(&mut self, act: &Act) {
+    pub(crate) fn act(&mut self, act: &Act) {
         self.day += 1;
         match act {
             Act::Say { topic, value, place: at, talk } => {
@@ -324,7 +324,7 @@ fn check(world: &World, act: &Act, since: i64, before: &BTreeSet<String>) {
     assert_eq!(rows(&copy), after, "{}", of("applied again"));
 }
 
-fn cases() -> ProptestConfig {
+pub(crate) fn cases() -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 30 };
     ProptestConfig { cases, failure_persistence: None, ..default }

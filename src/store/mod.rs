@@ -19,6 +19,7 @@ mod memories;
 mod projects;
 mod row;
 mod stats;
+mod sync;
 mod tasks;
 mod terms;
 mod usage;
@@ -77,6 +78,7 @@ pub use memories::review::Waiting;
 pub use projects::Project;
 pub(crate) use projects::{Alias, Placement};
 pub(crate) use stats::Stats;
+pub(crate) use sync::{StoredRecord, SyncPlace, SyncTarget};
 pub(crate) use tasks::{FactKind, LogTasks, stored_words, word_number};
 pub use writer::Writer;
 
@@ -201,6 +203,8 @@ mod inserting_tests;
 mod laws;
 #[cfg(test)]
 mod project_tests;
+#[cfg(test)]
+pub(crate) use laws::{Act, World, any_act, cases};
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]

@@ -68,6 +68,7 @@ mod shared_file;
 mod sources;
 mod specified;
 mod story;
+mod syncing;
 mod unprivileged;
 mod terminal;
 mod torn;

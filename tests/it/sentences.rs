@@ -109,6 +109,10 @@ const CASES: &[Case] = &[
     ("db audit", &[("no database", Empty, &[])]),
     ("db encrypt", &[("no database", Empty, &[])]),
     ("db decrypt", &[("no database", Empty, &[])]),
+    ("db sync add", &[("bad namespace", Filled, &["shared", "--namespace", "pro*"])]),
+    ("db sync now", &[("no database", Empty, &[]), ("no target", Filled, &[])]),
+    ("db sync status", &[("no database", Empty, &[]), ("no target", Filled, &[])]),
+    ("db sync remove", &[("unknown target", Filled, &[NOWHERE])]),
     ("config init", &[("unknown option", Empty, &["--nonsense"])]),
     ("config show", &[("unknown setting", Empty, &["nonsense"])]),
     ("config completions", &[("unknown shell", Empty, &["tofu"])]),
@@ -122,7 +126,7 @@ const CASES: &[Case] = &[
 ];
 
 /// Commands that only group other commands.
-const GROUPS: &[&str] = &["inbox", "memory", "log", "runs", "project", "agent", "serve", "db", "config"];
+const GROUPS: &[&str] = &["inbox", "memory", "log", "runs", "project", "agent", "serve", "db", "db sync", "config"];
 
 fn world(state: State) -> World {
     let world = World::new(None);

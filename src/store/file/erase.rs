@@ -440,6 +440,7 @@ impl Writer<'_> {
         // The entries are read first, because `scrub` and `forget_words` clear the fields that are needed to find them.
         let lost: Vec<i64> = self.evidence_entries(id, keys)?;
         erased.evidence += self.read(|conn| {
+            crate::store::sync::forget_evidence(conn, id, keys)?;
             let sql = "DELETE FROM evidence WHERE memory_id = ?1 AND transcript IN (SELECT value FROM json_each(?2))";
             Ok(conn.prepare_cached(sql)?.execute(params![id.as_str(), keys])?)
         })?;

@@ -56,6 +56,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0024_pages.sql")),
         step(include_str!("../migrations/0025_user.sql")),
         step(include_str!("../migrations/0026_counts.sql")),
+        step(include_str!("../migrations/0027_sync.sql")),
     ]
 });
 

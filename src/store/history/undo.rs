@@ -161,13 +161,15 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the last change that can be undone. Moves within the hierarchy and purged memories do not count.
+    /// Returns the last change that can be undone. Moves within the hierarchy, purged memories and changes from other
+    /// machines do not count.
     ///
     /// # Errors
     /// [`StoreError::NothingToUndo`] if there is no such change.
     pub(crate) fn last_undoable(&self) -> Result<LastChange, StoreError> {
         let newest = "id = (SELECT max(id) FROM history WHERE undone = 0 AND action NOT IN ('promote', 'demote')
-            AND (before IS NOT NULL OR after IS NOT NULL))";
+            AND (before IS NOT NULL OR after IS NOT NULL)
+            AND NOT EXISTS (SELECT 1 FROM changesets c WHERE c.seq = history.changeset AND c.id GLOB 'sync-*'))";
         let run = match self.last_effective_run() {
             Ok(run) => Some(run),
             Err(StoreError::NothingToUndo) => None,

@@ -168,7 +168,7 @@ impl Database {
         self.query_one(&sql, values, tombstone_from_row)
     }
 
-    pub(in crate::store) fn tombstone_of(&self, id: &MemoryId) -> Result<Option<Tombstone>, StoreError> {
+    pub(crate) fn tombstone_of(&self, id: &MemoryId) -> Result<Option<Tombstone>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE memory_id = ?1");
         self.query_one(&sql, [id.as_str()], tombstone_from_row)
     }

@@ -43,6 +43,7 @@ impl Writer<'_> {
             // A request that showed the memory is rendered again, which is simpler than tracking such requests.
             crate::store::ledger::close_requests_showing(conn, id.as_str())?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
+            crate::store::sync::forget_purged(conn, id)?;
             row::delete_memory(conn, id)?;
             Ok(windows)
         })

@@ -1,0 +1,95 @@
+//! Keeps the memories of several machines equal, through a shared folder.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{ApiError, Memories};
+use crate::memory::Namespace;
+use crate::sync::{self, Extent, SyncReport};
+
+const SYNC: &str = "synchronise machines";
+
+/// A target with which memories are synchronised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SyncStatus {
+    /// The folder.
+    pub address: String,
+    /// The namespaces that are synchronised; `/*` at the end stands for everything below.
+    pub namespaces: Vec<String>,
+    /// The name of this machine in the target.
+    pub machine: String,
+    /// The other machines.
+    pub machines: Vec<String>,
+    /// Number of items that wait to be sent.
+    pub waiting: usize,
+    /// Time of the last successful synchronisation.
+    pub synced_at: Option<Timestamp>,
+    /// Why the last synchronisation failed; `None` if it succeeded.
+    pub error: Option<String>,
+}
+
+impl Memories {
+    /// Adds a folder as a target, or changes the namespaces of a known target. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ApiError`] if a namespace is not valid, or the folder cannot be created.
+    pub fn add_sync(&self, address: &str, namespaces: &[Namespace], machine: &str) -> Result<(), ApiError> {
+        self.unconfined()?;
+        let patterns: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
+        let store = self.ledger(SYNC)?;
+        sync::add(store, &absolute(address), &patterns, machine, Timestamp::now())?;
+        Ok(())
+    }
+
+    /// Removes a target; its content and the memories stay.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is no such target.
+    pub fn remove_sync(&self, address: &str) -> Result<(), ApiError> {
+        self.unconfined()?;
+        Ok(sync::remove(self.ledger(SYNC)?, &absolute(address), Timestamp::now())?)
+    }
+
+    /// Synchronises with all targets. If `whole`, everything is sent again, so that items that were lost are not needed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if a target cannot be used; the targets after it are tried as well.
+    pub fn sync(&self, whole: bool) -> Result<Vec<Result<SyncReport, ApiError>>, ApiError> {
+        self.unconfined()?;
+        let store = self.ledger(SYNC)?;
+        let extent = if whole { Extent::Whole } else { Extent::Changes };
+        let targets = store.sync_targets()?;
+        let done = targets.iter().map(|target| Ok(sync::synchronise(store, target.id, extent, Timestamp::now())?));
+        Ok(done.collect())
+    }
+
+    /// Returns the targets.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub fn sync_status(&self) -> Result<Vec<SyncStatus>, ApiError> {
+        self.unconfined()?;
+        let store = self.ledger(SYNC)?;
+        let status = store.sync_targets()?.into_iter().map(|target| {
+            let machines = store.sync_peers(target.id)?.into_iter().map(|peer| peer.device).collect();
+            Ok(SyncStatus {
+                waiting: store.sync_outbox(target.id)?.len(),
+                machines,
+                address: target.address,
+                namespaces: target.namespaces,
+                machine: target.device,
+                synced_at: target.synced_at,
+                error: target.error,
+            })
+        });
+        status.collect()
+    }
+}
+
+/// Returns the address in a form that does not depend on the working directory.
+fn absolute(address: &str) -> String {
+    let path = std::path::absolute(Path::new(address)).unwrap_or_else(|_| address.into());
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,162 @@
+//! The `db sync` commands: keep the memories of several machines equal.
+
+use crate::api::{SyncReport, SyncStatus};
+use crate::config::Partial;
+use crate::memory::Namespace;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{ADDED, BOLD, DIM, REMOVED, counted};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum SyncCommand {
+    Add(AddArgs),
+    Now(NowArgs),
+    Status(StatusArgs),
+    Remove(RemoveArgs),
+}
+
+/// Share memories with your other machines through a folder
+///
+/// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. Run the same
+/// command on each machine. Only the namespaces that you name are ever written to the folder.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'")]
+pub(crate) struct AddArgs {
+    /// Folder that all machines can reach
+    target: String,
+    /// Share this namespace; `/*` at the end means everything below it
+    #[arg(long, value_name = "NAME", required = true)]
+    namespace: Vec<Namespace>,
+    /// Name of this machine in the folder [default: the host name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// Send and receive changes
+///
+/// Where two machines changed one memory at the same time, one change counts on all machines, and the other stays in the
+/// history. Statements that contradict each other are added to the inbox. Exits 3 when something could not be read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db sync now")]
+pub(crate) struct NowArgs {
+    /// Send all memories again and replace the former files of this machine, e.g. after files were lost
+    #[arg(long)]
+    whole: bool,
+}
+
+/// Show what is shared, with which machines, and when
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db sync status")]
+pub(crate) struct StatusArgs {}
+
+/// Stop sharing memories through a folder
+///
+/// Memories stay on this machine, and the files stay in the folder.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db sync remove ~/Sync/memories")]
+pub(crate) struct RemoveArgs {
+    /// Folder that was added
+    target: String,
+}
+
+pub(crate) fn run(command: &SyncCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match command {
+        SyncCommand::Add(args) => add(args, context),
+        SyncCommand::Now(args) => now(args, context),
+        SyncCommand::Status(_) => status(context),
+        SyncCommand::Remove(args) => remove(args, context),
+    }
+}
+
+fn add(args: &AddArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let memories = context.memories_with(Partial::default())?;
+    memories.add_sync(&args.target, &args.namespace, args.name.as_deref().unwrap_or(&host_name()))?;
+    let names: Vec<String> = args.namespace.iter().map(ToString::to_string).collect();
+    context.out.line(format_args!("{} will be shared through {}", names.join(", "), args.target))?;
+    context.out.note("`afterthought db sync now` sends and receives changes");
+    Ok(ExitStatus::Success)
+}
+
+fn now(args: &NowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (memories, out) = (context.memories()?, context.out);
+    let reports = memories.sync(args.whole)?;
+    if reports.is_empty() {
+        return Ok(
+            out.nothing("nothing is shared yet; `afterthought db sync add FOLDER --namespace NAME` adds a folder")
+        );
+    }
+    let mut status = ExitStatus::Success;
+    for report in reports {
+        match report {
+            Ok(report) => {
+                if out.is_json() {
+                    out.json(&report)?;
+                } else {
+                    out.line(summary(&report))?;
+                }
+                report.notes.iter().for_each(|note| out.note(format_args!("{DIM}{note}{DIM:#}")));
+                report.problems.iter().for_each(|problem| out.warn(problem));
+                if !report.problems.is_empty() {
+                    status = ExitStatus::Failures;
+                }
+            }
+            Err(error) => {
+                out.error(&error.into());
+                status = ExitStatus::Error;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn summary(report: &SyncReport) -> String {
+    let (sent, received) = (counted(report.sent, "change"), counted(report.received, "change"));
+    let mut parts = vec![format!("{}: {sent} sent", report.address), format!("{received} received")];
+    if report.conflicts > 0 {
+        parts.push(format!("{} in the inbox", counted(report.conflicts, "conflict")));
+    }
+    if report.erased > 0 {
+        parts.push(format!("{} erased", counted(report.erased, "memory")));
+    }
+    parts.join(", ")
+}
+
+fn status(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let targets = memories.sync_status()?;
+    if targets.is_empty() {
+        return Ok(context.out.nothing("nothing is shared with other machines"));
+    }
+    for target in &targets {
+        if context.out.is_json() {
+            context.out.json(target)?;
+            continue;
+        }
+        let SyncStatus { address, namespaces, machine, machines, waiting, synced_at, error } = target;
+        context.out.line(format_args!("{BOLD}{address}{BOLD:#} {}", namespaces.join(", ")))?;
+        let others = if machines.is_empty() { "no other machine yet".to_owned() } else { machines.join(", ") };
+        context.out.line(format_args!("  this machine is {machine}; others: {others}"))?;
+        let last = synced_at.map_or_else(|| "never".to_owned(), |at| format!("{at:.0}"));
+        context
+            .out
+            .line(format_args!("  {ADDED}last synchronised{ADDED:#} {last}; {} to send", counted(*waiting, "item")))?;
+        if let Some(error) = error {
+            context.out.line(format_args!("  {REMOVED}✗{REMOVED:#} {error}"))?;
+        }
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn remove(args: &RemoveArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    context.memories()?.remove_sync(&args.target)?;
+    context.out.line(format_args!("{} is no longer used; its files were not changed", args.target))?;
+    Ok(ExitStatus::Success)
+}
+
+/// Returns the name of this machine, as far as its environment shows it.
+fn host_name() -> String {
+    let variable = ["HOSTNAME", "COMPUTERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    let file = || std::fs::read_to_string("/etc/hostname").ok();
+    variable.or_else(file).map_or_else(|| "machine".to_owned(), |name| name.trim().to_owned())
+}

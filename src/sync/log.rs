@@ -1,0 +1,101 @@
+//! The contract of a log: named, append-only sequences of items, in which one writer at a time adds an item.
+//!
+//! A synchronisation gives each machine a log of its own, named after the machine, because a folder that another
+//! program copies about has no order across machines. A storage with such an order can give each namespace a log.
+
+use std::path::PathBuf;
+
+/// An item of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LogItem {
+    /// Number of the item, from 1.
+    pub(crate) seq: u64,
+    /// SHA-256 of the bytes, in hexadecimal digits.
+    pub(crate) hash: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The end of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// Name of the log.
+    pub(crate) name: String,
+    /// Number of the last item, and its hash.
+    pub(crate) seq: u64,
+    pub(crate) hash: String,
+    /// Number of the snapshot, if there is one.
+    pub(crate) snapshot: Option<u64>,
+    /// The first number that two different items have, which happens if two machines use one name.
+    pub(crate) forked: Option<u64>,
+}
+
+/// The outcome of an attempt to add an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AppendOutcome {
+    /// The item is in the log.
+    Done(LogItem),
+    /// The log did not end with the expected item, so nothing was added.
+    Moved,
+}
+
+/// Named logs in one place. A log contains at most one snapshot, which replaces all items before it.
+///
+/// An implementor never changes an item, and never returns an item whose bytes do not have its hash.
+pub(crate) trait ChangeLog {
+    /// Returns the ends of all logs, sorted by name.
+    ///
+    /// # Errors
+    /// [`LogError`] if the place cannot be read.
+    fn heads(&mut self) -> Result<Vec<Head>, LogError>;
+
+    /// Adds an item with the number `expected + 1` if the log ends with the number `expected`.
+    ///
+    /// # Errors
+    /// [`LogError`] if the place cannot be written.
+    fn append(&mut self, name: &str, expected: u64, bytes: &[u8]) -> Result<AppendOutcome, LogError>;
+
+    /// Returns the items after the number `seq` that have arrived without a gap.
+    ///
+    /// # Errors
+    /// [`LogError`] if the place cannot be read.
+    fn read_since(&mut self, name: &str, seq: u64) -> Result<Vec<LogItem>, LogError>;
+
+    /// Adds a snapshot with the number `seq`, above `expected`, under the condition of [`ChangeLog::append`], and
+    /// deletes all items before it.
+    ///
+    /// # Errors
+    /// [`LogError`] if the place cannot be written.
+    fn put_snapshot(&mut self, name: &str, expected: u64, seq: u64, bytes: &[u8]) -> Result<AppendOutcome, LogError>;
+
+    /// Returns the snapshot with the highest number.
+    ///
+    /// # Errors
+    /// [`LogError`] if the place cannot be read.
+    fn get_snapshot(&mut self, name: &str) -> Result<Option<LogItem>, LogError>;
+
+    /// Returns, once, messages about files that were ignored or are incomplete.
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Reasons why a log cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LogError {
+    /// The place does not exist.
+    #[error(
+        "{address} has no synchronisation folder; check that the drive or the shared folder is there, or run \
+         `afterthought db sync add {address}` to create it"
+    )]
+    Gone {
+        /// The target as the user wrote it.
+        address: String,
+    },
+    /// A file cannot be read or written.
+    #[error("cannot use {}: {source}; nothing was lost, and the next synchronisation tries again", .path.display())]
+    File { path: PathBuf, source: std::io::Error },
+}
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

@@ -1,0 +1,140 @@
+//! One suite for every log, and the faults of folders.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::sync::folder::{FolderLog, LOGS, hash_of};
+
+/// A log in memory, which shows that the contract does not depend on files.
+#[derive(Default)]
+struct MemoryLog(BTreeMap<String, Vec<(bool, LogItem)>>);
+
+impl MemoryLog {
+    fn put(&mut self, name: &str, expected: u64, seq: u64, is_snapshot: bool, bytes: &[u8]) -> AppendOutcome {
+        let items = self.0.entry(name.to_owned()).or_default();
+        if items.last().map_or(0, |(_, item)| item.seq) != expected {
+            return AppendOutcome::Moved;
+        }
+        if is_snapshot {
+            items.clear();
+        }
+        let item = LogItem { seq, hash: hash_of(bytes), bytes: bytes.to_vec() };
+        items.push((is_snapshot, item.clone()));
+        AppendOutcome::Done(item)
+    }
+}
+
+impl ChangeLog for MemoryLog {
+    fn heads(&mut self) -> Result<Vec<Head>, LogError> {
+        let heads = self.0.iter().filter_map(|(name, items)| {
+            let (_, LogItem { seq, hash, .. }) = items.last()?;
+            let snapshot = items.iter().find(|(is_snapshot, _)| *is_snapshot).map(|(_, item)| item.seq);
+            Some(Head { name: name.clone(), seq: *seq, hash: hash.clone(), snapshot, forked: None })
+        });
+        Ok(heads.collect())
+    }
+
+    fn append(&mut self, name: &str, expected: u64, bytes: &[u8]) -> Result<AppendOutcome, LogError> {
+        Ok(self.put(name, expected, expected + 1, false, bytes))
+    }
+
+    fn read_since(&mut self, name: &str, seq: u64) -> Result<Vec<LogItem>, LogError> {
+        let items = self.0.get(name).into_iter().flatten();
+        Ok(items.filter(|(_, item)| item.seq > seq).map(|(_, item)| item.clone()).collect())
+    }
+
+    fn put_snapshot(&mut self, name: &str, expected: u64, seq: u64, bytes: &[u8]) -> Result<AppendOutcome, LogError> {
+        Ok(self.put(name, expected, seq, true, bytes))
+    }
+
+    fn get_snapshot(&mut self, name: &str) -> Result<Option<LogItem>, LogError> {
+        let found = self.0.get(name).into_iter().flatten().find(|(is_snapshot, _)| *is_snapshot);
+        Ok(found.map(|(_, item)| item.clone()))
+    }
+}
+
+fn folder() -> (TempDir, FolderLog) {
+    let folder = TempDir::new().unwrap();
+    let log = FolderLog::new(folder.path());
+    log.create().unwrap();
+    (folder, log)
+}
+
+/// The suite that every implementor passes.
+fn obeys_the_contract(log: &mut dyn ChangeLog) {
+    let texts = |items: Vec<LogItem>| items.into_iter().map(|item| item.bytes).collect::<Vec<_>>();
+    assert_eq!((log.heads().unwrap(), log.get_snapshot("a").unwrap()), (vec![], None));
+    let AppendOutcome::Done(first) = log.append("a", 0, b"one").unwrap() else { panic!("an empty log takes an item") };
+    assert_eq!((first.seq, first.hash.as_str()), (1, hash_of(b"one").as_str()));
+    assert_eq!(log.append("a", 0, b"another").unwrap(), AppendOutcome::Moved);
+    assert_eq!(log.append("a", 2, b"another").unwrap(), AppendOutcome::Moved);
+    log.append("a", 1, b"two").unwrap();
+    log.append("b", 0, b"of b").unwrap();
+    assert_eq!(texts(log.read_since("a", 0).unwrap()), [b"one", b"two"]);
+    assert_eq!(texts(log.read_since("a", 1).unwrap()), [b"two"]);
+    assert_eq!(log.read_since("a", 2).unwrap(), []);
+    let heads = log.heads().unwrap();
+    let ends: Vec<_> = heads.iter().map(|head| (head.name.as_str(), head.seq, head.snapshot)).collect();
+    assert_eq!(ends, [("a", 2, None), ("b", 1, None)]);
+    assert_eq!(log.put_snapshot("a", 1, 5, b"all").unwrap(), AppendOutcome::Moved);
+    assert!(matches!(log.put_snapshot("a", 2, 5, b"all").unwrap(), AppendOutcome::Done(item) if item.seq == 5));
+    log.append("a", 5, b"six").unwrap();
+    assert_eq!(log.get_snapshot("a").unwrap().unwrap().bytes, b"all");
+    assert_eq!(texts(log.read_since("a", 5).unwrap()), [b"six"]);
+    let heads = log.heads().unwrap();
+    assert_eq!((heads[0].seq, heads[0].snapshot, heads[0].hash.as_str()), (6, Some(5), hash_of(b"six").as_str()));
+}
+
+#[test]
+fn every_log_obeys_the_contract() {
+    obeys_the_contract(&mut MemoryLog::default());
+    obeys_the_contract(&mut folder().1);
+}
+
+#[test]
+fn a_snapshot_leaves_no_byte_of_the_items_before_it() {
+    let (folder, mut log) = folder();
+    log.append("a", 0, b"secret").unwrap();
+    log.put_snapshot("a", 1, 2, b"rest").unwrap();
+    let files: Vec<_> = fs::read_dir(folder.path().join(LOGS).join("a")).unwrap().collect();
+    assert_eq!(files.len(), 1);
+}
+
+#[test]
+fn incomplete_files_are_waited_for_and_foreign_files_are_ignored() {
+    let (folder, mut log) = folder();
+    for (expected, text) in [(0, "one"), (1, "two"), (2, "three")] {
+        log.append("a", expected, text.as_bytes()).unwrap();
+    }
+    let logs = folder.path().join(LOGS).join("a");
+    let name = |seq: u64, text: &str| logs.join(format!("{seq:08}-{}.change", hash_of(text.as_bytes())));
+    fs::write(name(2, "two"), "tw").unwrap();
+    fs::write(logs.join("00000001-x.sync-conflict-20270101-120000.change"), "one").unwrap();
+    fs::write(logs.join(".syncthing.00000009.tmp"), "half").unwrap();
+    assert_eq!(log.read_since("a", 0).unwrap().len(), 1);
+    let notes = log.take_notes();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].starts_with("ignored") && notes[0].contains("sync-conflict"), "{notes:?}");
+    assert!(notes[1].starts_with("waiting for") && notes[1].contains("has not arrived completely"), "{notes:?}");
+    fs::remove_file(name(2, "two")).unwrap();
+    assert_eq!(log.read_since("a", 0).unwrap().len(), 1);
+    assert!(log.take_notes().iter().any(|note| note.contains("waiting for change 2 of the machine a")));
+    fs::write(name(2, "two"), "two").unwrap();
+    assert_eq!(log.read_since("a", 0).unwrap().len(), 3);
+    // Two machines that use one name write different items with one number.
+    fs::write(name(2, "other"), "other").unwrap();
+    assert_eq!(log.heads().unwrap()[0].forked, Some(2));
+    assert_eq!(log.read_since("a", 0).unwrap().len(), 1);
+}
+
+#[test]
+fn a_folder_that_is_gone_is_not_created_anew() {
+    let (folder, mut log) = folder();
+    fs::remove_dir_all(folder.path().join(LOGS)).unwrap();
+    let error = log.append("a", 0, b"one").unwrap_err().to_string();
+    assert!(error.contains("check that the drive") && error.contains("db sync add"), "{error}");
+    assert!(log.heads().is_err() && !folder.path().join(LOGS).exists());
+}

@@ -1,0 +1,256 @@
+//! Records, the form in which rows travel: the versions of a row that no machine has replaced yet, and a vector that
+//! says which versions are known.
+//!
+//! Two records of one row have a union that does not depend on the order or the number of deliveries. A change on one
+//! machine is a record with one version; a snapshot is the list of all records. Both are therefore read in the same way.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use transcripts::hex;
+
+use super::error::SyncError;
+use crate::changeset::{Entity, Row, RowKey};
+use crate::memory::{Memory, MemoryId, Status};
+use crate::store::StoredRecord;
+
+/// A point in logical time: no clock is involved, so a wrong clock cannot decide which change counts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    /// Larger than that of every change that the machine knew.
+    pub(crate) lamport: u64,
+    /// The machine that made the change.
+    pub(crate) device: String,
+    /// The item of its log that contains the change.
+    pub(crate) seq: u64,
+}
+
+/// One state of a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Version {
+    /// Identity and order of the change.
+    #[serde(flatten)]
+    pub(crate) stamp: Stamp,
+    /// Whether a synchronisation made the change, which therefore counts less than any change by a person or a run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) derived: bool,
+    /// The change that last changed the statement of a memory; `None` if it is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) said: Option<Stamp>,
+    /// The memories about the same attribute, or with the same words, that were known to whoever made the statement.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) knew: BTreeMap<MemoryId, Stamp>,
+    /// The row; its `after` side is `None` if the change removed the row, and its `before` side is never used.
+    pub(crate) state: Row,
+}
+
+/// All that is known about one row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// Hash of the row's identity.
+    pub(crate) key: String,
+    pub(crate) entity: Entity,
+    pub(crate) memory: MemoryId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) other: Option<MemoryId>,
+    /// The last known change of each machine; earlier ones are known, too.
+    pub(crate) vector: BTreeMap<String, u64>,
+    /// The versions that no known change has replaced, sorted by stamp.
+    #[serde(default)]
+    pub(crate) versions: Vec<Version>,
+    /// Whether the row was erased, which no other change outweighs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) erased: bool,
+}
+
+impl Version {
+    /// Returns the change that made the statement.
+    pub(crate) fn said(&self) -> &Stamp {
+        self.said.as_ref().unwrap_or(&self.stamp)
+    }
+
+    /// Returns the memory, if the version is one.
+    pub(crate) fn memory(&self) -> Option<&Memory> {
+        match &self.state {
+            Row::Memory { after, .. } => after.as_deref(),
+            Row::Evidence { .. } | Row::Relation { .. } | Row::Tombstone { .. } => None,
+        }
+    }
+
+    /// Returns whether the version has no former state, which it must not have.
+    pub(crate) const fn is_sound(&self) -> bool {
+        match &self.state {
+            Row::Memory { before, .. } => before.is_none(),
+            Row::Evidence { before, .. } => before.is_none(),
+            Row::Relation { before, .. } => before.is_none(),
+            Row::Tombstone { before, .. } => before.is_none(),
+        }
+    }
+
+    /// Returns whether the row is gone, or the memory was forgotten.
+    fn is_gone(&self) -> bool {
+        match &self.state {
+            Row::Memory { after, .. } => after.as_ref().is_none_or(|memory| memory.status == Status::Forgotten),
+            row => is_none(row),
+        }
+    }
+
+    /// Compares two versions that were made independently: the greater one counts.
+    fn rank(&self, other: &Self) -> Ordering {
+        let class = |version: &Self| (!version.derived, version.is_gone());
+        class(self)
+            .cmp(&class(other))
+            .then_with(|| self.stamp.cmp(&other.stamp))
+            // Two copies of one database may use the same stamp for different changes.
+            .then_with(|| self.fingerprint().cmp(&other.fingerprint()))
+    }
+
+    fn fingerprint(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn is_in(&self, vector: &BTreeMap<String, u64>) -> bool {
+        vector.get(&self.stamp.device).is_some_and(|seq| *seq >= self.stamp.seq)
+    }
+}
+
+impl Record {
+    /// Returns a record without any version of the row.
+    pub(crate) fn of(row: &Row) -> Option<Self> {
+        let (memory, other) = row.memories()?;
+        Some(Self {
+            key: key_of(row)?,
+            entity: row.entity(),
+            memory: memory.clone(),
+            other: other.cloned(),
+            vector: BTreeMap::new(),
+            versions: Vec::new(),
+            erased: false,
+        })
+    }
+
+    /// Returns the version that counts.
+    pub(crate) fn current(&self) -> Option<&Version> {
+        self.versions.iter().max_by(|a, b| a.rank(b))
+    }
+
+    /// Returns the union of what two machines know about a row.
+    pub(crate) fn join(self, other: Self) -> Self {
+        let mut vector = self.vector.clone();
+        for (device, seq) in &other.vector {
+            let known = vector.entry(device.clone()).or_default();
+            *known = (*known).max(*seq);
+        }
+        let erased = self.erased || other.erased;
+        let mut versions: Vec<Version> = Vec::new();
+        let same = |version: &Version, all: &[Version]| all.iter().any(|one| one.stamp == version.stamp);
+        for version in &self.versions {
+            // A version that the other record knows but does not contain was replaced.
+            if same(version, &other.versions) || !version.is_in(&other.vector) {
+                versions.push(version.clone());
+            }
+        }
+        for version in other.versions {
+            match versions.iter_mut().find(|one| one.stamp == version.stamp) {
+                Some(twin) if twin.rank(&version).is_lt() => *twin = version,
+                Some(_) => {}
+                None if version.is_in(&self.vector) => {}
+                None => versions.push(version),
+            }
+        }
+        versions.sort_by(|a, b| a.stamp.cmp(&b.stamp));
+        if erased {
+            versions.clear();
+        }
+        Self { vector, versions, erased, ..self }
+    }
+}
+
+/// Returns whether the row does not exist after the change.
+pub(crate) const fn is_none(row: &Row) -> bool {
+    match row {
+        Row::Memory { after, .. } => after.is_none(),
+        Row::Evidence { after, .. } => after.is_none(),
+        Row::Relation { after, .. } => after.is_none(),
+        Row::Tombstone { after, .. } => after.is_none(),
+    }
+}
+
+/// Returns a hash of the row's identity, because the identity of evidence contains its text.
+pub(crate) fn key_of(row: &Row) -> Option<String> {
+    row.key().map(hash_of_key)
+}
+
+/// Returns the key of the record of a memory.
+pub(crate) fn memory_key(id: &MemoryId) -> String {
+    hash_of_key((Entity::Memory, [id.as_str(), "", "", ""]))
+}
+
+fn hash_of_key((entity, parts): RowKey<'_>) -> String {
+    let mut digest = Sha256::new();
+    for part in std::iter::once(entity.as_str()).chain(parts) {
+        digest.update(part.as_bytes());
+        digest.update([0]);
+    }
+    hex(&digest.finalize())[..32].to_owned()
+}
+
+/// Reads a record that is stored.
+pub(super) fn read_record(json: &str) -> Result<Record, SyncError> {
+    serde_json::from_str(json).map_err(SyncError::BadRecord)
+}
+
+/// Returns a value as it is stored and sent.
+pub(super) fn to_json(value: &impl Serialize) -> Result<String, SyncError> {
+    serde_json::to_string(value).map_err(SyncError::BadRecord)
+}
+
+/// Returns a record with the columns by which it is found.
+pub(super) fn stored(record: &Record) -> Result<StoredRecord, SyncError> {
+    Ok(StoredRecord {
+        key: record.key.clone(),
+        entity: record.entity,
+        memory: record.memory.clone(),
+        other: record.other.clone(),
+        json: to_json(record)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::samples::memory;
+
+    fn record(device: &str, seq: u64, lamport: u64, context: &[(&str, u64)]) -> Record {
+        let mut memory = memory("Tea", &format!("{device} {seq}"));
+        memory.id = MemoryId::from_stored("one");
+        let row = Row::memory(None, Some(memory));
+        let mut record = Record::of(&row).unwrap();
+        record.vector = context.iter().map(|(device, seq)| ((*device).to_owned(), *seq)).collect();
+        record.vector.insert(device.to_owned(), seq);
+        let stamp = Stamp { lamport, device: device.into(), seq };
+        record.versions = vec![Version { stamp, derived: false, said: None, knew: BTreeMap::new(), state: row }];
+        record
+    }
+
+    #[test]
+    fn a_union_does_not_depend_on_order_or_repetition() {
+        let (a, b) = (record("a", 1, 1, &[]), record("b", 1, 1, &[]));
+        let c = record("c", 1, 2, &[("a", 1)]);
+        let all = [a, b, c];
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        let join = |order: [usize; 3]| {
+            let twice = order.iter().chain(&order).map(|at| all[*at].clone());
+            twice.reduce(Record::join).unwrap()
+        };
+        let joined = join(orders[0]);
+        assert!(orders.iter().all(|order| join(*order) == joined));
+        // The change of c replaced the one of a; the one of b was made independently.
+        let devices: Vec<&str> = joined.versions.iter().map(|version| version.stamp.device.as_str()).collect();
+        assert_eq!((devices, joined.current().unwrap().stamp.device.as_str()), (vec!["b", "c"], "c"));
+        let erased = Record { erased: true, versions: Vec::new(), ..all[0].clone() };
+        assert!(joined.join(erased).current().is_none());
+    }
+}
