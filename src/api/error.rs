@@ -133,8 +133,11 @@ pub enum ApiError {
         /// The fault.
         reason: &'static str,
     },
+    /// A change of a memory names no field.
+    #[error("nothing would change; give the content or another field")]
+    NothingGiven,
     /// The structured part of a memory has an unknown shape.
-    #[error("the structured part is not that of an episode, a procedure, a pattern, a blocker or a profile: {reason}")]
+    #[error("the structured part is wrong: {reason}")]
     Structured {
         /// The fault.
         reason: String,

@@ -7,8 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ApiError, Memories, Query, confidence_now};
+use crate::consolidate::compare::key::{Arity, arity, canonical};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Structured};
 use crate::store::{Filter, Order};
+use crate::text::normalise::snake_case;
 
 /// What is known about the user or a project, as a record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,7 +37,8 @@ pub struct ProfileValue {
 
 impl Memories {
     /// Returns the profile of a namespace, assembled from its active memories. Each value names the memory that states
-    /// it; values of one field come most confident first.
+    /// it; values of one field come most confident first. A field that can have only one value, such as a name, has the
+    /// latest value.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read, or the namespace cannot be accessed.
@@ -43,7 +46,7 @@ impl Memories {
         let (store, now) = (self.ledger("assemble a profile")?, Timestamp::now());
         let filter = Filter { unexpired_at: Some(now), ..Filter::exactly(std::slice::from_ref(namespace)) };
         let memories = self.query_memories(&Query { filter, order: Order::Confidence, ..Query::default() })?;
-        let stated: Vec<(Memory, Vec<(String, Value)>)> = memories
+        let mut stated: Vec<(Memory, Vec<(String, Value)>)> = memories
             .into_iter()
             .map(|memory| {
                 let fields = fields_of(&memory);
@@ -52,6 +55,7 @@ impl Memories {
             .filter(|(_, fields)| !fields.is_empty())
             .collect();
         let mut evidence = store.evidence_of(&stated.iter().map(|(memory, _)| memory.clone()).collect::<Vec<_>>())?;
+        keep_latest(&mut stated);
         let mut fields: BTreeMap<String, Vec<ProfileValue>> = BTreeMap::new();
         for (memory, stated) in stated {
             let evidence = evidence.remove(&memory.id).unwrap_or_default();
@@ -65,6 +69,36 @@ impl Memories {
             }
         }
         Ok(Profile { namespace: namespace.clone(), fields })
+    }
+}
+
+/// Drops the earlier values of fields that have only one value at a time.
+fn keep_latest(stated: &mut [(Memory, Vec<(String, Value)>)]) {
+    let said = |memory: &Memory| (memory.claim.valid_from.unwrap_or(memory.created_at), memory.updated_at);
+    let mut latest: BTreeMap<String, _> = BTreeMap::new();
+    for (memory, fields) in stated.iter() {
+        for (name, value) in fields.iter().filter(|(name, value)| has_one_value(memory, name, value)) {
+            let at = latest.entry(name.clone()).or_insert_with(|| (said(memory), value.clone()));
+            if at.0 < said(memory) {
+                *at = (said(memory), value.clone());
+            }
+        }
+    }
+    for (memory, fields) in stated {
+        fields.retain(|(name, value)| {
+            !has_one_value(memory, name, value) || latest.get(name).is_none_or(|(_, latest)| latest == value)
+        });
+    }
+}
+
+/// Whether a field has only one value at a time: a name, for example, or a text in a record, unless it is one of several
+/// such as a language.
+fn has_one_value(memory: &Memory, name: &str, value: &Value) -> bool {
+    let is_in_record = matches!(memory.claim.structured, Some(Structured::Profile { .. }));
+    match arity(&canonical(&format!("user.{}", snake_case(name)))) {
+        Arity::Single => !value.is_array(),
+        Arity::Open => is_in_record && !value.is_array(),
+        Arity::Many => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use transcripts::{Message, Transcript};
 
 use super::scale::{own_id, unit_confidence, unit_importance};
 use super::{ApiError, Memories};
@@ -10,6 +11,7 @@ use crate::changeset::Action;
 use crate::consolidate::{
     self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
 };
+use crate::extract::{Span, Task, offline};
 use crate::guard::{Guard, Redact, steers};
 use crate::memory::{
     Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType,
@@ -129,6 +131,8 @@ pub struct Remembered {
     pub memory: Option<Memory>,
     /// Whether the memory had been forgotten and is active again.
     pub restored: bool,
+    /// Fields of a known memory that took over the values given with the text; see [`Memories::remember_with`].
+    pub updated: Vec<&'static str>,
     /// Known memories about the same matter, if the text became a new memory beside them: the author knows whether it
     /// replaces one of them.
     pub near: Vec<Memory>,
@@ -153,6 +157,10 @@ pub struct MemoryChange {
     pub importance: Option<f64>,
     /// New tags, which replace the current tags.
     pub tags: Option<Vec<String>>,
+    /// The type: a fact, an event or a way of doing something.
+    pub memory_type: Option<MemoryType>,
+    /// The confidence, from 0 to 1.
+    pub confidence: Option<f64>,
     /// Time at which the memory expires and is no longer recalled; it makes the memory short-term.
     pub expires_at: Option<Timestamp>,
     /// The intended lifetime; a memory that becomes long-term does not expire.
@@ -189,7 +197,10 @@ impl MemoryChange {
             category: change.category.unwrap_or_else(|| claim.category.clone()),
             subject: change.subject.or_else(|| claim.subject.clone()),
             importance: change.importance.unwrap_or(claim.importance),
-            confidence: if self.content.is_some() { supported(claim.confidence, 1.0, true) } else { claim.confidence },
+            confidence: change.confidence.unwrap_or_else(|| {
+                if self.content.is_some() { supported(claim.confidence, 1.0, true) } else { claim.confidence }
+            }),
+            memory_type: change.memory_type.unwrap_or(claim.memory_type),
             tags: change.tags.unwrap_or_else(|| claim.tags.clone()),
             scope: if change.expires_at.is_some() { Scope::ShortTerm } else { change.scope.unwrap_or(claim.scope) },
             expires_at: change.expires_at.or(claim.expires_at.filter(|_| change.scope != Some(Scope::LongTerm))),
@@ -246,7 +257,7 @@ impl Memories {
         {
             let memory = Some(renew(store, ended, &incoming.candidate.claim)?);
             let change = Change { reason: "had ended, and is active again".to_owned(), ..change };
-            return Ok(Remembered { change, memory, restored: true, near: Vec::new() });
+            return Ok(Remembered { change, memory, restored: true, updated: Vec::new(), near: Vec::new() });
         }
         // Whoever writes a known memory again confirms it, so it fades later.
         if let Some(known) = memory.as_ref().filter(|_| change.decision == Decision::Skip) {
@@ -258,7 +269,13 @@ impl Memories {
             && let Some(memory) = Self::bring_back(store, &incoming)?
         {
             let change = Change { reason: "forgotten before, and restored".to_owned(), ..change };
-            return Ok(Remembered { change, memory: Some(memory), restored: true, near: Vec::new() });
+            return Ok(Remembered {
+                change,
+                memory: Some(memory),
+                restored: true,
+                updated: Vec::new(),
+                near: Vec::new(),
+            });
         }
         let change = match (&memory, change.decision) {
             (None, Decision::Skip) => {
@@ -270,7 +287,78 @@ impl Memories {
             Some(memory) if change.decision == Decision::Add => near(store, &incoming, &memory.id, MAX_NEAR)?,
             Some(_) | None => Vec::new(),
         };
-        Ok(Remembered { change, memory, restored: false, near })
+        Ok(Remembered { change, memory, restored: false, updated: Vec::new(), near })
+    }
+
+    /// Stores a memory as [`Memories::remember`] does. If the memory is known already, it takes over the values in
+    /// `given`, and the tags in `given` are added to its tags. The reason of the decision names the fields that changed.
+    ///
+    /// # Errors
+    /// As for [`Memories::remember`] and [`Memories::update_memory`]. A memory that an agent may not change stays as it
+    /// is, and the reason of the decision says so.
+    pub fn remember_with(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Remembered, ApiError> {
+        let mut remembered = self.remember(draft)?;
+        let is_known = remembered.change.new_id.is_none() && remembered.change.merged.is_none();
+        let Some(known) = remembered.memory.clone().filter(|_| is_known) else { return Ok(remembered) };
+        let mut tags = known.claim.tags.clone();
+        tags.extend(given.tags.iter().flatten().filter(|tag| !known.claim.tags.contains(tag)).cloned());
+        let importance = given.importance.map(unit_importance).transpose()?;
+        let change = MemoryChange { content: None, tags: Some(tags), importance, ..given.clone() };
+        if change.applied_to(&known.claim) == known.claim {
+            return Ok(remembered);
+        }
+        let reason = &mut remembered.change.reason;
+        match self.update_memory(known.id.as_str(), &change, draft.author) {
+            Ok((memory, _)) => {
+                remembered.updated = differing(&known.claim, &memory.claim);
+                *reason = format!("{reason}; updated: {}", remembered.updated.join(", "));
+                remembered.memory = Some(memory);
+            }
+            Err(error @ (ApiError::Pinned { .. } | ApiError::NotNow { .. })) => {
+                *reason = format!("{reason}; its other fields stay as they are: {error}");
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(remembered)
+    }
+
+    /// Returns the draft of what a person asks to remember, in any words. If the offline rules read the whole text as
+    /// one statement, the draft has its wording in the third person, its category and its audience.
+    pub(crate) fn draft_of(&self, text: &str) -> MemoryDraft {
+        // Categories are configurable, so `fact` may not be among them.
+        let categories = &self.config.categories.value;
+        let category = if categories.iter().any(|name| name == "fact") { "fact" } else { "note" };
+        // Memories call the person "the user".
+        let mut words = text.split_whitespace().map(|word| word.split(['\'', '’']).next().unwrap_or_default());
+        let is_about_user = match words.next() {
+            Some("I") => true,
+            Some(first) => first.eq_ignore_ascii_case("the") && words.next().is_some_and(|next| next == "user"),
+            None => false,
+        };
+        let audience = if is_about_user { Audience::User } else { Audience::Project };
+        let plain = MemoryDraft { category: category.to_owned(), audience, ..MemoryDraft::new(text) };
+        let transcript = Transcript { messages: vec![Message::user(text)], ..Transcript::default() };
+        let span = Span { context_start: 0, start: 0, end: 1 };
+        let task = Task { transcript: &transcript, span, known: &[], instructions: None, categories };
+        let bare = |text: &str| text.trim().trim_end_matches(['.', '!']).to_owned();
+        match offline::extract(&task).candidates.as_slice() {
+            [Candidate { claim, audience, evidence, updates_only: false, .. }]
+                if evidence.iter().any(|piece| bare(&piece.quote) == bare(text)) =>
+            {
+                MemoryDraft {
+                    memory_type: claim.memory_type,
+                    category: claim.category.clone(),
+                    title: Some(claim.title.clone()),
+                    subject: claim.subject.clone(),
+                    key: claim.key.clone(),
+                    value: claim.value.clone(),
+                    structured: claim.structured.clone(),
+                    audience: *audience,
+                    ..MemoryDraft::new(claim.content.clone())
+                }
+            }
+            _ => plain,
+        }
     }
 
     /// Restores the forgotten memory with the content of `incoming`, if it still exists.
@@ -361,7 +449,7 @@ impl Memories {
             holds_from: memory.claim.valid_from,
             rows: Vec::new(),
         };
-        Ok(Remembered { change, memory: Some(memory), restored: false, near: Vec::new() })
+        Ok(Remembered { change, memory: Some(memory), restored: false, updated: Vec::new(), near: Vec::new() })
     }
 
     fn incoming(&self, draft: &MemoryDraft) -> Result<IncomingClaim, ApiError> {
@@ -420,6 +508,7 @@ impl Memories {
             self.check_category(category)?;
         }
         let importance = change.importance.map(unit_importance).transpose()?;
+        change.confidence.map(unit_confidence).transpose()?;
         refuse_past(change.expires_at)?;
         let before = self.editable(id, author)?;
         if author == Author::Agent && before.status != Status::Active {
@@ -723,6 +812,24 @@ fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
     let mut claim = claim.clone();
     claim.edit_texts(&mut |text| found = found.or_else(|| steers(text)));
     found.map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
+}
+
+/// Returns the names of the fields in which two claims differ, as the commands and tools call them.
+fn differing(before: &Claim, after: &Claim) -> Vec<&'static str> {
+    let fields = [
+        ("title", before.title != after.title),
+        ("summary", before.summary != after.summary),
+        ("type", before.memory_type != after.memory_type),
+        ("category", before.category != after.category),
+        ("subject", before.subject != after.subject),
+        ("value", before.value != after.value),
+        ("importance", before.importance.to_bits() != after.importance.to_bits()),
+        ("confidence", before.confidence.to_bits() != after.confidence.to_bits()),
+        ("tags", before.tags != after.tags),
+        ("structured", before.structured != after.structured),
+        ("expires", before.expires_at != after.expires_at),
+    ];
+    fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
 /// Returns the first words of a text, which represent it in lists.

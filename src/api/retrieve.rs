@@ -10,10 +10,13 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::search::brief::{self, Brief, BriefRequest, Format};
 use crate::search::{self, Channel, Found, Parts, Search, by_meaning, score};
-use crate::store::{Filter, Order, Store};
+use crate::store::{Database, Filter, Order, Store};
 
 /// Number of memories that are ranked if there is no query text.
 const MAX_RANKED: usize = 1_000;
+
+/// Number of results that are compared with the minimum share of matching words.
+const MAX_MATCHED: usize = 200;
 
 /// Options for retrieving memories.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +61,8 @@ pub struct SearchRequest {
     pub order: Option<Order>,
     /// The weight of vectors against words; see [`SearchOptions::hybrid_weight`].
     pub hybrid_weight: Option<f64>,
+    /// Minimum share of the words of the text that a memory or its evidence must contain, between 0 and 1.
+    pub min_match: f64,
     /// Maximum number of memories that apply to every query, such as instructions, preferences and pinned memories.
     pub standing: usize,
     /// Whether memories linked to the found ones are included.
@@ -210,17 +215,24 @@ impl Memories {
             Err(error) => (None, Some(error)),
         };
         let channels: Vec<Channel> = channel.into_iter().collect();
+        // The share is known only for results, so a page is cut out of more results.
+        let (limit, offset) =
+            if request.min_match > 0.0 { (most.max(MAX_MATCHED), 0) } else { (request.limit, request.offset) };
         let search = Search {
-            limit: request.limit,
+            limit,
             channels: &channels,
-            offset: request.offset,
+            offset,
             order: request.order,
             weights,
             with_beside: true,
             with_related: request.related,
             ..Search::new(text, &filter, now)
         };
-        let found = search.run(store)?;
+        let mut found = search.run(store)?;
+        if request.min_match > 0.0 {
+            found.retain(|hit| hit.match_share >= request.min_match);
+            found = found.into_iter().skip(request.offset).take(request.limit).collect();
+        }
         let mut standing = Vec::new();
         if request.standing > 0 {
             // More memories are requested than needed, since memories that the search finds anyway are dropped below.
@@ -229,6 +241,18 @@ impl Memories {
             standing.truncate(request.standing);
         }
         Ok(SearchResults { found, standing, fallback })
+    }
+
+    /// Returns the share of the words of `text` that occur in a memory or in its evidence, between 0 and 1. Unlike a score,
+    /// it does not depend on other memories.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the evidence cannot be read.
+    pub(crate) fn match_share(&self, text: &str, memory: &Memory) -> Result<f64, ApiError> {
+        let matched = Database::words_in(text, memory);
+        // Only the database has evidence.
+        let store = self.storage.as_store().map(|store| &**store);
+        Ok(search::match_share(store, text, memory, &matched)?)
     }
 
     /// Records that a brief was shown to a model.

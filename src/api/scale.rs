@@ -3,10 +3,11 @@
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::ApiError;
-use crate::memory::{MemoryId, Structured};
+use crate::memory::{Blocker, Episode, MemoryId, PatternFields, Procedure, Structured};
 
 /// Returns the importance on a scale from 0 to 1; numbers from 2 to 10 count as tenths, since both scales are in use.
 ///
@@ -76,9 +77,11 @@ pub fn period(text: &str) -> Option<Span> {
 /// # Errors
 /// [`ApiError::Structured`] if the fields are not those of any kind of memory, or a number is outside its scale.
 pub(crate) fn structured(fields: Map<String, Value>) -> Result<Structured, ApiError> {
-    let names = fields.keys().cloned().collect::<Vec<_>>().join(", ");
     let wrong = |reason| ApiError::Structured { reason };
-    let parts = serde_json::from_value(Value::Object(fields)).map_err(|_| wrong(format!("its fields are {names}")))?;
+    // An episode or a procedure may also be named, as a pattern, a blocker and a profile are.
+    let named = ["episode", "procedure"].iter().find_map(|kind| fields.get(*kind).filter(|_| fields.len() == 1));
+    let fields = named.and_then(Value::as_object).cloned().unwrap_or(fields);
+    let Ok(parts) = serde_json::from_value(Value::Object(fields.clone())) else { return Err(wrong(fault_of(&fields))) };
     let share = match &parts {
         Structured::Procedure(procedure) => procedure.priority,
         Structured::Pattern { pattern } => pattern.effectiveness,
@@ -87,6 +90,33 @@ pub(crate) fn structured(fields: Map<String, Value>) -> Result<Structured, ApiEr
     match share.filter(|share| !(0.0..=1.0).contains(share)) {
         Some(share) => Err(wrong(format!("{share} is out of range; use 0 to 1"))),
         None => Ok(parts),
+    }
+}
+
+/// Describes what is wrong with the fields of a structured part, as those of the kind that they resemble.
+fn fault_of(fields: &Map<String, Value>) -> String {
+    fn fault<T: DeserializeOwned>(kind: &str, value: Value) -> String {
+        let error = serde_json::from_value::<T>(value).err();
+        error.map_or_else(|| format!("{kind} has other fields as well"), |error| format!("{kind}: {error}"))
+    }
+    let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
+    let part = |name: &str| fields.get(name).cloned().unwrap_or_default();
+    if has(&["situation", "action", "outcome"]) {
+        fault::<Episode>("an episode", Value::Object(fields.clone()))
+    } else if has(&["steps", "triggers", "name", "description"]) {
+        fault::<Procedure>("a procedure", Value::Object(fields.clone()))
+    } else if has(&["pattern"]) {
+        fault::<PatternFields>("a pattern", part("pattern"))
+    } else if has(&["blocker"]) {
+        fault::<Blocker>("a blocker", part("blocker"))
+    } else if has(&["profile"]) {
+        fault::<Map<String, Value>>("a profile", part("profile"))
+    } else {
+        let names = fields.keys().cloned().collect::<Vec<_>>().join(", ");
+        format!(
+            "its fields are {names}; give an episode (situation, action, outcome), a procedure (name, description), a \
+             pattern, a blocker or a profile"
+        )
     }
 }
 
@@ -159,6 +189,22 @@ mod tests {
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.starts_with("the structured part"), "{error}");
+        }
+        assert!(matches!(
+            read(r#"{"episode": {"situation": "s", "action": "a", "outcome": "success"}}"#).unwrap(),
+            Structured::Episode(_)
+        ));
+        for (text, named) in [
+            (r#"{"situation": "x", "action": "y", "outcome": "maybe"}"#, "maybe"),
+            (r#"{"situation": "x", "action": "y"}"#, "outcome"),
+            (r#"{"name": "n", "description": "d", "steps": "one"}"#, "a procedure"),
+            (r#"{"pattern": {"description": "d", "useCase": "x"}}"#, "useCase"),
+            (r#"{"blocker": {"who": "Ana"}}"#, "who"),
+            (r#"{"profile": "Ana"}"#, "a profile"),
+            (r#"{"mood": "good"}"#, "mood"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(named), "{text}: {error}");
         }
     }
 

@@ -643,3 +643,69 @@ async fn the_extractor_says_whether_it_is_ready_and_why_not() {
     let error = with_storage(Box::<Shelf>::default()).check_extractor().await.unwrap_err();
     assert!(matches!(error, ApiError::NoLedger { .. }), "{error}");
 }
+
+#[test]
+fn what_a_person_asks_to_remember_is_read_by_the_rules() {
+    use crate::memory::Audience;
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    let read = |text: &str| {
+        let draft = memories.draft_of(text);
+        (draft.text, draft.category, draft.audience)
+    };
+    let table = [
+        ("I prefer tabs over spaces", "The user prefers tabs over spaces.", "preference", Audience::User),
+        ("I always want concise answers.", "I always want concise answers.", "fact", Audience::User),
+        ("The user has a cat.", "The user has a cat.", "fact", Audience::User),
+        ("The shop deploys with Nomad.", "The shop deploys with Nomad.", "fact", Audience::Project),
+        ("The user's cat is grey.", "The user's cat is grey.", "fact", Audience::User),
+    ];
+    for (text, content, category, audience) in table {
+        assert_eq!(read(text), (content.to_owned(), category.to_owned(), audience), "{text}");
+    }
+    let several = "I prefer tabs. The shop deploys with Nomad.";
+    assert_eq!(read(several).0, several, "a text of several statements keeps its words");
+}
+
+#[test]
+fn a_poor_match_is_recognised_although_its_score_is_high() {
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    for team in ["red", "green", "blue"] {
+        memories.remember(&MemoryDraft::new(format!("The {team} service is owned by team {team}."))).unwrap();
+    }
+    let search = |text: &str, min_match: f64, offset: usize| {
+        let request = SearchRequest { text: text.to_owned(), limit: 2, offset, min_match, ..SearchRequest::default() };
+        memories.search(&request).unwrap().found
+    };
+    let nonsense = search("how do I configure the owned dishwasher", 0.0, 0);
+    assert!(nonsense[0].score.total > 0.8 && nonsense[0].match_share < 0.5, "{:?}", nonsense[0]);
+    assert_eq!(search("how do I configure the owned dishwasher", 0.5, 0), []);
+    assert_eq!((search("owned team", 0.5, 0).len(), search("owned team", 0.5, 2).len()), (2, 1));
+    let full = search("green service", 1.0, 0);
+    assert_eq!((full.len(), full[0].match_share.to_bits()), (1, 1.0_f64.to_bits()));
+}
+
+#[test]
+fn a_search_by_vectors_alone_uses_words_if_there_are_no_vectors() {
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    memories.remember(&MemoryDraft::new("The shop deploys with Nomad.")).unwrap();
+    let request =
+        SearchRequest { text: "Nomad".into(), limit: 2, hybrid_weight: Some(1.0), ..SearchRequest::default() };
+    let found = memories.search(&request).unwrap().found;
+    assert!(found[0].score.relevance > 0.9, "{found:?}");
+}
+
+#[test]
+fn a_profile_has_the_latest_of_several_names_and_all_languages() {
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    let state = |text: &str, profile: serde_json::Value| {
+        let structured = Some(serde_json::from_value(serde_json::json!({ "profile": profile })).unwrap());
+        memories.remember(&MemoryDraft { structured, ..MemoryDraft::new(text) }).unwrap();
+    };
+    state("The user is called Ana.", serde_json::json!({"name": "Ana", "languages": "Rust"}));
+    std::thread::sleep(std::time::Duration::from_millis(3));
+    state("Bea is what everybody writes in mails.", serde_json::json!({"name": "Bea", "languages": "Go"}));
+    let profile = memories.profile(&Namespace::global()).unwrap();
+    let values = |name: &str| profile.fields[name].iter().map(|one| one.value.as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(values("name"), ["Bea"]);
+    assert_eq!(values("languages").len(), 2);
+}

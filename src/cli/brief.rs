@@ -107,7 +107,11 @@ fn print_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
         return out.note("memory is switched off; see memory.enabled");
     }
     let reasons: Vec<String> = brief.reasons().iter().map(|(why, count)| format!("{count} {}", spaced(why))).collect();
-    let reasons = if reasons.is_empty() { "no memories are stored".to_owned() } else { reasons.join(", ") };
+    if reasons.is_empty() {
+        let namespaces: Vec<String> = request.namespaces.iter().map(ToString::to_string).collect();
+        return out.note(format_args!("nothing to show: no memories are stored in {}", namespaces.join(" and ")));
+    }
+    let reasons = reasons.join(", ");
     out.note(format_args!("nothing to show: {reasons}; `afterthought brief --why` explains this"));
 }
 

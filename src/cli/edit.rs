@@ -1,7 +1,7 @@
 //! `update`, `pin`, `restore` and `relate`: change memories by hand.
 
 use crate::api::{Author, MemoryChange, Restored, RivalPolicy};
-use crate::memory::{Memory, MemoryId, RelationType, Scope, Structured};
+use crate::memory::{Memory, MemoryId, MemoryType, RelationType, Scope, Status, Structured};
 
 use super::args::{Context, expires};
 use super::exit::ExitStatus;
@@ -44,9 +44,15 @@ pub(crate) struct UpdateArgs {
     /// New lifetime: short_term, or long_term, which removes the expiry
     #[arg(long, value_name = "SCOPE")]
     scope: Option<Scope>,
+    /// New type: semantic, episodic or procedural
+    #[arg(long = "type", value_name = "TYPE")]
+    memory_type: Option<MemoryType>,
     /// New parts of an episode, procedure, pattern, blocker or profile
     #[arg(long, value_name = "JSON", value_parser = parts)]
     structured: Option<Structured>,
+    /// New confidence, from 0 to 1
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    confidence: Option<f64>,
 }
 
 /// Pin memories, so that only you can change them
@@ -106,10 +112,16 @@ pub(crate) fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result
         tags: args.tags.clone(),
         expires_at: args.expires,
         scope: args.scope,
+        memory_type: args.memory_type,
         structured: args.structured.clone(),
+        confidence: args.confidence,
     };
     let memories = context.memories()?;
     let (memory, is_changed) = memories.update_memory(&args.id, &change, Author::Person)?;
+    if memory.status != Status::Active {
+        let (id, status) = (memory.id.short(), memory.status);
+        context.out.note(format_args!("{id} is still {status}; `afterthought memory restore {id}` makes it active"));
+    }
     report(context, &[memory], if is_changed { "updated" } else { "unchanged" })
 }
 

@@ -72,6 +72,9 @@ pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<Ex
     } else {
         args.ids.clone()
     };
+    if ids.is_empty() {
+        return Ok(context.out.nothing("no memory matches these filters; nothing was forgotten"));
+    }
     if args.dry_run {
         // Ids are resolved even for a dry run, so that a mistyped id is an error in both cases.
         let named = ids.iter().map(|id| memories.resolve(id)).collect::<Result<Vec<_>, _>>()?;

@@ -77,7 +77,7 @@ pub(crate) struct Selection {
     /// Subject
     #[arg(long, value_name = "TAG")]
     subject: Option<String>,
-    /// Source, as `memory show` prints it
+    /// Source, as `memory show` prints it, or any conversation in the evidence
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
     /// Minimum importance: 0 to 1, or 2 to 10 as tenths
@@ -247,13 +247,13 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
                 one_line(&memory.claim.content, 200),
                 format!("{}/{}", memory.claim.memory_type, memory.claim.category),
                 memory.namespace.to_string(),
-                format!("{:.1}", memory.claim.importance),
+                format!("{:.2}", memory.claim.importance),
                 memory.status.to_string(),
                 // A log may be imported years later; when a fact became true is more informative than when it was read.
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
             ]
         });
-        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows.collect())?;
+        context.out.table(["id", "memory", "kind", "namespace", "importance", "status", "since"], rows.collect())?;
     }
     if memories.is_empty() {
         if all.count_memories(filter)? > 0 {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::api::{Decision, Memories, MemoryDraft, Plan, Remembered, structured};
+use crate::api::{Decision, Memories, MemoryChange, MemoryDraft, Plan, Remembered, structured};
 use crate::memory::{Memory, MemoryType, Namespace, Structured};
 
 use super::args::{Context, expires};
@@ -14,8 +14,8 @@ use crate::config::Partial;
 
 /// Store a memory
 ///
-/// If the memory is already stored, it is confirmed; a memory that it contradicts is superseded. Text that contains a
-/// secret is rejected. In the folder of a project whose logs have been read, the memory is stored for that project.
+/// If the memory is already stored, it is confirmed, and takes over the options that are given; tags are added. A memory
+/// that it contradicts is superseded. Text that contains a secret is rejected. In the folder of a project whose logs have been read, the memory is stored for that project.
 /// With --global, or in any other folder, the memory applies to all projects. --namespace selects another project from
 /// `project list`.
 #[derive(Debug, clap::Args)]
@@ -24,12 +24,12 @@ pub(crate) struct RememberArgs {
     /// Text of the memory: one self-contained sentence
     #[arg(required = true)]
     text: Vec<String>,
-    /// Type: semantic, episodic or procedural
-    #[arg(long = "type", value_name = "TYPE", default_value = "semantic")]
-    memory_type: MemoryType,
-    /// Category
-    #[arg(long, value_name = "NAME", default_value = "fact")]
-    category: String,
+    /// Type: semantic, episodic or procedural [default: semantic]
+    #[arg(long = "type", value_name = "TYPE")]
+    memory_type: Option<MemoryType>,
+    /// Category [default: fact]
+    #[arg(long, value_name = "NAME")]
+    category: Option<String>,
     /// Title [default: the first words of the text]
     #[arg(long)]
     title: Option<String>,
@@ -45,9 +45,9 @@ pub(crate) struct RememberArgs {
     /// Value of the attribute
     #[arg(long, requires = "key")]
     value: Option<String>,
-    /// Importance: 0 to 1, or 2 to 10 as tenths
-    #[arg(long, value_name = "N", default_value_t = 0.7, allow_negative_numbers = true)]
-    importance: f64,
+    /// Importance: 0 to 1, or 2 to 10 as tenths [default: 0.7]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    importance: Option<f64>,
     /// Tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -75,16 +75,22 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
         }
         None => memories,
     };
-    let Remembered { change, memory, restored, near } = memories.remember(&args.draft())?;
+    let Remembered { change, memory, restored, updated, near } =
+        memories.remember_with(&args.draft(), &args.given())?;
     let out = context.out;
     match memory {
         Some(memory) if restored && !out.is_json() => {
             let content = one_line(&memory.claim.content, 160);
-            out.line(format_args!("restored {} {content}", memory.id.short()))?;
+            let with = if updated.is_empty() { String::new() } else { format!(" ({} updated)", updated.join(", ")) };
+            out.line(format_args!("restored {}{with} {content}", memory.id.short()))?;
         }
         Some(memory) if change.decision == Decision::Skip && !out.is_json() => {
             let content = one_line(&memory.claim.content, 160);
-            out.line(format_args!("already stored: {} {content}", memory.id.short()))?;
+            let with = if updated.is_empty() { String::new() } else { format!(" ({} updated)", updated.join(", ")) };
+            out.line(format_args!("already stored{with}: {} {content}", memory.id.short()))?;
+            if args.key.is_some() && (&args.key, &args.value) != (&memory.claim.key, &memory.claim.value) {
+                out.note("the key of a memory that is already stored does not change, so --key was ignored");
+            }
         }
         None if !out.is_json() => out.note(format_args!(
             "not remembered: {}; find it with `afterthought memory list --status forgotten`, and `afterthought memory \
@@ -118,7 +124,11 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
 /// Names the known memories about the same matter, since only the author knows whether the new memory replaces one.
 fn print_near(near: &[Memory], new_id: &str, closest: &str, out: &Printer) {
     for memory in near {
-        out.note(format_args!("about the same: {} {}", memory.id.short(), one_line(&memory.claim.content, 120)));
+        out.note(format_args!(
+            "possibly about the same: {} {}",
+            memory.id.short(),
+            one_line(&memory.claim.content, 120)
+        ));
     }
     out.note(format_args!("if the new memory replaces it: `afterthought memory relate {new_id} supersedes {closest}`"));
 }
@@ -138,20 +148,37 @@ pub(super) fn parts(text: &str) -> Result<Structured, String> {
 
 impl RememberArgs {
     fn draft(&self) -> MemoryDraft {
+        let plain = MemoryDraft::new(self.text.join(" "));
         MemoryDraft {
-            memory_type: self.memory_type,
-            category: self.category.clone(),
+            memory_type: self.memory_type.unwrap_or(plain.memory_type),
+            category: self.category.clone().unwrap_or_else(|| plain.category.clone()),
             title: self.title.clone(),
             subject: self.subject.clone(),
             key: self.key.clone(),
             value: self.value.clone(),
-            importance: self.importance,
+            importance: self.importance.unwrap_or(plain.importance),
             tags: self.tags.clone(),
             expires_at: self.expires,
             summary: self.summary.clone(),
             structured: self.structured.clone(),
             id: self.id.clone(),
-            ..MemoryDraft::new(self.text.join(" "))
+            ..plain
+        }
+    }
+
+    /// Returns the options that were given, which a memory that is already stored takes over.
+    fn given(&self) -> MemoryChange {
+        MemoryChange {
+            title: self.title.clone(),
+            summary: self.summary.clone(),
+            category: self.category.clone(),
+            subject: self.subject.clone(),
+            importance: self.importance,
+            tags: Some(self.tags.clone()),
+            expires_at: self.expires,
+            memory_type: self.memory_type,
+            structured: self.structured.clone(),
+            ..MemoryChange::default()
         }
     }
 }

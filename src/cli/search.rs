@@ -39,6 +39,9 @@ pub(crate) struct SearchArgs {
     /// Weight of vectors, from 0 (only words) to 1 (only vectors)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     hybrid_weight: Option<f64>,
+    /// Only memories that contain at least this share of the query's words, from 0 to 1, themselves or in their evidence
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true)]
+    min_match: f64,
     /// Also show up to N preferences, instructions and pinned memories, whatever the query
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
@@ -58,11 +61,15 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let (out, request) = (context.out, args.request(&memories, context)?);
     let SearchResults { found, standing, fallback } = memories.search(&request)?;
     // Orders and pages apply only to memories, not to tasks.
-    let is_ranked = args.sort.is_none() && args.offset == 0;
+    let is_ranked = args.sort.is_none() && args.offset == 0 && args.min_match <= 0.0;
     let tasks = if is_ranked { memories.search_tasks(&request.text, &request.filter, args.limit)? } else { Vec::new() };
     let (mut found, mut tasks) = foremost(found, tasks, args.limit);
     if is_ranked {
         memories.judge_results(&mut found, &mut tasks)?;
+    }
+    let is_by_words = found.first().is_some_and(|hit| hit.fit.channels.is_empty());
+    if is_by_words && fallback.is_none() && args.hybrid_weight.is_some_and(|weight| weight > 0.0) {
+        out.warn("no vectors are configured, so the search used only words; see `[embedding]` in the settings");
     }
     if let Some(error) = fallback {
         out.warn(format_args!("the search used only words: {}", spelled(&error.into())));
@@ -101,6 +108,8 @@ impl SearchArgs {
     fn request(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<SearchRequest> {
         let text = self.query.join(" ");
         ensure!(!text.trim().is_empty(), "the query is empty; give some words");
+        let share = self.min_match;
+        ensure!((0.0..=1.0).contains(&share), "--min-match {share} is out of range; use 0 to 1");
         ensure!(self.limit > 0, "--limit 0 would show nothing; give at least 1");
         let filter = self.selection.filter(context)?;
         Ok(SearchRequest {
@@ -110,6 +119,7 @@ impl SearchArgs {
             offset: self.offset,
             order: self.sort.map(By::order),
             hybrid_weight: self.hybrid_weight,
+            min_match: self.min_match,
             standing: self.standing,
             related: self.related,
         })
@@ -162,6 +172,12 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
         out.line(format_args!(
             "     {DIM}contains no word of the query, but was said just before or after a result{DIM:#}"
         ))?;
+    }
+    // The score is relative to the best result, so even a poor match can have a high score.
+    let is_found_by_words = hit.fit.channels.values().all(|score| *score <= 0.0) && hit.fit.words > 0.0;
+    if is_found_by_words && hit.match_share > 0.0 && hit.match_share < 0.5 {
+        let share = (hit.match_share * 100.0).round();
+        out.line(format_args!("     {DIM}contains only {share}% of the words of the query{DIM:#}"))?;
     }
     if args.explain {
         explain(hit, out)?;

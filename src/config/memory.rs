@@ -58,7 +58,7 @@ settings!(
 settings!(
     /// The table `[memory]`.
     MemorySettings, PartialMemory, "memory.", {
-    /// Whether hooks read logs and inject memories; commands are not affected
+    /// Whether hooks read logs and memories go into prompts; searching and storing by command or tool still work
     enabled: bool = true;
 } {
     /// Extraction by hooks and by `log watch`.

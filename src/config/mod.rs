@@ -365,9 +365,12 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         for (text, expected) in [
             ("temperature = 0.3", "line 1: `temperature` is no longer a setting; remove it"),
-            ("[memory]\nstorage_adapter = \"sqlite\"", "line 2: `storage_adapter` is now `provider` under [embedding]"),
-            ("[memory.extraction]\nautoExtract = false", "line 2: `autoExtract` is now `auto_extract`"),
-            ("[guard]\nemails = \"redact\"", "line 2: `emails` is now an entry in the list `redact` or `drop`"),
+            (
+                "[memory]\nstorage_adapter = \"sqlite\"",
+                "line 2: `storage_adapter` is called `provider` under [embedding]",
+            ),
+            ("[memory.extraction]\nautoExtract = false", "line 2: `autoExtract` is called `auto_extract`"),
+            ("[guard]\nemails = \"redact\"", "line 2: `emails` is an entry in the list `redact` or `drop`"),
             ("[memory.brief]\nlong_term = 3", "line 1: `brief` is no longer a table; write `max_tokens` under"),
             ("[memory.lifecycle]\npurge_days = 3", "line 1: `lifecycle` is no longer a table"),
             ("[embedding]\nquery_prefix = \"q\"", "line 2: `query_prefix` is no longer a setting"),

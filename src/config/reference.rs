@@ -3,23 +3,24 @@
 use std::fmt::Write as _;
 
 use super::SettingInfo;
+use crate::text::normalise::snake_case;
 
 /// Keys of earlier versions, with their replacements.
 const FORMER: &[(&str, &str)] = &[
     ("temperature", "is no longer a setting; remove it"),
-    ("extraction_model", "is now `model`, at the top of the file"),
-    ("extractionModel", "is now `model`, at the top of the file"),
-    ("storage_adapter", "is now `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
-    ("storageAdapter", "is now `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
+    ("extraction_model", "is called `model`, at the top of the file"),
+    ("extractionModel", "is called `model`, at the top of the file"),
+    ("storage_adapter", "is called `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
+    ("storageAdapter", "is called `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
     ("folder", "is no longer a setting; set a server with `base_url` under [embedding]"),
     ("document_prefix", "is no longer a setting, since the model decides it; remove it"),
     ("query_prefix", "is no longer a setting, since the model decides it; remove it"),
-    ("cards", "is now an entry in the list `redact` or `drop` under [guard]"),
-    ("ibans", "is now an entry in the list `redact` or `drop` under [guard]"),
-    ("ids", "is now an entry in the list `redact` or `drop` under [guard]"),
-    ("emails", "is now an entry in the list `redact` or `drop` under [guard]"),
-    ("phones", "is now an entry in the list `redact` or `drop` under [guard]"),
-    ("addresses", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("cards", "is an entry in the list `redact` or `drop` under [guard]"),
+    ("ibans", "is an entry in the list `redact` or `drop` under [guard]"),
+    ("ids", "is an entry in the list `redact` or `drop` under [guard]"),
+    ("emails", "is an entry in the list `redact` or `drop` under [guard]"),
+    ("phones", "is an entry in the list `redact` or `drop` under [guard]"),
+    ("addresses", "is an entry in the list `redact` or `drop` under [guard]"),
     ("brief", "is no longer a table; write `max_tokens` under [memory.retrieval], and remove its other keys"),
     (
         "lifecycle",
@@ -31,18 +32,12 @@ const FORMER: &[(&str, &str)] = &[
 pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String> {
     let former = FORMER.iter().find(|(name, _)| *name == key).map(|(_, now)| (*now).to_owned());
     // The first version used camelCase for its keys.
-    let snake = key.chars().fold(String::new(), |mut text, letter| {
-        if letter.is_ascii_uppercase() {
-            text.push('_');
-        }
-        text.push(letter.to_ascii_lowercase());
-        text
-    });
+    let snake = snake_case(key);
     let is_camel = snake != key && settings.iter().any(|one| one.key.rsplit('.').next() == Some(snake.as_str()));
     let tables = settings.iter().filter_map(|one| one.key.rsplit_once('.')).filter(|(_, name)| *name == key);
     let tables: Vec<String> = tables.map(|(table, _)| format!("[{table}]")).collect();
     let moved = (!tables.is_empty()).then(|| format!("belongs in the table {}", tables.join(" or ")));
-    let now = former.or_else(|| is_camel.then(|| format!("is now `{snake}`"))).or(moved)?;
+    let now = former.or_else(|| is_camel.then(|| format!("is called `{snake}`"))).or(moved)?;
     Some(format!("`{key}` {now}"))
 }
 
@@ -112,8 +107,11 @@ mod tests {
     #[test]
     fn keys_of_earlier_versions_name_their_replacement() {
         let replaced = |key| replacement(key, &Config::documentation());
-        assert_eq!(replaced("extraction_model").unwrap(), "`extraction_model` is now `model`, at the top of the file");
-        assert_eq!(replaced("autoExtract").unwrap(), "`autoExtract` is now `auto_extract`");
+        assert_eq!(
+            replaced("extraction_model").unwrap(),
+            "`extraction_model` is called `model`, at the top of the file"
+        );
+        assert_eq!(replaced("autoExtract").unwrap(), "`autoExtract` is called `auto_extract`");
         assert_eq!(replaced("modle"), None);
     }
 

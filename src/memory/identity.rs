@@ -158,7 +158,9 @@ impl fmt::Display for Namespace {
 impl FromStr for Namespace {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::try_from(text.split('/').map(str::to_owned).collect::<Vec<_>>())
+        // The JSON of a memory writes its namespace as an array.
+        let listed = if text.starts_with('[') { serde_json::from_str::<Vec<String>>(text).ok() } else { None };
+        Self::try_from(listed.unwrap_or_else(|| text.split('/').map(str::to_owned).collect()))
     }
 }
 
@@ -172,6 +174,7 @@ mod tests {
         assert_eq!(namespace.parts(), ["project", "shop"]);
         assert_eq!(namespace.to_string(), "project/shop");
         assert_eq!(serde_json::to_string(&namespace).unwrap(), r#"["project","shop"]"#);
+        assert_eq!(r#"["project","shop"]"#.parse::<Namespace>().unwrap(), namespace);
         let error = "a//b".parse::<Namespace>().unwrap_err().to_string();
         assert_eq!(
             error,

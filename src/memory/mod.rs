@@ -311,7 +311,7 @@ macro_rules! pattern_fields {
     ($($field:ident: $kind:ty),+) => {
         #[derive(Clone, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct PatternFields {
+        pub(crate) struct PatternFields {
             description: String,
             $(#[serde(default, skip_serializing_if = "Option::is_none")] $field: Option<$kind>),+
         }

@@ -26,7 +26,7 @@ pub use rank::{Channel, FULL_USE, Parts, QueryFit, Weights};
 pub(crate) use rank::{RECENCY_HALF_LIFE_DAYS, Score, score};
 #[cfg(feature = "serve")]
 pub(crate) use rank::{WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE};
-pub(crate) use search::{Direct, Highlight, Related, direct_with};
+pub(crate) use search::{Direct, Highlight, Related, direct_with, match_share};
 pub use search::{Search, direct, highlight};
 pub use standing::{STANDING, standing};
 pub(crate) use tasks::search_tasks;
@@ -45,6 +45,9 @@ pub struct Found {
     pub fit: QueryFit,
     /// Words of the query that appear in the memory; none if only its evidence or its neighbours match.
     pub matched: Vec<String>,
+    /// The share of the words of the query that occur in the memory or in its evidence, between 0 and 1. Unlike the
+    /// score, it does not depend on the other results.
+    pub match_share: f64,
     /// The part of the memory's content that shows the match.
     pub highlight: Highlight,
     /// The supporting quote, if words of the query occur in the quote but not in the content.

@@ -86,6 +86,10 @@ impl QueryFit {
     /// Returns the score of only the words and channels, without neighbours, speaker and date, between 0 and 1.
     #[must_use]
     pub(crate) fn own(&self, weights: &Weights) -> f64 {
+        // Even a search by vectors alone falls back to words if there are no vectors.
+        if self.channels.is_empty() {
+            return self.words;
+        }
         let channels = self.channels.values().map(|score| (weights.channels, *score));
         let parts: Vec<(f64, f64)> = channels.chain([(weights.words, self.words)]).collect();
         // The sum is divided by the sum of the weights in use, so that the words alone can reach 1 if no channel is

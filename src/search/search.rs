@@ -216,6 +216,7 @@ impl<'a> Search<'a> {
             // Evidence is read only if the content contains no word of the query, because only such a hit needs a
             // further explanation.
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
+            let match_share = match_share(Some(store), self.query, &memory, &matched)?;
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
             let said_at = said.get(&memory.id).copied();
             found.push(Found {
@@ -223,6 +224,7 @@ impl<'a> Search<'a> {
                 score,
                 fit,
                 matched,
+                match_share,
                 highlight,
                 quote,
                 related,
@@ -240,6 +242,28 @@ impl<'a> Search<'a> {
         let quotes = store.evidence(id)?.into_iter().map(marked);
         Ok(quotes.into_iter().find(|quote| !quote.marks.is_empty()))
     }
+}
+
+/// Returns the share of the words of `query` that occur in a memory or in its evidence, between 0 and 1; `matched` are
+/// the words that occur in the memory itself.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn match_share(
+    store: Option<&Database>,
+    query: &str,
+    memory: &Memory,
+    matched: &[String],
+) -> Result<f64, StoreError> {
+    let words = Database::words_of(query);
+    let mut lacking: Vec<String> = words.iter().filter(|word| !matched.contains(word)).cloned().collect();
+    if let Some(store) = store.filter(|_| !lacking.is_empty()) {
+        let quotes: Vec<String> = store.evidence(&memory.id)?.into_iter().map(|piece| piece.quote).collect();
+        let mut forms = Database::forms_in(&lacking, &quotes.join("\n")).into_iter();
+        lacking.retain(|_| forms.next().is_none_or(|forms| forms.is_empty()));
+    }
+    let count = |words: &[String]| u32::try_from(words.len()).map_or(f64::MAX, f64::from);
+    Ok(if words.is_empty() { 0.0 } else { 1.0 - count(&lacking) / count(&words) })
 }
 
 /// The memories that are ranked.

@@ -88,6 +88,7 @@ fn found(query: &str, memory: Memory, words: &HashMap<MemoryId, f64>, now: Times
         said_at: None,
         freshness: Vec::new(),
         quote: None,
+        match_share: 0.0,
         related: Vec::new(),
         matched,
         memory,

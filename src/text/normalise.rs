@@ -211,6 +211,18 @@ fn same_mark(c: char) -> char {
     }
 }
 
+/// Returns a name such as `autoExtract` as `auto_extract`.
+#[must_use]
+pub(crate) fn snake_case(name: &str) -> String {
+    name.chars().fold(String::new(), |mut text, letter| {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_lowercase());
+        text
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -547,7 +547,12 @@ fn a_person_remembers_recalls_and_forgets_by_prompt() {
     let forgotten = says("s3", "/forget nomad frankfurt");
     assert!(forgotten["reason"].as_str().unwrap().starts_with("Forgotten: The shop deploys"), "{forgotten}");
     assert_eq!(says("s3", "/recall nomad")["decision"], "block");
-    for bare in ["/remember", "/recall", "/forget "] {
+    // What is about the person applies to all projects, in the words of a memory.
+    let own = says("s4", "/remember I prefer tabs over spaces");
+    assert_eq!(own["reason"], "Remembered in global: The user prefers tabs over spaces.");
+    let global = says("s4", "/remember --global Releases are tagged on Mondays.");
+    assert_eq!(global["reason"], "Remembered in global: Releases are tagged on Mondays.");
+    for bare in ["/remember", "/remember --global", "/recall", "/forget "] {
         assert!(says("s3", bare)["reason"].as_str().unwrap().starts_with("There is nothing to"), "{bare}");
     }
 }

@@ -58,28 +58,34 @@ fn block(text: &str) -> HookOutput {
 }
 
 fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, HookError> {
-    let (audience, text) = match text.strip_prefix("--global").filter(|rest| rest.starts_with(char::is_whitespace)) {
-        Some(rest) => (Audience::User, rest.trim()),
-        None => (Audience::Project, text),
-    };
+    // Only the option itself is cut off; a text may begin with any other word.
+    let global = text.strip_prefix("--global").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+    let text = global.unwrap_or(text).trim();
     if text.is_empty() {
-        return Ok("There is nothing to remember; write /remember and a sentence.".to_owned());
+        return Ok(
+            "There is nothing to remember; write /remember and a sentence, or /remember --global and a sentence \
+            that applies to all projects."
+                .to_owned(),
+        );
     }
-    // Categories are configurable, so `fact` may not be among them.
-    let category = if call.config.categories.value.iter().any(|name| name == "fact") { "fact" } else { "note" };
-    let draft = MemoryDraft {
-        category: category.to_owned(),
-        importance: 0.8,
-        audience,
-        source: format!("hook:{}", call.agent.as_str()),
-        ..MemoryDraft::new(text)
-    };
-    let Remembered { change, memory, restored, near } = match memories.remember(&draft) {
+    let draft = memories.draft_of(text);
+    let mut draft = MemoryDraft { importance: 0.8, source: format!("hook:{}", call.agent.as_str()), ..draft };
+    if global.is_some() {
+        draft.audience = Audience::User;
+    }
+    let mut remembered = memories.remember(&draft);
+    if global.is_none() && matches!(remembered, Err(ApiError::OutOfReach { .. })) {
+        // The settings of the folder choose one namespace, which then also receives what is about the user.
+        remembered = memories.remember(&MemoryDraft { audience: Audience::Project, ..draft.clone() });
+    }
+    let Remembered { change, memory, restored, near, .. } = match remembered {
         Ok(remembered) => remembered,
         Err(ApiError::Secret { name }) => {
             return Ok(format!("Not remembered: the text contains a secret ({name}), which is never kept."));
         }
-        Err(error @ ApiError::TooLong { .. }) => return Ok(format!("Not remembered: {error}.")),
+        Err(error @ (ApiError::TooLong { .. } | ApiError::OutOfReach { .. })) => {
+            return Ok(format!("Not remembered: {error}."));
+        }
         Err(error) => return Err(error.into()),
     };
     let namespace = &change.incoming.namespace;
@@ -92,9 +98,9 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
         (false, false) => "Remembered",
     };
     let near = near.first().map_or_else(String::new, |near| {
-        format!(". About the same, and still stored: {} [{}]", near.claim.title, tail(&near.id))
+        format!(". Possibly about the same: {} [{}]", near.claim.title, tail(&near.id))
     });
-    Ok(format!("{word} in {namespace}: {text}{waits}{near}"))
+    Ok(format!("{word} in {namespace}: {}{waits}{near}", memory.claim.content))
 }
 
 fn recall(session: &Session<'_>, query: &str) -> Result<Submitted, HookError> {

@@ -34,7 +34,7 @@ fn arguments_of_the_specifications_are_taken_and_only_theirs_are_required() {
         (Profile::Basecoat, "memory_store", "category subject content source", "category subject content"),
         (Profile::Basecoat, "memory_recall", "subject category query", ""),
         (Profile::Basecoat, "memory_forget", "id", "id"),
-        (Profile::Basecoat, "memory_update", "id content", "id content"),
+        (Profile::Basecoat, "memory_update", "id content", "id"),
         (Profile::Basecoat, "memory_list", "limit category", ""),
         (
             Profile::Blockcell,
@@ -97,6 +97,86 @@ fn only_categories_that_are_allowed_can_be_chosen() {
     assert_eq!(chosen("memory_forget", "type"), serde_json::json!(["fact", null]));
 }
 
+fn answer(memories: &Memories, name: &str, arguments: Value) -> Result<Value, String> {
+    let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
+    (tool.call)(memories, arguments)
+}
+
+#[test]
+fn structured_parts_are_returned_found_and_changed() {
+    use serde_json::json;
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    let parts = json!({"name": "drain", "description": "d", "steps": ["drain", "stop"], "triggers": ["leak alarm"]});
+    let asked = json!({"category": "workflow", "subject": "ops", "content": "Restart the worker by draining first.",
+        "structured": parts});
+    let stored = answer(&memories, "memory_store", asked).unwrap();
+    assert_eq!(stored["memory"]["structured"], parts);
+    let id = stored["memory"]["id"].as_str().unwrap();
+    let found = answer(&memories, "memory_recall", json!({"query": "a leak alarm"})).unwrap();
+    assert_eq!(found["memories"][0]["structured"], parts, "found by its trigger");
+    assert_eq!(answer(&memories, "memory_list", json!({})).unwrap()["memories"][0]["structured"], parts);
+    let long = json!({"pattern": {"description": "d", "code_snippet": "x".repeat(700)}});
+    let changed = answer(&memories, "memory_update", json!({"id": id, "structured": long})).unwrap();
+    assert_eq!(
+        (&changed["memory"]["structured"], &changed["memory"]["content"]),
+        (&long, &stored["memory"]["content"])
+    );
+    let history = answer(&memories, "memory_history", json!({"id": id})).unwrap();
+    assert_eq!(history["memory"]["structured"], long);
+    assert_eq!(
+        (&history["changes"][1]["structured_before"], &history["changes"][1]["structured_after"]),
+        (&parts, &long)
+    );
+    let listed = answer(&memories, "memory_list", json!({})).unwrap();
+    assert!(listed["memories"][0]["structured"].as_str().unwrap().contains("memory_history"), "{listed}");
+    let text = format!("{:?}", resources::read(&memories, &format!("afterthought://memory/{id}")).unwrap().unwrap());
+    assert!(text.contains("code_snippet"), "{text}");
+}
+
+#[test]
+fn a_known_text_takes_over_the_attributes_given_with_it() {
+    use serde_json::json;
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    let store = |more: Value| {
+        let mut asked = json!({"category": "convention", "subject": "style", "content": "Use early returns."});
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        answer(&memories, "memory_store", asked).unwrap()
+    };
+    let first = store(json!({"tags": ["go"], "importance": 0.6}));
+    let again = store(json!({"tags": ["style"], "importance": 0.9}));
+    assert_eq!((&again["decision"], &again["memory"]["id"]), (&json!("skip"), &first["memory"]["id"]));
+    assert_eq!(again["memory"]["tags"], json!(["go", "style"]));
+    assert_eq!(again["memory"]["importance"], 0.9);
+    assert!(again["reason"].as_str().unwrap().contains("importance, tags"), "{again}");
+    let third = store(json!({}));
+    assert_eq!(third["memory"]["importance"], 0.9, "attributes that are not given stay: {third}");
+    memories.pin(&[first["memory"]["id"].as_str().unwrap()], true).unwrap();
+    let pinned = store(json!({"importance": 0.2}));
+    assert_eq!(pinned["memory"]["importance"], 0.9);
+    assert!(pinned["reason"].as_str().unwrap().contains("pinned"), "{pinned}");
+}
+
+#[test]
+fn an_empty_brief_and_a_poor_match_are_explained() {
+    use serde_json::json;
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    let brief = |memories: &Memories, asked: Value| answer(memories, "memory_brief", asked).unwrap();
+    assert_eq!(brief(&memories, json!({}))["reason"], "no memories are stored");
+    let asked = json!({"category": "fact", "subject": "ops", "content": "The red service is owned by team red."});
+    answer(&memories, "memory_store", asked).unwrap();
+    assert_eq!(brief(&memories, json!({})).get("reason"), None);
+    let small = brief(&memories, json!({"max_tokens": 5}));
+    assert_eq!(small["reason"], "max_tokens is too small for any memory", "{small}");
+    let query = |min_match: f64| {
+        let asked = json!({"query": "how do I configure the owned dishwasher", "min_match": min_match});
+        answer(&memories, "memory_query", asked).unwrap()
+    };
+    assert!(query(0.0)["memories"][0]["match_share"].as_f64().unwrap() < 0.5, "{}", query(0.0));
+    assert_eq!(query(0.5)["count"], 0);
+    let unnamed = answer(&memories, "memory_update", json!({"id": "12345678"})).unwrap_err();
+    assert!(unnamed.contains("give the content or another field"), "{unnamed}");
+}
+
 #[test]
 fn the_tools_of_the_ledger_answer_as_the_commands_do() {
     use crate::api::Filter;
@@ -129,10 +209,7 @@ fn the_tools_of_the_ledger_answer_as_the_commands_do() {
         messages: vec!["m2".into()],
     });
     put_tasks(memories.storage().as_store().unwrap(), "claude-code:s1", "shop", &[record]);
-    let answer = |name: &str, arguments: Value| {
-        let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
-        (tool.call)(&memories, arguments).unwrap()
-    };
+    let answer = |name: &str, arguments: Value| answer(&memories, name, arguments).unwrap();
     let all = Filter::default();
     let blame = memories.blame("src/loader.py", None, &all).unwrap();
     let asked = answer("blame", serde_json::json!({"path": "src/loader.py"}));

@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::api::Decision;
 use crate::api::{ApiError, Memories, Remembered, SearchResult};
 use crate::api::{confidence_now, heat};
-use crate::memory::{Memory, MemoryType, Scope, Status, Structured, Tier};
+use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
 
 /// A memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,9 +36,9 @@ pub(super) struct MemoryView {
     /// A shorter wording
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
-    /// Parts of an episode, procedure, pattern, blocker or profile
+    /// Its structured parts
     #[serde(skip_serializing_if = "Option::is_none")]
-    structured: Option<Structured>,
+    structured: Option<Value>,
     /// How certain it is now, 0-1
     confidence: f64,
     /// Its tags
@@ -71,6 +72,9 @@ pub(super) struct MemoryView {
     /// How well it matches the query, 0-1
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
+    /// The share of the query's words that it or its evidence contains, 0-1; unlike the score, absolute
+    #[serde(skip_serializing_if = "Option::is_none")]
+    match_share: Option<f64>,
     /// How the paths, names and commits in it stand in the repository now
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<String>,
@@ -90,7 +94,7 @@ impl From<&Memory> for MemoryView {
             scope: claim.scope,
             importance: claim.importance,
             summary: claim.summary.clone(),
-            structured: claim.structured.clone(),
+            structured: claim.structured.as_ref().and_then(|parts| serde_json::to_value(parts).ok()),
             // What was true once may no longer be, so the model is shown what is left.
             confidence: rounded(confidence_now(memory, Timestamp::now())),
             tags: claim.tags.clone(),
@@ -106,6 +110,7 @@ impl From<&Memory> for MemoryView {
             heat: heat(usage, Timestamp::now()).as_str().to_owned(),
             tier: usage.tier,
             score: None,
+            match_share: None,
             now: None,
         }
     }
@@ -128,20 +133,28 @@ pub(super) struct Page {
     memories: Vec<MemoryView>,
 }
 
+/// Maximum length of the structured parts of a listed memory, in bytes of JSON.
+const LISTED_PARTS: usize = 600;
+
 impl Page {
-    fn of(memories: Vec<MemoryView>) -> Self {
+    fn of(mut memories: Vec<MemoryView>) -> Self {
+        let parts = memories.iter_mut().filter_map(|memory| memory.structured.as_mut());
+        for parts in parts.filter(|parts| parts.to_string().len() > LISTED_PARTS) {
+            *parts = "left out for its length; memory_history shows it".into();
+        }
         Self { count: memories.len(), total: None, memories }
     }
 
     /// Returns search results, compared with the repository of the client's folder.
-    pub(super) fn of_results(mut found: Vec<SearchResult>, memories: &Memories) -> Result<Self, ApiError> {
+    pub(super) fn of_results(mut found: Vec<SearchResult>, query: &str, memories: &Memories) -> Result<Self, ApiError> {
         let mut states = memories.judge_memories(&mut found)?;
-        let view = |SearchResult { memory, score, .. }: &SearchResult| MemoryView {
-            score: Some(rounded(*score)),
-            now: states.remove(&memory.id),
-            ..MemoryView::from(memory)
+        let is_asked = !query.trim().is_empty();
+        let view = |SearchResult { memory, score, .. }: &SearchResult| {
+            let share = is_asked.then(|| memories.match_share(query, memory).map(rounded)).transpose()?;
+            let now = states.remove(&memory.id);
+            Ok(MemoryView { score: Some(rounded(*score)), match_share: share, now, ..MemoryView::from(memory) })
         };
-        Ok(Self::of(found.iter().map(view).collect()))
+        Ok(Self::of(found.iter().map(view).collect::<Result<_, ApiError>>()?))
     }
 
     pub(super) fn out_of(memories: &[Memory], total: usize) -> Self {

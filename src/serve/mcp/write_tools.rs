@@ -63,12 +63,24 @@ impl MemoryTool for Store {
 
     fn call(memories: &Memories, arguments: StoreArguments) -> Result<Stored, ApiError> {
         let expires_at = expiry_of(arguments.expires.as_deref(), None)?;
-        let remembered = memories.remember(&MemoryDraft {
+        let structured = arguments.structured.map(structured).transpose()?;
+        // The category and the subject are always given, so they do not say that a known memory should change.
+        let given = MemoryChange {
+            title: arguments.title.clone(),
+            summary: arguments.summary.clone(),
+            importance: arguments.importance,
+            tags: Some(arguments.tags.clone()),
+            memory_type: arguments.memory_type,
+            structured: structured.clone(),
+            expires_at,
+            ..MemoryChange::default()
+        };
+        let draft = MemoryDraft {
             memory_type: arguments.memory_type.unwrap_or_else(|| type_of(&arguments.category)),
             category: arguments.category,
             title: arguments.title,
             summary: arguments.summary,
-            structured: arguments.structured.map(structured).transpose()?,
+            structured,
             id: arguments.id,
             subject: Some(arguments.subject).filter(|subject| !subject.trim().is_empty()),
             scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
@@ -79,8 +91,8 @@ impl MemoryTool for Store {
             source: arguments.source.unwrap_or_else(|| SOURCE.to_owned()),
             author: Author::Agent,
             ..MemoryDraft::new(arguments.content)
-        })?;
-        Ok(remembered.into())
+        };
+        Ok(memories.remember_with(&draft, &given)?.into())
     }
 }
 
@@ -168,14 +180,14 @@ impl MemoryTool for Upsert {
 
 pub(super) struct Update;
 
-/// A memory, and its new content.
+/// A memory, and its new values.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateArguments {
     /// Id, or four characters or more of its start or end
     id: String,
     /// New content; the same words confirm it
-    content: String,
+    content: Option<String>,
     /// New title
     title: Option<String>,
     /// New summary
@@ -190,6 +202,8 @@ pub(super) struct UpdateArguments {
     importance: Option<f64>,
     /// New tags
     tags: Option<Vec<String>>,
+    /// New parts
+    structured: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl MemoryTool for Update {
@@ -197,16 +211,15 @@ impl MemoryTool for Update {
     type Answer = One;
     const NAME: &'static str = "memory_update";
     const TITLE: &'static str = "Correct a memory";
-    const DESCRIPTION: &'static str = "Replace the content of a memory that is worded wrongly or incompletely, and \
-        raise its confidence. For something that has changed in the world, \
-        store the new fact instead: it supersedes the old one. Pinned memories are refused.";
+    const DESCRIPTION: &'static str = "Correct the content or other fields of a memory. For something that has changed in \
+        the world, store the new fact instead: it supersedes the old one. Pinned memories are refused.";
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
     fn call(memories: &Memories, arguments: UpdateArguments) -> Result<One, ApiError> {
         let change = MemoryChange {
-            content: Some(arguments.content),
+            content: arguments.content,
             title: arguments.title,
             summary: arguments.summary,
             value: arguments.value,
@@ -214,8 +227,12 @@ impl MemoryTool for Update {
             subject: arguments.subject,
             importance: arguments.importance,
             tags: arguments.tags,
+            structured: arguments.structured.map(structured).transpose()?,
             ..MemoryChange::default()
         };
+        if change == MemoryChange::default() {
+            return Err(ApiError::NothingGiven);
+        }
         let (memory, _) = memories.update_memory(&arguments.id, &change, Author::Agent)?;
         Ok(One { done: "updated".to_owned(), memory: (&memory).into() })
     }

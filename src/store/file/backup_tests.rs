@@ -73,17 +73,25 @@ fn what_a_file_of_any_schema_holds_is_still_there_and_found() {
         let path = folder.path().join("m.db");
         of_version(&path, 1)
             .execute_batch(
-                "INSERT INTO memories (id, type, category, title, content, scope, importance, confidence, namespace, status,
+                r#"INSERT INTO memories (id, type, category, title, content, scope, importance, confidence, namespace, status,
                     source, extraction_method, content_hash, created_at, updated_at)
                  VALUES ('m1', 'semantic', 'fact', 'Tea', 'The user drinks oolong.', 'long_term', 0.5, 0.8, 'global',
                     'active', 'test', 'auto', 'h', 1, 1);
-                 INSERT INTO memory_usage (memory_id) VALUES ('m1')",
+                 UPDATE memories SET structured = '{"name":"n","description":"d","triggers":["memory leak"]}';
+                 INSERT INTO memory_usage (memory_id) VALUES ('m1')"#,
             )
             .unwrap();
-        drop(of_version(&path, version));
+        let before = of_version(&path, version);
+        if (13..versions()).contains(&version) {
+            // Earlier versions of the program did not index structured parts.
+            before.execute_batch("DELETE FROM search_recent").unwrap();
+        }
+        drop(before);
         let store = Store::open(&path).unwrap();
         assert_eq!(store.list(&Filter::default(), Order::Id, 9, 0).unwrap()[0].claim.title, "Tea", "{version}");
-        let hits = store.word_hits("oolong", &Filter::default(), 9).unwrap();
-        assert_eq!(hits.len(), 1, "the words of a file of version {version}");
+        for word in ["oolong", "leak"] {
+            let hits = store.word_hits(word, &Filter::default(), 9).unwrap();
+            assert_eq!(hits.len(), 1, "{word} in a file of version {version}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
 use crate::store::index::words::unpacked;
-use crate::store::index::words::{TERM_BYTES, Texts};
+use crate::store::index::words::{TERM_BYTES, each_texts};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
 use crate::store::row::{json, spelled};
 use crate::store::terms::Stems;
@@ -191,14 +191,6 @@ impl Database {
     }
 }
 
-/// The texts of all memories, as they are indexed.
-const TEXTS: &str = "
-    SELECT m.seq, m.title, m.content, ifnull(m.summary, ''),
-        ifnull((SELECT group_concat(value, ' ') FROM json_each(m.tags)), ''), ifnull(m.subject, ''),
-        ifnull(m.key, '') || ' ' || ifnull(m.value, ''),
-        ifnull((SELECT group_concat(quote, char(10)) FROM (SELECT quote FROM evidence WHERE memory_id = m.id ORDER BY id)), '')
-    FROM memories m ORDER BY m.seq";
-
 /// A compact representation of the terms of one memory: their number, and a sum that identifies them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sum {
@@ -293,20 +285,7 @@ fn indexed_otherwise(conn: &Connection) -> Result<Vec<String>, StoreError> {
     let mut document = conn.prepare("SELECT doc FROM search_docs WHERE seq = ?1")?;
     let mut waiting = conn.prepare("SELECT terms FROM search_recent WHERE seq = ?1")?;
     let (mut stems, mut other) = (Stems::new(), Vec::new());
-    let mut all = conn.prepare(TEXTS)?;
-    let mut rows = all.query(())?;
-    while let Some(row) = rows.next()? {
-        let seq: i64 = row.get(0)?;
-        let text: Vec<String> = (1..8).map(|column| row.get(column)).collect::<Result<_, _>>()?;
-        let texts = Texts {
-            title: &text[0],
-            content: &text[1],
-            summary: &text[2],
-            tags: &text[3],
-            subject: &text[4],
-            key: &text[5],
-            evidence: &text[6],
-        };
+    each_texts(conn, "1", |seq, _, texts| {
         let wanted = Sum::of(texts.terms(&mut stems).weights);
         let doc: Option<i64> = document.query_row([seq], |row| row.get(0)).optional()?;
         let found = match doc {
@@ -316,7 +295,8 @@ fn indexed_otherwise(conn: &Connection) -> Result<Vec<String>, StoreError> {
         if found != wanted {
             other.push(seq.to_string());
         }
-    }
+        Ok(())
+    })?;
     Ok(other)
 }
 

@@ -11,7 +11,7 @@ use rusqlite_migration::{HookError, M, Migrations};
 use crate::fault::point;
 use crate::store::StoreError;
 use crate::store::index::near::fill_near;
-use crate::store::index::words::fill as fill_words;
+use crate::store::index::words::{fill as fill_words, fill_parts};
 
 /// Maximum time for which an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,6 +57,10 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0025_user.sql")),
         step(include_str!("../migrations/0026_counts.sql")),
         step(include_str!("../migrations/0027_sync.sql")),
+        M::up_with_hook(include_str!("../migrations/0028_parts.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
+            fill_parts(file).map_err(|error| HookError::Hook(error.to_string()))
+        }),
     ]
 });
 

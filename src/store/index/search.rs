@@ -15,8 +15,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::ranking::Seq;
-use super::words::{self, Entry, Texts, length_code, length_of, unpacked, weight_in};
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
+use super::words::{self, Entry, Texts, length_code, length_of, parts_text, unpacked, weight_in};
+use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Status};
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
 use crate::store::row::{rows, to_json};
@@ -131,7 +131,7 @@ impl Database {
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
         let claim = &memory.claim;
         let subject = claim.subject.as_deref().unwrap_or_default();
-        let text = [claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n");
+        let text = [claim.title.as_str(), &claim.content, subject, &claim.tags.join(" "), &parts_of(claim)].join("\n");
         let words = Self::words_of(query);
         let forms = Self::forms_in(&words, &text);
         words.into_iter().zip(forms).filter(|(_, forms)| !forms.is_empty()).map(|(word, _)| word).collect()
@@ -251,10 +251,17 @@ impl Writer<'_> {
     }
 }
 
+/// Returns the texts in the structured parts of a claim.
+fn parts_of(claim: &Claim) -> String {
+    let parts = claim.structured.as_ref().and_then(|parts| serde_json::to_value(parts).ok());
+    parts.map_or_else(String::new, |parts| parts_text(&parts))
+}
+
 /// Returns the index entry of a memory with these quotes.
 pub(in crate::store) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], stems: &mut Stems) -> Entry {
     let claim = &memory.claim;
     let texts = Texts {
+        parts: &parts_of(claim),
         title: &claim.title,
         content: &claim.content,
         summary: claim.summary.as_deref().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
-use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop};
+use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{Filter, Likeness, NamespaceSubtree, Store, StoreError};
 use proptest::prelude::*;
 
@@ -389,6 +389,7 @@ fn filters_narrow_a_list() -> Result<(), StoreError> {
     for memory in [&tagged, &subject] {
         insert(&store, memory);
     }
+    write(&store, |w| w.add_evidence(&subject.id, &clean(vec![quote("Said again later.")])));
     let titles = |filter: Filter| {
         let found = store.list(&filter, crate::store::Order::Id, 10, 0).unwrap();
         found.into_iter().map(|memory| memory.claim.title).collect::<Vec<_>>()
@@ -400,6 +401,7 @@ fn filters_narrow_a_list() -> Result<(), StoreError> {
         (Filter { categories: vec!["decision".into(), "task".into()], ..any() }, vec!["subject"]),
         (Filter { subject: Some("auth".into()), ..any() }, vec!["subject"]),
         (Filter { source: Some("manual".into()), ..any() }, vec!["tagged", "subject"]),
+        (Filter { source: Some("jsonl:talk-1".into()), ..any() }, vec!["subject"]),
         (Filter { min_importance: Some(0.8), ..any() }, vec!["tagged"]),
         (Filter { created_from: Some(day(5)), ..any() }, vec!["tagged"]),
         (Filter { created_before: Some(day(5)), ..any() }, vec!["subject"]),

@@ -43,6 +43,8 @@ pub(in crate::store) struct Texts<'a> {
     pub(in crate::store) subject: &'a str,
     /// Key and value.
     pub(in crate::store) key: &'a str,
+    /// The structured parts; see [`parts_text`].
+    pub(in crate::store) parts: &'a str,
     pub(in crate::store) evidence: &'a str,
 }
 
@@ -63,6 +65,7 @@ impl Texts<'_> {
             (4, self.tags),
             (4, self.subject),
             (4, self.key),
+            (3, self.parts),
             (2, self.evidence),
         ])
     }
@@ -78,6 +81,53 @@ impl Texts<'_> {
         }
         Entry { length, languages, terms }
     }
+}
+
+/// Returns the texts in the structured parts of a memory, such as triggers, steps and code.
+pub(in crate::store) fn parts_text(structured: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match structured {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(parts_text).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => {
+            // The outcome is one of a few words, which would match ordinary queries such as "failure".
+            let texts = fields.iter().filter(|(name, _)| *name != "outcome").map(|(_, part)| parts_text(part));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
+}
+
+/// Calls `each` with the row, the namespace and the searched texts of every memory that meets a condition in SQL.
+pub(in crate::store) fn each_texts(
+    conn: &Connection,
+    condition: &str,
+    mut each: impl FnMut(i64, &str, &Texts<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut all = conn.prepare(&format!(
+        "SELECT m.seq, m.namespace, m.title, m.content, ifnull(m.summary, ''),
+             ifnull((SELECT group_concat(value, ' ') FROM json_each(m.tags)), ''), ifnull(m.subject, ''),
+             ifnull(m.key, '') || ' ' || ifnull(m.value, ''), ifnull(m.structured, ''),
+             ifnull((SELECT group_concat(quote, char(10))
+                     FROM (SELECT quote FROM evidence WHERE memory_id = m.id ORDER BY id)), '')
+         FROM memories m WHERE {condition} ORDER BY m.seq"
+    ))?;
+    let mut rows = all.query(())?;
+    while let Some(row) = rows.next()? {
+        let text: Vec<String> = (1..10).map(|column| row.get(column)).collect::<Result<_, _>>()?;
+        let texts = Texts {
+            title: &text[1],
+            content: &text[2],
+            summary: &text[3],
+            tags: &text[4],
+            subject: &text[5],
+            key: &text[6],
+            parts: &serde_json::from_str(&text[7]).map_or_else(|_| String::new(), |parts| parts_text(&parts)),
+            evidence: &text[8],
+        };
+        each(row.get(0)?, &text[0], &texts)?;
+    }
+    Ok(())
 }
 
 /// Indexes a memory again.
@@ -190,28 +240,17 @@ pub(in crate::store) fn weight_in(bytes: &[u8], term: i64) -> u8 {
 
 /// Indexes every memory of a database that was created before this index existed.
 pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
-    let mut all = file.prepare(
-        "SELECT m.seq, m.namespace, m.title, m.content, ifnull(m.summary, ''),
-             ifnull((SELECT group_concat(value, ' ') FROM json_each(m.tags)), ''), ifnull(m.subject, ''),
-             ifnull(m.key, '') || ' ' || ifnull(m.value, ''),
-             ifnull((SELECT group_concat(quote, char(10)) FROM evidence WHERE memory_id = m.id), '')
-         FROM memories m ORDER BY m.seq",
-    )?;
+    fill_where(file, "1")
+}
+
+/// Indexes the memories with structured parts again, which an earlier version did not index.
+pub(in crate::store) fn fill_parts(file: &Transaction<'_>) -> Result<(), StoreError> {
+    fill_where(file, "m.structured IS NOT NULL")
+}
+
+fn fill_where(file: &Transaction<'_>, condition: &str) -> Result<(), StoreError> {
     let mut stems = Stems::new();
-    let mut rows = all.query(())?;
-    while let Some(row) = rows.next()? {
-        let text: Vec<String> = (1..9).map(|column| row.get(column)).collect::<Result<_, _>>()?;
-        let texts = Texts {
-            title: &text[1],
-            content: &text[2],
-            summary: &text[3],
-            tags: &text[4],
-            subject: &text[5],
-            key: &text[6],
-            evidence: &text[7],
-        };
-        put(file, row.get(0)?, &text[0], &texts.entry(&mut stems))?;
-    }
+    each_texts(file, condition, |seq, namespace, texts| put(file, seq, namespace, &texts.entry(&mut stems)))?;
     flush_if_many(file)
 }
 

@@ -1,0 +1,2 @@
+-- The words of structured parts, such as triggers and steps, are searched as well. The program indexes the memories that
+-- have such parts again, because the terms of a word are not computed in SQL.
