@@ -72,9 +72,8 @@ const PAYLOADS: &[&str] = &[
     "*/</style><script>alert(1)</script>/*",
 ];
 
-#[test]
-fn no_page_shows_a_payload_unescaped() {
-    assert!(PAYLOADS.len() >= 60);
+/// Returns a desk whose memories, logs and results contain the payloads.
+fn desk_with_payloads() -> Desk {
     let desk = Desk::new();
     let lines: Vec<String> = PAYLOADS
         .iter()
@@ -108,6 +107,13 @@ fn no_page_shows_a_payload_unescaped() {
         let name = if payload.contains(['/', '\0']) { "result" } else { payload };
         desk.write(&format!("results/{number} {name}.json"), results(payload));
     }
+    desk
+}
+
+#[test]
+fn no_page_shows_a_payload_unescaped() {
+    assert!(PAYLOADS.len() >= 60);
+    let desk = desk_with_payloads();
     let browser = Browser::start_with(&desk, "en", &["--evals", "results"]);
     browser.enter();
     assert!(browser.page("/evals").matches("<a href=\"/evals?a=").count() > PAYLOADS.len() / 2);
