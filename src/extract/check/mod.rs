@@ -243,9 +243,12 @@ impl<'a> EntryChecker<'a> {
         let is_shown_by_speaker = quoted.kind == Kind::Attachment
             && quoted.role == Role::User
             && all().any(|&index| self.message(index).is_human() && self.message(index).speaker == quoted.speaker);
-        if quoted.kind != Kind::Prose && !is_shown_by_speaker
-            || !matches!(quoted.role, Role::User | Role::Assistant | Role::Other)
-        {
+        let is_participant = (quoted.kind == Kind::Prose || is_shown_by_speaker)
+            && matches!(quoted.role, Role::User | Role::Assistant | Role::Other);
+        // What a command printed shows what happened when a problem was solved. As with a claim of an assistant, a
+        // person must have gone on from there.
+        let is_result = proposal.episode.is_some() && self.is_printed_by_command(cited.quoted);
+        if !is_participant && !is_result {
             return not_said("the quote is not what a participant said");
         }
         // A claim made only by an assistant may be invented. If it were stored as a memory, it would later appear to be
@@ -270,6 +273,22 @@ impl<'a> EntryChecker<'a> {
             return not_said("it restates injected text");
         }
         Ok(())
+    }
+
+    /// Whether the message is the output of a shell command, and not of a page or a file that somebody else wrote.
+    fn is_printed_by_command(&self, index: usize) -> bool {
+        let result = self.message(index);
+        let call = result.action.as_ref().and_then(|action| action.call.as_ref());
+        let is_call = |message: &&Message| {
+            message.kind == Kind::ToolCall
+                && call.is_none_or(|call| message.action.as_ref().and_then(|action| action.call.as_ref()) == Some(call))
+        };
+        let before = self.task.transcript.messages[..index].iter();
+        result.kind == Kind::ToolResult
+            && before
+                .rev()
+                .find(is_call)
+                .is_some_and(|message| message.action.as_ref().is_some_and(|action| action.command.is_some()))
     }
 
     /// Whether the numbers, dates and names of the proposal were said, by the person it names, and with the same

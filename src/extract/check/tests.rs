@@ -10,7 +10,7 @@ use super::*;
 use crate::extract::prompt::user;
 use crate::extract::window::View;
 use crate::memory::{Audience, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Scope};
-use transcripts::{Kind, Message, MessageTime, Role, TimeSource, Transcript};
+use transcripts::{Action, Kind, Message, MessageTime, Role, TimeSource, Transcript};
 
 /// Prompt numbers: 1 assistant, 2 user (both read before), 3 assistant, 4 user Ana, 5 tool result, 6 assistant.
 fn transcript() -> Transcript {
@@ -194,6 +194,40 @@ fn what_a_picture_shows_counts_beside_its_senders_words() {
     assert_eq!(reason(json!([5, 4])), None);
     assert_eq!(reason(json!([5])), Some(DropReason::NotSaid));
     assert_eq!(reason(json!([5, 3])), Some(DropReason::NotSaid));
+}
+
+#[test]
+fn what_a_command_printed_counts_for_an_episode_that_a_person_saw_end() {
+    let action = |command: Option<&str>| {
+        let command = command.map(str::to_owned);
+        Some(Box::new(Action { call: Some("c1".into()), command, ..Action::default() }))
+    };
+    let mut transcript = transcript();
+    let printed = "push refused: pos is not an integer";
+    transcript.messages[4] = Message { kind: Kind::ToolCall, ..Message::prose(Role::Assistant, "push sheet.json") };
+    transcript.messages[5] = Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, printed) };
+    transcript.messages[6] = Message::user("Great, it is on the screen now.");
+    transcript.messages[5].action = action(None);
+    let reason = |command: Option<&str>, messages: Value, episode: Value| {
+        let mut transcript = transcript.clone();
+        transcript.messages[4].action = action(command);
+        let categories = ["fact".to_owned()];
+        let span = Span { context_start: 0, start: 2, end: 7 };
+        let task = Task { transcript: &transcript, span, known: &[], instructions: None, categories: &categories };
+        let shown = user(&[task], &View::of(span)).sessions;
+        let content = "A sheet whose pos is not an integer is refused by push.";
+        let entry = entry(&json!({"messages": messages, "quote": printed, "content": content, "episode": episode}));
+        let text = json!({"memories": [entry]}).to_string();
+        let answer = Answer::read(&text, &[task], &shown, &reply_schema(&categories));
+        answer.sessions[0].dropped.first().map(|(_, one)| one.reason)
+    };
+    let episode = json!({"situation": "A sheet was pushed.", "action": "It was rounded.", "outcome": "success",
+        "reasoning": null, "learnings": []});
+    assert_eq!(reason(Some("push sheet.json"), json!([5, 6]), episode.clone()), None);
+    // A page that was fetched, a fact without an episode, and an outcome that nobody saw do not count.
+    assert_eq!(reason(None, json!([5, 6]), episode.clone()), Some(DropReason::NotSaid));
+    assert_eq!(reason(Some("push sheet.json"), json!([5, 6]), json!(null)), Some(DropReason::NotSaid));
+    assert_eq!(reason(Some("push sheet.json"), json!([5, 2]), episode), Some(DropReason::NotSaid));
 }
 
 #[test]
