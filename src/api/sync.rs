@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::remember::refuse_secrets;
 use super::{ApiError, Memories};
 use crate::memory::Namespace;
 use crate::sync::{self, Extent, SyncReport};
@@ -38,6 +39,8 @@ impl Memories {
     pub fn add_sync(&self, address: &str, namespaces: &[Namespace], machine: &str) -> Result<(), ApiError> {
         self.unconfined()?;
         let patterns: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
+        // The names are stored and shown on every machine.
+        patterns.iter().map(String::as_str).chain([machine]).try_for_each(|name| refuse_secrets(name.to_owned()))?;
         let store = self.ledger(SYNC)?;
         sync::add(store, &absolute(address), &patterns, machine, Timestamp::now())?;
         Ok(())

@@ -245,7 +245,7 @@ async def right(session, tool, mark, known, other):
     values = {
         "id": known, "from": known, "to": other, "content": f"The {mark} is painted blue.", "subject": mark, "category": "fact",
         "type": "semantic" if tool.name == "memory_store" else "fact", "source": "a test", "title": f"The {mark}",
-        "summary": f"A blue {mark}.", "importance": 0.5, "min_importance": 0.1, "max_importance": 1.0, "min_confidence": 0.1,
+        "summary": f"A blue {mark}.", "importance": 0.5, "min_importance": 0.1, "max_importance": 1.0, "min_match": 0.1, "min_confidence": 0.1,
         "tags": [mark], "audience": "project", "expires": "7d", "structured": {"profile": {"colour": "blue"}}, "value": "blue",
         "scope": "short_term", "dedup_key": f"{mark}.colour", "query": mark, "limit": 5, "top_k": 5, "offset": 0,
         "sort": "confidence", "ascending": True, "expired": True, "forgotten": False, "max_tokens": 500, "format": "compact",
