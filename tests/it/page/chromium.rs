@@ -9,6 +9,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -447,7 +448,11 @@ fn pages_of_other_sites_and_rebound_names_get_nothing() {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            let _ = stream.read(&mut [0; 4096]);
+            // A browser opens connections in advance, on which it may never send a request.
+            let _ = stream.set_read_timeout(Some(Duration::from_millis(500)));
+            if stream.read(&mut [0; 4096]).is_err() {
+                continue;
+            }
             let _ = write!(
                 stream,
                 "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
