@@ -20,6 +20,8 @@ const MAX_EMBEDDED: usize = 256;
 /// Time between two rounds of maintenance, and before the first one, which must not delay the start of a server.
 const ROUND: Duration = Duration::from_mins(1);
 const FIRST_ROUND: Duration = Duration::from_secs(5);
+/// Maximum time for which the end of a server waits for the computation of vectors.
+const END_TIME: Duration = Duration::from_secs(2);
 
 /// The namespaces that a server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,7 @@ pub struct MemoryPool {
 struct Upkeep {
     is_wanted: AtomicBool,
     is_under_way: AtomicBool,
+    end: CancellationToken,
 }
 
 /// Identity of a file: its device and inode.
@@ -162,7 +165,17 @@ impl MemoryPool {
 
     async fn embed_waiting(&self) -> Result<(), ApiError> {
         let memories = Memories::builder().config(self.config.clone()).vectors(None).open()?;
-        memories.embed_waiting(MAX_EMBEDDED, CancellationToken::new()).await.map(drop)
+        memories.embed_waiting(MAX_EMBEDDED, self.upkeep.end.clone()).await.map(drop)
+    }
+
+    /// Ends the computation of vectors, and waits for it for a moment, so that it does not leave a claim for which the
+    /// next process would have to wait.
+    pub(super) async fn finish(&self) {
+        self.upkeep.end.cancel();
+        let until = Instant::now() + END_TIME;
+        while self.upkeep.is_under_way.load(Ordering::SeqCst) && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Returns the identity of the file, if the system provides one.

@@ -3,10 +3,11 @@
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::mcp::client::Piped;
 use super::world::{World, read_body, send, signal};
 
 /// The behaviour of the server. A vector has a component for each of some words, so that texts with the same words are
@@ -208,6 +209,24 @@ fn what_is_remembered_is_embedded_and_what_is_changed_is_again() {
     assert_eq!((status, server.taken().len()), (0, 1), "{stderr}");
     out(&mut with(&world, &server, &["memory", "forget", id]));
     assert_eq!(found(&world, &server, "pet").0, [""; 0]);
+}
+
+#[test]
+fn an_agent_may_leave_while_vectors_are_computed() {
+    let (world, server) = (World::new(None), Server::start());
+    server.set(|manner| manner.delay = Duration::from_millis(600));
+    let errors = std::fs::File::create(world.path("errors")).unwrap();
+    let mut client = Piped::with_errors(with(&world, &server, &["serve", "mcp"]), errors.into());
+    client.call("memory_store", json!({"category": "fact", "subject": "pets", "content": TEXTS[0]}));
+    assert!(server.wait_for(1));
+    let (_, status) = client.end();
+    let errors = std::fs::read_to_string(world.path("errors")).unwrap();
+    assert!(status.success() && !errors.contains("panicked"), "{status} {errors}");
+    // The next process need not wait for a claim of the one that ended.
+    server.set(|manner| manner.delay = Duration::ZERO);
+    let begun = Instant::now();
+    out(&mut with(&world, &server, &["db", "embed"]));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -22,6 +22,7 @@ use rmcp::service::{QuitReason, RequestContext, ServerInitializeError};
 use rmcp::transport::stdio;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
+use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
 use self::tool::error_chain;
@@ -61,9 +62,12 @@ impl MemoryServer {
     /// Computes vectors for newly written memories, after the client has received its answer.
     fn embed(&self) {
         let pool = Arc::clone(&self.pool);
-        let runtime = tokio::runtime::Handle::current();
-        // A store can be used by only one thread at a time.
-        tokio::task::spawn_blocking(move || runtime.block_on(pool.embed()));
+        // A store can be used by only one thread at a time. The thread has its own runtime, because a client may leave
+        // while vectors are computed, and the server's runtime ends with it.
+        std::thread::spawn(move || match Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(pool.embed()),
+            Err(error) => tracing::warn!("no vectors were computed: {error}"),
+        });
     }
 
     /// Runs `work` on a thread that may block on file access.
@@ -192,12 +196,15 @@ pub(crate) enum StdioError {
 /// [`StdioError`] if the client does not follow the protocol. A client that disconnects is not an error.
 pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
     server.maintain_until(stop.clone());
+    let pool = Arc::clone(&server.pool);
     let running = match server.serve_with_ct(stdio(), stop.clone()).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(StdioError::Initialize(Box::new(error))),
     };
-    match running.waiting().await {
+    let ended = running.waiting().await;
+    pool.finish().await;
+    match ended {
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(StdioError::Broken(error)),
         Ok(_) => Ok(()),
     }

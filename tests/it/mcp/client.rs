@@ -28,8 +28,13 @@ impl Piped {
     }
 
     /// Starts a command that serves, and initialises the session.
-    pub fn of(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    pub fn of(command: Command) -> Self {
+        Self::with_errors(command, Stdio::null())
+    }
+
+    /// Starts a command that serves and writes its errors into `errors`, and initialises the session.
+    pub fn with_errors(mut command: Command, errors: Stdio) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
