@@ -376,7 +376,8 @@ impl Memories {
     }
 
     /// Stores a memory under its key. The active memory in the namespace with this key takes over the `given` fields,
-    /// and keeps its id and all other fields. If there is no such memory, the new memory is stored as by [`Memories::remember`] and receives the key.
+    /// and keeps its id and all other fields. If there is no such memory, the new memory is stored as by
+    /// [`Memories::remember`] and receives the key.
     ///
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.

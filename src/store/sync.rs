@@ -1,11 +1,10 @@
 //! Tables of the synchronisation with other machines: targets, records of rows, and items that wait to be sent. The
 //! module `sync` gives them their meaning.
 
-use std::path::PathBuf;
-
 use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, params};
 
+use super::file::erase::mark_unsealed;
 use super::memories::evidence;
 use super::row::{time_or_none, to_json};
 use super::writer::{Mark, Stale};
@@ -25,7 +24,6 @@ pub(crate) struct SyncTarget {
     pub(crate) address: String,
     /// Patterns of the namespaces that are synchronised.
     pub(crate) namespaces: Vec<String>,
-    pub(crate) key_file: Option<PathBuf>,
     /// Name of this database's log in the target.
     pub(crate) device: String,
     /// Number of the last item of this log, and its hash.
@@ -68,7 +66,7 @@ impl Database {
         if !self.has_table("sync_targets")? {
             return Ok(Vec::new());
         }
-        let sql = "SELECT id, address, namespaces, key_file, device, seq, hash, used, lamport, collected, rewrite,
+        let sql = "SELECT id, address, namespaces, device, seq, hash, used, lamport, collected, rewrite,
                 synced_at, error FROM sync_targets ORDER BY id";
         self.query_all(sql, (), target_from_row)
     }
@@ -136,14 +134,12 @@ impl Writer<'_> {
 
     /// Writes the settings and the state of a target.
     pub(crate) fn put_sync_target(&self, target: &SyncTarget) -> Result<(), StoreError> {
-        let key_file = target.key_file.as_ref().map(|path| path.to_string_lossy().into_owned());
         self.execute(
-            "UPDATE sync_targets SET namespaces = ?2, key_file = ?3, device = ?4, seq = ?5, hash = ?6, used = ?7,
-                lamport = ?8, collected = ?9, rewrite = ?10, synced_at = ?11, error = ?12 WHERE id = ?1",
+            "UPDATE sync_targets SET namespaces = ?2, device = ?3, seq = ?4, hash = ?5, used = ?6, lamport = ?7,
+                collected = ?8, rewrite = ?9, synced_at = ?10, error = ?11 WHERE id = ?1",
             params![
                 target.id,
                 to_json(&target.namespaces)?,
-                key_file,
                 target.device,
                 target.seq,
                 target.hash,
@@ -326,25 +322,19 @@ fn rewrite_if(conn: &Connection, needed: bool) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn mark_unsealed(conn: &Connection, now: Timestamp) -> Result<(), StoreError> {
-    conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now.as_millisecond()])?;
-    Ok(())
-}
-
 fn target_from_row(row: &SqlRow<'_>) -> rusqlite::Result<SyncTarget> {
     Ok(SyncTarget {
         id: row.get(0)?,
         address: row.get(1)?,
         namespaces: super::row::json(row.get_ref(2)?.as_str()?, 2)?,
-        key_file: row.get::<_, Option<String>>(3)?.map(PathBuf::from),
-        device: row.get(4)?,
-        seq: row.get(5)?,
-        hash: row.get(6)?,
-        used: row.get(7)?,
-        lamport: row.get(8)?,
-        collected: row.get(9)?,
-        rewrite: row.get(10)?,
-        synced_at: time_or_none(row, 11)?,
-        error: row.get(12)?,
+        device: row.get(3)?,
+        seq: row.get(4)?,
+        hash: row.get(5)?,
+        used: row.get(6)?,
+        lamport: row.get(7)?,
+        collected: row.get(8)?,
+        rewrite: row.get(9)?,
+        synced_at: time_or_none(row, 10)?,
+        error: row.get(11)?,
     })
 }

@@ -79,7 +79,6 @@ pub(crate) fn add(
                 id: 0,
                 address: address.to_owned(),
                 namespaces: namespaces.to_vec(),
-                key_file: None,
                 device: device_name(name),
                 seq: 0,
                 hash: String::new(),

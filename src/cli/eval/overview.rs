@@ -11,6 +11,8 @@ use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::set_message;
 
+use super::results::write_or_print;
+
 /// Write a page with the figures of all suites
 ///
 /// Reads the suites and their runs from FILE, runs them, and writes the page as Markdown. Suites whose data set is not
@@ -51,14 +53,7 @@ pub(super) fn run(args: &ResultsArgs, context: &Context<'_>) -> anyhow::Result<E
     }
     bar.finish_and_clear();
     let text = overview.to_markdown(&results);
-    if let Some(path) = &args.out {
-        std::fs::write(path, text)
-            .with_context(|| format!("cannot write {}; check the folder and its permissions", path.display()))?;
-        context.out.note(format_args!("wrote {}", path.display()));
-    } else {
-        context.out.line(text.trim_end())?;
-    }
-    Ok(ExitStatus::Success)
+    write_or_print(&text, args.out.as_deref(), context)
 }
 
 /// Runs `eval` with `arguments` in a process of its own, because a run may use other prompts or another model.

@@ -1,7 +1,7 @@
 //! `eval compare`, `eval gate` and `eval report`, which work on result files.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use afterthought_eval::compare::compare;
 use afterthought_eval::gate::{Baseline, Ruling, judge};
@@ -182,7 +182,12 @@ pub(super) struct ReportArgs {
 
 pub(super) fn run_report(args: &ReportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let text = to_markdown(&read_all(&args.results)?);
-    if let Some(path) = &args.out {
+    write_or_print(&text, args.out.as_deref(), context)
+}
+
+/// Writes a text into a file, or prints it if no file is given.
+pub(super) fn write_or_print(text: &str, file: Option<&Path>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if let Some(path) = file {
         std::fs::write(path, text)
             .with_context(|| format!("cannot write {}; check the folder and its permissions", path.display()))?;
         context.out.note(format_args!("wrote {}", path.display()));

@@ -615,16 +615,15 @@ fn is_now_another(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let [slot] = slots.iter().filter(|slot| !slot.incoming.iter().all(is_cue)).collect::<Vec<_>>()[..] else {
         return false;
     };
-    let is_name = |unit: &String, names: &BTreeSet<String>| names.contains(unit);
     let new: Vec<&String> = slot.incoming.iter().filter(|unit| !is_cue(unit)).collect();
     let stands_at_place = units(&right.text)
         .windows(2)
         .any(|pair| slot.known.first() == Some(&pair[1]) && PLACES.contains(&pair[0].as_str()));
     slots.iter().all(|slot| slot.known.is_empty() || slot.is_substitution())
         && !new.is_empty()
-        && new.iter().all(|unit| is_name(unit, &left.entities))
+        && new.iter().all(|unit| left.entities.contains(*unit))
         && !slot.known.is_empty()
-        && slot.known.iter().all(|unit| is_name(unit, &right.entities))
+        && slot.known.iter().all(|unit| right.entities.contains(unit))
         && stands_at_place
 }
 

@@ -522,8 +522,8 @@ enum Turn {
     Rest,
 }
 
-/// Marks the memories that there is room for: first pinned memories and memories about the work at hand, then the memories of each section within its
-/// share, then any memories that still fit, in order.
+/// Marks the memories that there is room for: first pinned memories and memories about the work at hand, then the
+/// memories of each section within its share, then any memories that still fit, in order.
 fn within_budget(mut elected: Vec<Elected>, has_more: bool, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);

@@ -157,15 +157,19 @@ impl Writer<'_> {
     /// Records the erasure with its extent, and the fact that the file still has to be rewritten.
     fn note_erasure(&self, erased: &Erased) -> Result<(), StoreError> {
         let detail = format!("{} conversations, {} memories", erased.conversations.len(), erased.memories.len());
-        let now = self.now.as_millisecond();
         self.read(|conn| {
-            conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', ?2)", params![now, detail])?;
-            // The mark is set in the same transaction, so that after a crash it shows that freed pages contain the
-            // text.
-            conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now])?;
-            Ok(())
+            let values = params![self.now.as_millisecond(), detail];
+            conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', ?2)", values)?;
+            mark_unsealed(conn, self.now)
         })
     }
+}
+
+/// Records that the file still has to be rewritten. The mark is set in the transaction that erases, so that after a
+/// crash it shows that freed pages contain the text.
+pub(in crate::store) fn mark_unsealed(conn: &Connection, now: Timestamp) -> Result<(), StoreError> {
+    conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now.as_millisecond()])?;
+    Ok(())
 }
 
 /// The conversations to be erased.

@@ -5,7 +5,6 @@ CREATE TABLE sync_targets (
     id INTEGER PRIMARY KEY,
     address TEXT NOT NULL UNIQUE,
     namespaces TEXT NOT NULL,
-    key_file TEXT,
     device TEXT NOT NULL,
     seq INTEGER NOT NULL DEFAULT 0,
     hash TEXT NOT NULL DEFAULT '',
