@@ -103,7 +103,13 @@ fn jobs<C: Complete>(
             }
             let read = tally.borrow_mut().read(event);
             let Some((transcript, cleaned)) = read else { continue };
-            if let Some(wanted) = wanted(pipeline, transcript, &cleaned, tally).transpose() {
+            let wanted = wanted(pipeline, transcript, &cleaned, tally);
+            if wanted.is_err() {
+                // The stream reads ahead of the error, so the log's end may still arrive before the run stops. Without
+                // this conversation, the log would be recorded as finished, and no later run would read it.
+                tally.borrow_mut().files.spoil_current();
+            }
+            if let Some(wanted) = wanted.transpose() {
                 return Some((wanted, reader));
             }
         }
