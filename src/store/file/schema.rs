@@ -61,6 +61,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
             point("migrate.step");
             fill_parts(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
+        step(include_str!("../migrations/0029_sources.sql")),
     ]
 });
 

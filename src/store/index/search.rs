@@ -30,7 +30,8 @@ use crate::text::tokens::Query;
 const MAX_SOURCE_WORDS: usize = 8;
 /// Score of a memory that is found only by its source, relative to the best match.
 const SOURCE_SHARE: f64 = 0.5;
-/// The condition that a person or an agent gave the source of a memory `m`, such as a path.
+/// The condition that a person or an agent gave the source of a memory `m`, such as a path. It is the condition of the
+/// index `memories_by_given_source`, which SQLite uses only if the text is the same.
 const GIVEN_SOURCE: &str =
     "m.extraction_method <> 'auto' AND m.source NOT IN ('mcp', 'remember', 'import', 'library', 'consolidate')
     AND m.source NOT GLOB 'hook:*' AND m.source NOT GLOB 'import:*'";
@@ -108,17 +109,19 @@ impl Database {
     /// Returns memories whose source contains all of `words`, latest first. Sources that only name the program that
     /// wrote the memory do not count.
     fn hits_by_source(&self, words: &[String], filter: &Filter, limit: usize) -> Result<Vec<Seq>, StoreError> {
-        // Sources are not indexed, so they are read only for a query that may name one, and not for a whole prompt.
+        // All given sources are read, so this is done only for a query that may name one, and not for a whole prompt.
         if words.is_empty() || words.len() > MAX_SOURCE_WORDS {
             return Ok(Vec::new());
         }
+        let named = "holds(?, m.source)";
+        let given = format!("memories m INDEXED BY memories_by_given_source WHERE {GIVEN_SOURCE}");
         let mut clauses = Clauses::of(filter);
-        clauses.push(GIVEN_SOURCE, []);
-        for word in words {
-            clauses.push("instr(lower(m.source), ?) > 0", [Value::from(word.clone())]);
-        }
+        clauses.push(
+            format!("m.source IN (SELECT m.source FROM {given} AND {})", vec![named; words.len()].join(" AND ")),
+            words.iter().cloned().map(Value::from),
+        );
         let sql = format!(
-            "SELECT m.seq FROM memories m WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
+            "SELECT m.seq FROM {given} AND {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
             clauses.sql(),
             rows(limit),
         );

@@ -1,7 +1,7 @@
 //! Tests of word search: results of queries, and that no query causes an error.
 
 use crate::changeset::Action;
-use crate::memory::{Memory, Namespace, Status};
+use crate::memory::{ExtractionMethod, Memory, Namespace, Status};
 use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{Filter, Likeness, NamespaceSubtree, Store, StoreError};
 use proptest::prelude::*;
@@ -416,5 +416,25 @@ fn filters_narrow_a_list() -> Result<(), StoreError> {
     for (filter, expected) in table {
         assert_eq!(titles(filter.clone()), expected, "{filter:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn only_sources_that_somebody_gave_are_searched() -> Result<(), StoreError> {
+    let store = Store::in_memory()?;
+    let sources = [
+        ("given", "docs/Deploy-Guide.md", ExtractionMethod::Manual),
+        ("program", "hook:deploy-guide", ExtractionMethod::Manual),
+        ("log", "claude-code:deploy-guide", ExtractionMethod::Auto),
+    ];
+    for (id, source, method) in sources {
+        let mut memory = memory(id, &format!("Text of {id}."));
+        memory.source = source.to_owned();
+        memory.extraction_method = method;
+        insert(&store, &memory);
+    }
+    assert_eq!(found(&store, "deploy guide"), ["given"]);
+    assert_eq!(found(&store, "DEPLOY"), ["given"]);
+    assert_eq!(found(&store, "deploy elsewhere"), [""; 0], "all words are in the source");
     Ok(())
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use memchr::memchr2_iter;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::Value;
@@ -172,10 +173,19 @@ impl Order {
 /// When a memory was last said, or else learnt.
 const LAST_SAID: &str = "ifnull((SELECT max(e.said_at) FROM evidence e WHERE e.memory_id = m.id), m.created_at)";
 
-/// Defines the functions `faded` and `folded` of SQL on a connection; see [`Certainty::at`] and [`folded`].
+/// Defines the functions `faded`, `folded` and `holds` of SQL on a connection; see [`Certainty::at`], [`folded`] and
+/// [`holds`].
 pub(in crate::store) fn define_functions(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     conn.create_scalar_function("folded", 1, flags, |row| Ok(row.get::<Option<String>>(0)?.map(|text| folded(&text))))?;
+    conn.create_scalar_function("holds", -1, flags, |row| {
+        let text = |at| row.get_raw(at).as_bytes_or_null().map(Option::unwrap_or_default);
+        let (wanted, mut found) = (text(0)?, false);
+        for at in 1..row.len() {
+            found = found || holds(text(at)?, wanted);
+        }
+        Ok(found)
+    })?;
     conn.create_scalar_function("faded", 6, flags, |row| {
         let certainty = Certainty {
             confidence: row.get(0)?,
@@ -187,6 +197,15 @@ pub(in crate::store) fn define_functions(conn: &Connection) -> rusqlite::Result<
         let now = Timestamp::from_millisecond(row.get(5)?).unwrap_or(Timestamp::UNIX_EPOCH);
         Ok(certainty.at(&HalfLives::default(), now))
     })
+}
+
+/// Returns whether `text` contains `wanted`, regardless of the case of the letters A to Z.
+///
+/// This takes half the time of `instr(lower(…), …)`, which copies each text.
+fn holds(text: &[u8], wanted: &[u8]) -> bool {
+    let Some(first) = wanted.first() else { return true };
+    memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text)
+        .any(|at| text[at..].get(..wanted.len()).is_some_and(|part| part.eq_ignore_ascii_case(wanted)))
 }
 
 /// Conditions in SQL, with the values that are bound to them in order.
@@ -252,12 +271,7 @@ impl Clauses {
     ///
     /// The condition does not use `LIKE`, which rejects long patterns.
     pub(in crate::store) fn containing(&mut self, text: &str) {
-        // Many SQLite functions end a text at a NUL, and its `lower` changes only the letters A to Z.
-        let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
-        // `instr` of a NULL is NULL, not false, so missing texts are replaced by empty texts.
-        let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
-        let condition = columns.map(|column| format!("instr(lower({column}), ?) > 0")).join(" OR ");
-        self.push(format!("({condition})"), vec![text; columns.len()]);
+        self.push("holds(?, m.title, m.content, m.summary, m.subject, m.tags)", [Value::from(text.to_owned())]);
     }
 
     fn within(&mut self, namespaces: &[NamespaceSubtree]) {
@@ -326,5 +340,22 @@ impl Clauses {
             let condition = "ifnull(m.valid_from, m.created_at) <= ? AND (m.valid_to IS NULL OR m.valid_to > ?)";
             self.push(condition, [at.clone(), at]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_holds_another_regardless_of_ascii_case() {
+        let held = |text: &str, wanted: &str| holds(text.as_bytes(), wanted.as_bytes());
+        assert!(held("the Port is 80", "port IS"));
+        assert!(held("ab茶c", "茶C"));
+        assert!(held("aab", "ab"));
+        assert!(held("", ""));
+        assert!(!held("por", "port"));
+        assert!(!held("", "p"));
+        assert!(!held("É", "é"), "only A to Z");
     }
 }
