@@ -13,6 +13,7 @@
 
 pub mod fault;
 mod private;
+mod process;
 pub mod memory;
 pub mod config;
 pub mod project;

@@ -64,6 +64,8 @@ pub use crate::pipeline::{
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
 #[cfg(feature = "cli")]
+pub(crate) use crate::process::{in_own_group, kill_group};
+#[cfg(feature = "cli")]
 pub(crate) use crate::project::spelled_states;
 pub use crate::project::{Freshness, FreshnessState};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};

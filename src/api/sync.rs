@@ -1,4 +1,4 @@
-//! Keeps the memories of several machines equal, through a shared folder.
+//! Keeps the memories of several machines equal, through a shared folder or a git repository.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const SYNC: &str = "synchronise machines";
 /// A target with which memories are synchronised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SyncStatus {
-    /// The folder.
+    /// The folder, or the address of the repository.
     pub address: String,
     /// The namespaces that are synchronised; `/*` at the end stands for everything below.
     pub namespaces: Vec<String>,
@@ -32,10 +32,10 @@ pub struct SyncStatus {
 }
 
 impl Memories {
-    /// Adds a folder as a target, or changes the namespaces of a known target. Nothing is sent yet.
+    /// Adds a folder or a git repository as a target, or changes the namespaces of a known target. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ApiError`] if a namespace is not valid, or the folder cannot be created.
+    /// [`ApiError`] if a namespace is not valid, the folder cannot be created, or the repository cannot be read.
     pub fn add_sync(&self, address: &str, namespaces: &[Namespace], machine: &str) -> Result<(), ApiError> {
         self.unconfined()?;
         let patterns: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
@@ -93,6 +93,9 @@ impl Memories {
 
 /// Returns the address in a form that does not depend on the working directory.
 fn absolute(address: &str) -> String {
+    if sync::is_remote(address) {
+        return address.to_owned();
+    }
     let path = std::path::absolute(Path::new(address)).unwrap_or_else(|_| address.into());
     path.to_string_lossy().into_owned()
 }

@@ -16,19 +16,23 @@ pub(crate) enum SyncCommand {
     Remove(RemoveArgs),
 }
 
-/// Share memories with your other machines through a folder
+/// Share memories with your other machines through a folder or a git repository
 ///
-/// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. Run the same
-/// command on each machine. Only the namespaces that you name are ever written to the folder.
+/// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. A repository
+/// is an address that git understands, or the path of a bare repository. It is written by git, with your access, in the
+/// branch afterthought/log. Run the same command on each machine. Only the namespaces that you name are ever written to
+/// the target.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'")]
+#[command(
+    after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global"
+)]
 pub(crate) struct AddArgs {
-    /// Folder that all machines can reach
+    /// Folder or repository that all machines can reach
     target: String,
     /// Share this namespace; `/*` at the end means everything below it
     #[arg(long, value_name = "NAME", required = true)]
     namespace: Vec<Namespace>,
-    /// Name of this machine in the folder [default: the host name]
+    /// Name of this machine in the target [default: the host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }
@@ -50,13 +54,13 @@ pub(crate) struct NowArgs {
 #[command(after_help = "Example:\n  afterthought db sync status")]
 pub(crate) struct StatusArgs {}
 
-/// Stop sharing memories through a folder
+/// Stop sharing memories through a folder or repository
 ///
-/// Memories stay on this machine, and the files stay in the folder.
+/// Memories stay on this machine, and the files stay in the target.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync remove ~/Sync/memories")]
 pub(crate) struct RemoveArgs {
-    /// Folder that was added
+    /// Folder or repository that was added
     target: String,
 }
 

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use transcripts::Found;
 
 use super::read::{Stamp, path_key};
+use crate::process::in_own_group;
 use crate::store::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, LeaseOutcome, Store, StoreError};
 
 /// Returns the job for a log, due at `not_before`; `None` if the file does not exist.
@@ -284,8 +285,7 @@ pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Re
     command.args(arguments).current_dir(folder).env(ENVIRONMENT_MARK, "1");
     // A hook waits until its standard streams are closed, but the worker outlives the hook.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    in_own_group(&mut command);
     #[cfg(windows)]
     {
         // The process has no console and is in a separate process group.

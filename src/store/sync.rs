@@ -1,10 +1,13 @@
 //! Tables of the synchronisation with other machines: targets, records of rows, and items that wait to be sent. The
 //! module `sync` gives them their meaning.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, params};
 
 use super::file::erase::mark_unsealed;
+use super::file::path::with_suffix;
 use super::memories::evidence;
 use super::row::{time_or_none, to_json};
 use super::writer::{Mark, Stale};
@@ -61,6 +64,12 @@ pub(crate) struct StoredRecord {
 }
 
 impl Database {
+    /// Returns the path next to the file whose name is that of the file followed by `ending`; `None` for an in-memory
+    /// store.
+    pub(crate) fn path_beside(&self, ending: &str) -> Option<PathBuf> {
+        (self.path.as_os_str() != ":memory:").then(|| with_suffix(&self.path, ending))
+    }
+
     /// Returns the targets in the order in which they were added.
     pub(crate) fn sync_targets(&self) -> Result<Vec<SyncTarget>, StoreError> {
         if !self.has_table("sync_targets")? {

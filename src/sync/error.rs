@@ -42,6 +42,11 @@ pub enum SyncError {
         /// The pattern.
         pattern: String,
     },
+    /// The address of a repository contains a password.
+    #[error(
+        "the address contains a password, which would be stored and shown; remove it, and use a credential helper of git"
+    )]
+    Password,
     /// Another process is synchronising this database.
     #[error("process {pid} is already synchronising this database; try again when it has finished")]
     Busy {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::folder::LOGS;
+use super::files::LOGS;
 use super::*;
 use crate::store::{Act, Scope, World, any_act, cases};
 

@@ -29,10 +29,10 @@ pub(crate) struct Head {
     pub(crate) forked: Option<u64>,
 }
 
-/// The outcome of an attempt to add an item.
+/// The outcome of an attempt to add items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AppendOutcome {
-    /// The item is in the log.
+    /// The items are in the log, of which this is the last one.
     Done(LogItem),
     /// The log did not end with the expected item, so nothing was added.
     Moved,
@@ -48,11 +48,11 @@ pub(crate) trait ChangeLog {
     /// [`LogError`] if the place cannot be read.
     fn heads(&mut self) -> Result<Vec<Head>, LogError>;
 
-    /// Adds an item with the number `expected + 1` if the log ends with the number `expected`.
+    /// Adds items with the numbers after `expected` if the log ends with the number `expected`. Returns the last one.
     ///
     /// # Errors
     /// [`LogError`] if the place cannot be written.
-    fn append(&mut self, name: &str, expected: u64, bytes: &[u8]) -> Result<AppendOutcome, LogError>;
+    fn append(&mut self, name: &str, expected: u64, items: &[Vec<u8>]) -> Result<AppendOutcome, LogError>;
 
     /// Returns the items after the number `seq` that have arrived without a gap.
     ///
@@ -90,6 +90,28 @@ pub(crate) enum LogError {
     Gone {
         /// The target as the user wrote it.
         address: String,
+    },
+    /// Other machines wrote at the same time, again and again.
+    #[error(
+        "other machines write to the target all the time; nothing was lost, and the next synchronisation tries again"
+    )]
+    Busy,
+    /// The program `git` cannot be started.
+    #[error(
+        "cannot run the program git, which a repository as target needs: {0}; install git, or share memories through a \
+         folder"
+    )]
+    NoGit(std::io::Error),
+    /// The repository cannot be used.
+    #[error(
+        "cannot use the repository {address}: {what}; check the address and your access with `git ls-remote {address}`; \
+         nothing was lost, and the next synchronisation tries again"
+    )]
+    Repository {
+        /// The target as the user wrote it.
+        address: String,
+        /// The fault.
+        what: String,
     },
     /// A file cannot be read or written.
     #[error("cannot use {}: {source}; nothing was lost, and the next synchronisation tries again", .path.display())]

@@ -6,7 +6,9 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::sync::folder::{FolderLog, LOGS, hash_of};
+use crate::sync::files::{FileLog, LOGS, hash_of};
+use crate::sync::folder::Folder;
+use crate::sync::git::tests::{bare, log_in};
 
 /// A log in memory, which shows that the contract does not depend on files.
 #[derive(Default)]
@@ -37,8 +39,12 @@ impl ChangeLog for MemoryLog {
         Ok(heads.collect())
     }
 
-    fn append(&mut self, name: &str, expected: u64, bytes: &[u8]) -> Result<AppendOutcome, LogError> {
-        Ok(self.put(name, expected, expected + 1, false, bytes))
+    fn append(&mut self, name: &str, expected: u64, items: &[Vec<u8>]) -> Result<AppendOutcome, LogError> {
+        let mut done = AppendOutcome::Moved;
+        for (bytes, before) in items.iter().zip(expected..) {
+            done = self.put(name, before, before + 1, false, bytes);
+        }
+        Ok(done)
     }
 
     fn read_since(&mut self, name: &str, seq: u64) -> Result<Vec<LogItem>, LogError> {
@@ -56,32 +62,41 @@ impl ChangeLog for MemoryLog {
     }
 }
 
-fn folder() -> (TempDir, FolderLog) {
+fn folder() -> (TempDir, FileLog<Folder>) {
     let folder = TempDir::new().unwrap();
-    let log = FolderLog::new(folder.path());
+    let log = Folder::new(folder.path());
     log.create().unwrap();
-    (folder, log)
+    (folder, FileLog::new(log))
+}
+
+fn append(log: &mut dyn ChangeLog, name: &str, expected: u64, text: &str) -> AppendOutcome {
+    log.append(name, expected, &[text.as_bytes().to_vec()]).unwrap()
 }
 
 /// The suite that every implementor passes.
 fn obeys_the_contract(log: &mut dyn ChangeLog) {
     let texts = |items: Vec<LogItem>| items.into_iter().map(|item| item.bytes).collect::<Vec<_>>();
     assert_eq!((log.heads().unwrap(), log.get_snapshot("a").unwrap()), (vec![], None));
-    let AppendOutcome::Done(first) = log.append("a", 0, b"one").unwrap() else { panic!("an empty log takes an item") };
+    let AppendOutcome::Done(first) = append(log, "a", 0, "one") else { panic!("an empty log takes an item") };
     assert_eq!((first.seq, first.hash.as_str()), (1, hash_of(b"one").as_str()));
-    assert_eq!(log.append("a", 0, b"another").unwrap(), AppendOutcome::Moved);
-    assert_eq!(log.append("a", 2, b"another").unwrap(), AppendOutcome::Moved);
-    log.append("a", 1, b"two").unwrap();
-    log.append("b", 0, b"of b").unwrap();
+    assert_eq!(append(log, "a", 0, "another"), AppendOutcome::Moved);
+    assert_eq!(append(log, "a", 2, "another"), AppendOutcome::Moved);
+    append(log, "a", 1, "two");
+    append(log, "b", 0, "of b");
+    let two = [b"one of c".to_vec(), b"two of c".to_vec()];
+    assert!(
+        matches!(log.append("c", 0, &two).unwrap(), AppendOutcome::Done(item) if item.seq == 2 && item.bytes == two[1])
+    );
+    assert_eq!(texts(log.read_since("c", 0).unwrap()), two);
     assert_eq!(texts(log.read_since("a", 0).unwrap()), [b"one", b"two"]);
     assert_eq!(texts(log.read_since("a", 1).unwrap()), [b"two"]);
     assert_eq!(log.read_since("a", 2).unwrap(), []);
     let heads = log.heads().unwrap();
     let ends: Vec<_> = heads.iter().map(|head| (head.name.as_str(), head.seq, head.snapshot)).collect();
-    assert_eq!(ends, [("a", 2, None), ("b", 1, None)]);
+    assert_eq!(ends, [("a", 2, None), ("b", 1, None), ("c", 2, None)]);
     assert_eq!(log.put_snapshot("a", 1, 5, b"all").unwrap(), AppendOutcome::Moved);
     assert!(matches!(log.put_snapshot("a", 2, 5, b"all").unwrap(), AppendOutcome::Done(item) if item.seq == 5));
-    log.append("a", 5, b"six").unwrap();
+    append(log, "a", 5, "six");
     assert_eq!(log.get_snapshot("a").unwrap().unwrap().bytes, b"all");
     assert_eq!(texts(log.read_since("a", 5).unwrap()), [b"six"]);
     let heads = log.heads().unwrap();
@@ -92,12 +107,14 @@ fn obeys_the_contract(log: &mut dyn ChangeLog) {
 fn every_log_obeys_the_contract() {
     obeys_the_contract(&mut MemoryLog::default());
     obeys_the_contract(&mut folder().1);
+    let folder = TempDir::new().unwrap();
+    obeys_the_contract(&mut log_in(&bare(&folder), &folder, "clone"));
 }
 
 #[test]
 fn a_snapshot_leaves_no_byte_of_the_items_before_it() {
     let (folder, mut log) = folder();
-    log.append("a", 0, b"secret").unwrap();
+    append(&mut log, "a", 0, "secret");
     log.put_snapshot("a", 1, 2, b"rest").unwrap();
     let files: Vec<_> = fs::read_dir(folder.path().join(LOGS).join("a")).unwrap().collect();
     assert_eq!(files.len(), 1);
@@ -107,7 +124,7 @@ fn a_snapshot_leaves_no_byte_of_the_items_before_it() {
 fn incomplete_files_are_waited_for_and_foreign_files_are_ignored() {
     let (folder, mut log) = folder();
     for (expected, text) in [(0, "one"), (1, "two"), (2, "three")] {
-        log.append("a", expected, text.as_bytes()).unwrap();
+        append(&mut log, "a", expected, text);
     }
     let logs = folder.path().join(LOGS).join("a");
     let name = |seq: u64, text: &str| logs.join(format!("{seq:08}-{}.change", hash_of(text.as_bytes())));
@@ -134,7 +151,7 @@ fn incomplete_files_are_waited_for_and_foreign_files_are_ignored() {
 fn a_folder_that_is_gone_is_not_created_anew() {
     let (folder, mut log) = folder();
     fs::remove_dir_all(folder.path().join(LOGS)).unwrap();
-    let error = log.append("a", 0, b"one").unwrap_err().to_string();
+    let error = log.append("a", 0, &[b"one".to_vec()]).unwrap_err().to_string();
     assert!(error.contains("check that the drive") && error.contains("db sync add"), "{error}");
     assert!(log.heads().is_err() && !folder.path().join(LOGS).exists());
 }

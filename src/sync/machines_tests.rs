@@ -5,7 +5,7 @@ use std::fs;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-use super::folder::{LOGS, hash_of};
+use super::files::{LOGS, hash_of};
 use super::*;
 use crate::changeset::Action;
 use crate::memory::{Claim, Memory, MemoryId, RelationType, Status};

@@ -1,4 +1,4 @@
-//! Keeps the memories of several machines equal, through a folder or a repository that all of them can reach.
+//! Keeps the memories of several machines equal, through a folder or a git repository that all of them can reach.
 //!
 //! ```text
 //! changed rows ─▶ collect ─▶ records ─▶ outbox ─▶ item of the own log ─▶ target
@@ -15,14 +15,16 @@
 mod collect;
 mod conflict;
 mod error;
+mod files;
 mod folder;
+mod git;
 mod item;
 mod log;
 mod merge;
 mod record;
 mod scope;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -31,8 +33,11 @@ use crate::memory::short;
 use crate::store::{Database, LeaseOutcome, RewriteOutcome, Store, StoreError, SyncPlace, SyncTarget, Writer};
 use collect::{Origin, collect};
 pub(crate) use error::SyncError;
-use folder::FolderLog;
-use log::{AppendOutcome, ChangeLog, Head, LogItem};
+use files::FileLog;
+use folder::Folder;
+use git::Repository;
+pub(crate) use git::is_remote;
+use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
 use record::{Record, read_record, stored, to_json};
 pub(crate) use scope::NamespacePatterns;
 
@@ -69,7 +74,7 @@ pub(crate) fn add(
     now: Timestamp,
 ) -> Result<SyncTarget, SyncError> {
     NamespacePatterns::new(namespaces)?;
-    FolderLog::new(Path::new(address)).create()?;
+    create(address)?;
     store.write(None, now, |w| {
         let known = w.sync_targets()?.into_iter().find(|target| target.address == address);
         let target = match known {
@@ -99,10 +104,23 @@ pub(crate) fn add(
     })
 }
 
+/// Creates the folder of a target, or checks that its repository can be read.
+fn create(address: &str) -> Result<(), SyncError> {
+    if !git::is_repository(address) {
+        return Ok(Folder::new(Path::new(address)).create()?);
+    }
+    git::check_address(address)?;
+    let clone = tempfile::tempdir().map_err(|source| LogError::File { path: std::env::temp_dir(), source })?;
+    FileLog::new(Repository::new(address, &clone.path().join("clone"))).heads()?;
+    Ok(())
+}
+
 /// Removes a target; memories and the content of the target stay.
 pub(crate) fn remove(store: &Store, address: &str, now: Timestamp) -> Result<(), SyncError> {
     let target = store.sync_targets()?.into_iter().find(|target| target.address == address);
     let target = target.ok_or_else(|| SyncError::Unknown { address: address.to_owned() })?;
+    // There is none if the target is a folder or was never synchronised.
+    std::fs::remove_dir_all(clone_of(store, &target)).ok();
     Ok(store.write::<_, StoreError>(None, now, |w| w.remove_sync_target(target.id))?)
 }
 
@@ -134,10 +152,11 @@ pub(crate) fn synchronise(store: &Store, id: i64, extent: Extent, now: Timestamp
 
 fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<SyncReport, SyncError> {
     let target = target_of(store, id)?;
-    let mut log = FolderLog::new(Path::new(&target.address));
+    let mut log = open_log(store, &target);
+    let log = log.as_mut();
     let mut report = SyncReport { address: target.address.clone(), ..SyncReport::default() };
     let heads = log.heads()?;
-    let own = check_own(store, &mut log, &target, &heads)?;
+    let own = check_own(store, log, &target, &heads)?;
     if let Own::Sent(last) = &own {
         mark_sent(store, id, last, now)?;
     }
@@ -153,7 +172,7 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
     let mut read = Vec::new();
     let peers = store.sync_peers(id)?;
     for head in heads.iter().filter(|head| renamed.is_some() || head.name != target.device) {
-        match read_log(&mut log, head, peers.iter().find(|peer| peer.device == head.name)) {
+        match read_log(log, head, peers.iter().find(|peer| peer.device == head.name)) {
             Ok(Some(found)) => read.push(found),
             Ok(None) => {}
             // The logs of other machines can still be used.
@@ -185,8 +204,23 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
     if report.erased > 0 && store.seal()? == RewriteOutcome::Waiting {
         report.notes.push("erased text may remain in the file until `afterthought db maintain` rewrites it".to_owned());
     }
-    send(store, &mut log, id, now)?;
+    send(store, log, id, now)?;
+    report.notes.extend(log.take_notes());
     Ok(report)
+}
+
+fn open_log(store: &Store, target: &SyncTarget) -> Box<dyn ChangeLog> {
+    if git::is_repository(&target.address) {
+        Box::new(FileLog::new(Repository::new(&target.address, &clone_of(store, target))))
+    } else {
+        Box::new(FileLog::new(Folder::new(Path::new(&target.address))))
+    }
+}
+
+/// Returns the folder for the clone of a repository, which is beside the database and only for this database.
+fn clone_of(store: &Store, target: &SyncTarget) -> PathBuf {
+    let ending = format!(".sync-{}", target.id);
+    store.path_beside(&ending).unwrap_or_else(|| std::env::temp_dir().join(format!("{}{ending}", target.device)))
 }
 
 /// Collects the changes of this database, and then applies the records of other machines, in one transaction.
@@ -238,15 +272,17 @@ fn send(store: &Store, log: &mut dyn ChangeLog, id: i64, now: Timestamp) -> Resu
             Ok(w.put_sync_target(&SyncTarget { seq, used, hash: last.hash, rewrite, ..target_of(w, id)? })?)
         });
     }
-    let (mut seq, mut hash) = (target.seq, target.hash.clone());
-    for (number, records) in store.sync_outbox(id)? {
-        let prev = (seq > 0).then_some(hash.as_str());
-        let bytes = item::encode(&target.device, number, prev, &records);
-        let AppendOutcome::Done(last) = log.append(&target.device, seq, &bytes)? else { return Err(moved()) };
-        mark_sent(store, id, &last, now)?;
-        (seq, hash) = (last.seq, last.hash);
+    let (mut hash, mut items) = (target.hash, Vec::new());
+    for (seq, records) in store.sync_outbox(id)? {
+        let prev = (seq > 1).then_some(hash.as_str());
+        items.push(item::encode(&target.device, seq, prev, &records));
+        hash = items.last().map(|bytes| files::hash_of(bytes)).unwrap_or_default();
     }
-    Ok(())
+    if items.is_empty() {
+        return Ok(());
+    }
+    let AppendOutcome::Done(last) = log.append(&target.device, target.seq, &items)? else { return Err(moved()) };
+    mark_sent(store, id, &last, now)
 }
 
 fn snapshot_of(db: &Database, id: i64) -> Result<String, SyncError> {
@@ -260,7 +296,7 @@ fn mark_sent(store: &Store, id: i64, last: &LogItem, now: Timestamp) -> Result<(
         w.clear_sync_outbox(id, last.seq)?;
         let (seq, hash, used) = (last.seq, last.hash.clone(), target.used.max(last.seq));
         // A long log is replaced by a snapshot, so that a new machine need not read all of it.
-        let rewrite = target.rewrite || seq.is_multiple_of(ITEMS_BEFORE_SNAPSHOT);
+        let rewrite = target.rewrite || seq / ITEMS_BEFORE_SNAPSHOT > target.seq / ITEMS_BEFORE_SNAPSHOT;
         Ok(w.put_sync_target(&SyncTarget { seq, hash, used, rewrite, ..target })?)
     })
 }
@@ -376,3 +412,5 @@ fn base_name(device: &str) -> &str {
 mod laws;
 #[cfg(test)]
 mod machines_tests;
+#[cfg(test)]
+mod repository_tests;

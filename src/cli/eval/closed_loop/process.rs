@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::api::{in_own_group, kill_group};
 use anyhow::Context as _;
 
 /// Interval at which a running process is checked.
@@ -40,8 +41,7 @@ pub(super) fn run(mut command: Command, input: &str, limit: Duration) -> anyhow:
     let (mut stdin, stdout, stderr) = (file()?, file()?, file()?);
     stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).context("cannot write a temporary file")?;
     command.stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    in_own_group(&mut command);
     let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let begun = Instant::now();
     let status = loop {
@@ -60,19 +60,6 @@ pub(super) fn run(mut command: Command, input: &str, limit: Duration) -> anyhow:
         stdout: end_of(stdout)?,
         stderr: end_of(stderr)?,
     })
-}
-
-#[cfg(unix)]
-fn kill_group(child: &mut Child) {
-    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    // The group no longer exists if all its processes have ended.
-    group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok());
-}
-
-#[cfg(not(unix))]
-fn kill_group(child: &mut Child) {
-    // The process may have ended already.
-    child.kill().ok();
 }
 
 fn end_of(mut file: File) -> std::io::Result<String> {

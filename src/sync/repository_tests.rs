@@ -1,0 +1,157 @@
+//! Machines that share memories through a git repository.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::git::tests::{bare, every_object, git};
+use super::*;
+use crate::memory::Memory;
+use crate::store::samples::{clean, day, memory, memory_in, quote};
+use crate::store::{Filter, Order, Scope};
+
+struct Machine {
+    store: Store,
+    target: i64,
+}
+
+impl Machine {
+    fn new(folder: &TempDir, address: &str, name: &str) -> Self {
+        let store = Store::open(folder.path().join(name).join("memories.db")).unwrap();
+        let target = add(&store, address, &["project/*".to_owned()], name, day(0)).unwrap().id;
+        Self { store, target }
+    }
+
+    fn try_sync(&self) -> Result<SyncReport, SyncError> {
+        synchronise(&self.store, self.target, Extent::Changes, day(1))
+    }
+
+    fn sync(&self) -> SyncReport {
+        self.try_sync().unwrap()
+    }
+
+    fn insert(&self, memory: &Memory) {
+        let evidence = vec![quote(&memory.claim.content)];
+        let insert = |w: &Writer<'_>| w.insert(&clean(memory.clone()), &clean(evidence));
+        self.store.write::<_, StoreError>(None, day(0), insert).unwrap();
+    }
+
+    fn contents(&self) -> Vec<String> {
+        let all = Filter { statuses: Vec::new(), ..Filter::default() };
+        let all = self.store.list(&all, Order::Id, 1000, 0).unwrap();
+        let mut all: Vec<_> = all.into_iter().map(|one| one.claim.content).collect();
+        all.sort();
+        all
+    }
+
+    fn clone(&self) -> PathBuf {
+        clone_of(&self.store, &target_of(&self.store, self.target).unwrap())
+    }
+}
+
+/// Two machines that share an empty repository.
+fn two() -> (TempDir, String, Machine, Machine) {
+    let folder = TempDir::new().unwrap();
+    let address = bare(&folder);
+    let (a, b) = (Machine::new(&folder, &address, "desk"), Machine::new(&folder, &address, "laptop"));
+    (folder, address, a, b)
+}
+
+#[test]
+fn memories_travel_through_a_repository_and_other_namespaces_leave_no_byte() {
+    let (_folder, address, a, b) = two();
+    a.insert(&memory("Tea", "The shop sells tea."));
+    b.insert(&memory("Milk", "The shop sells milk."));
+    for machine in [&a, &b] {
+        machine.insert(&memory_in(&"global".parse().unwrap(), "Quokka", "The zanzibar quokka is a secret."));
+    }
+    for machine in [&a, &b, &a] {
+        machine.sync();
+    }
+    assert_eq!((a.contents().len(), b.contents()), (3, a.contents()));
+    assert_eq!((a.sync().sent, b.sync().received), (0, 0));
+    for repository in [Path::new(&address), &a.clone(), &b.clone()] {
+        let objects = every_object(repository).to_lowercase();
+        assert!(objects.contains("sells tea") && objects.contains("sells milk"));
+        assert!(!objects.contains("quokka") && !objects.contains("zanzibar"));
+    }
+    // Removing the target removes the clone.
+    let clone = a.clone();
+    remove(&a.store, &address, day(2)).unwrap();
+    assert!(!clone.exists());
+}
+
+#[test]
+fn an_erasure_leaves_no_byte_in_any_commit_or_clone() {
+    let (_folder, address, a, b) = two();
+    let (gone, kept) = (memory("Quokka", "The quokka knows the code."), memory("Tea", "The shop sells tea."));
+    [&gone, &kept].into_iter().for_each(|one| a.insert(one));
+    a.sync();
+    b.sync();
+    b.insert(&memory("Milk", "The shop sells milk."));
+    b.sync();
+    assert!(every_object(Path::new(&address)).contains("quokka"));
+    a.store.erase(&Scope::Memory(gone.id), day(2)).unwrap();
+    a.sync();
+    assert_eq!(b.sync().erased, 1);
+    a.sync();
+    assert_eq!((a.contents().len(), b.contents()), (2, a.contents()));
+    for clone in [a.clone(), b.clone()] {
+        assert!(!clone.exists() || !every_object(&clone).contains("quokka"));
+    }
+    // The server removes objects that no branch leads to when it collects garbage.
+    git(Path::new(&address), &["reflog", "expire", "--expire=now", "--all"]);
+    git(Path::new(&address), &["gc", "--quiet", "--prune=now"]);
+    let objects = every_object(Path::new(&address));
+    assert!(!objects.contains("quokka") && objects.contains("sells tea") && objects.contains("sells milk"));
+}
+
+#[test]
+fn a_repository_that_was_pushed_over_or_restored_gets_everything_again() {
+    let (folder, address, a, b) = two();
+    let repository = Path::new(&address);
+    a.insert(&memory("Tea", "The shop sells tea."));
+    b.insert(&memory("Milk", "The shop sells milk."));
+    for machine in [&a, &b, &a] {
+        machine.sync();
+    }
+    let before = String::from_utf8(git(repository, &["rev-parse", "afterthought/log"])).unwrap();
+    git(repository, &["update-ref", "-d", "refs/heads/afterthought/log"]);
+    a.insert(&memory("Salt", "The shop sells salt."));
+    let report = a.sync();
+    assert!(report.notes.iter().any(|note| note.contains("continues as desk-")), "{report:?}");
+    for machine in [&b, &a] {
+        machine.sync();
+    }
+    assert_eq!((a.contents().len(), b.contents()), (3, a.contents()));
+    // An earlier state of the branch, as after a forced push or from a backup.
+    git(repository, &["update-ref", "refs/heads/afterthought/log", before.trim()]);
+    a.insert(&memory("Jam", "The shop sells jam."));
+    for machine in [&a, &b, &a, &b] {
+        machine.sync();
+    }
+    assert_eq!((a.contents().len(), b.contents()), (4, a.contents()));
+    drop(folder);
+}
+
+#[test]
+fn a_repository_that_is_gone_keeps_changes_for_later() {
+    let (folder, address, a, b) = two();
+    a.insert(&memory("Tea", "The shop sells tea."));
+    let away = folder.path().join("away");
+    fs::rename(&address, &away).unwrap();
+    let error = a.try_sync().unwrap_err().to_string();
+    assert!(error.contains(&address) && error.contains("does not appear to be a git repository"), "{error}");
+    assert_eq!(a.store.sync_targets().unwrap()[0].error.as_deref(), Some(error.as_str()));
+    fs::rename(away, &address).unwrap();
+    a.sync();
+    b.sync();
+    assert_eq!((b.contents().len(), b.contents()), (1, a.contents()));
+    let refused = add(&a.store, "https://ana:pass@example.com/x.git", &["global".to_owned()], "desk", day(0));
+    assert!(matches!(refused, Err(SyncError::Password)));
+    let missing = folder.path().join("missing.git");
+    let missing = add(&a.store, missing.to_str().unwrap(), &["global".to_owned()], "desk", day(0));
+    assert!(missing.unwrap_err().to_string().contains("does not appear to be a git repository"));
+    assert_eq!(a.store.sync_targets().unwrap().len(), 1);
+}
