@@ -23,6 +23,24 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options().create(true).append(true).open(path)
 }
 
+/// Takes away the permissions of group and others from a file, if there are any.
+#[cfg(unix)]
+pub(crate) fn close_to_others(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut permissions = std::fs::metadata(path)?.permissions();
+    if permissions.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    permissions.set_mode(permissions.mode() & 0o700);
+    std::fs::set_permissions(path, permissions)
+}
+
+/// On this platform, the permissions of the folder apply.
+#[cfg(not(unix))]
+pub(crate) fn close_to_others(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Creates a folder and all missing folders above it, with mode 0700.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();

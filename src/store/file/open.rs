@@ -9,12 +9,13 @@ use rusqlite_migration::Migrations;
 
 use super::cipher;
 use super::keys::{Key, Keys};
-use super::path::{create_private, refuse_folder};
+use super::path::{create_private, refuse_folder, with_suffix};
 use super::schema::{
     APPLICATION_ID, BUSY_TIMEOUT, MIGRATIONS, configure, known_version, prepare_once, schema_version, unmigrated,
 };
 use super::{backup, enlarge_cache};
 use crate::fault::point;
+use crate::private;
 use crate::store::{Database, Store, StoreError};
 
 /// Pause between two attempts to open a file that another process is creating.
@@ -40,7 +41,10 @@ impl Store {
         let begun = Instant::now();
         loop {
             match connect(path, keys).map_err(|error| error.at(path)) {
-                Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) }),
+                Ok(conn) => {
+                    close_to_others(path);
+                    return Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) });
+                }
                 // The busy timeout does not cover the switch to WAL, and two processes may migrate one file at the same
                 // time.
                 Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
@@ -153,6 +157,14 @@ impl Database {
     pub(crate) fn is_read_only(&self) -> bool {
         let is_kept_from_writing = self.conn.pragma_query_value(None, "query_only", |row| row.get(0)).unwrap_or(false);
         is_kept_from_writing || self.conn.is_readonly("main").unwrap_or(true)
+    }
+}
+
+/// Makes the file and its log private, since a file that another program created may have any mode. A file that belongs
+/// to another user stays as it is, and `status --check` reports it.
+fn close_to_others(path: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        private::close_to_others(&with_suffix(path, suffix)).ok();
     }
 }
 
@@ -272,6 +284,23 @@ mod tests {
         for suffix in ["", "-wal", "-shm"] {
             let file = PathBuf::from(format!("{}{suffix}", path.display()));
             assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_could_read_becomes_private_when_it_is_opened() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_folder, path) = place();
+        drop(Store::open(&path).unwrap());
+        for mode in [0o644, 0o660, 0o666] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let store = Store::open(&path).unwrap();
+            insert(&store, &memory("Tea", &format!("The user drinks tea number {mode}.")));
+            for suffix in ["", "-wal", "-shm"] {
+                let file = with_suffix(&path, suffix);
+                assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
+            }
         }
     }
 
