@@ -14,28 +14,46 @@ fn text() -> impl Strategy<Value = String> {
     "[a-zà-ü关注 .,:'\"\\\\-]{1,40}".prop_map(|text| format!("x {}", text.trim()))
 }
 
+fn maybe() -> impl Strategy<Value = Option<String>> {
+    proptest::option::of(text())
+}
+
+fn several() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(text(), 0..3)
+}
+
 fn structured() -> impl Strategy<Value = Option<Structured>> {
     let outcome = prop::sample::select(Outcome::ALL);
     prop_oneof![
         Just(None),
-        (text(), text(), outcome, proptest::option::of(text()), prop::collection::vec(text(), 0..3)).prop_map(
-            |(situation, action, outcome, reasoning, learnings)| {
-                Some(Structured::Episode(Episode { situation, action, outcome, reasoning, learnings }))
+        (text(), text(), outcome, maybe(), several()).prop_map(|(situation, action, outcome, reasoning, learnings)| {
+            Some(Structured::Episode(Episode { situation, action, outcome, reasoning, learnings }))
+        }),
+        (text(), text(), several(), several(), proptest::option::of(0.0..=1.0)).prop_map(
+            |(name, description, steps, triggers, priority)| {
+                Some(Structured::Procedure(Procedure { name, description, steps, triggers, priority }))
             }
         ),
-        (text(), text(), prop::collection::vec(text(), 0..3), proptest::option::of(0.0..=1.0)).prop_map(
-            |(name, description, steps, priority)| {
-                Some(Structured::Procedure(Procedure { name, description, steps, triggers: Vec::new(), priority }))
-            }
-        ),
-        (text(), proptest::option::of(text()), proptest::option::of(0.0..=1.0)).prop_map(
-            |(description, code_snippet, effectiveness)| {
-                let pattern = Pattern { description, code_snippet, effectiveness, ..Pattern::default() };
+        (text(), [maybe(), maybe(), maybe()], [maybe(), maybe(), maybe()], proptest::option::of(0.0..=1.0)).prop_map(
+            |(description, [name, code_snippet, language], [framework, use_case, avoid_when], effectiveness)| {
+                let pattern = Pattern {
+                    description,
+                    name,
+                    code_snippet,
+                    language,
+                    framework,
+                    use_case,
+                    avoid_when,
+                    effectiveness,
+                };
                 Some(Structured::Pattern { pattern })
             }
         ),
-        (proptest::option::of(text()), proptest::option::of(text()))
-            .prop_map(|(owner, until)| Some(Structured::Blocker { blocker: Blocker { owner, until } })),
+        (text(), several()).prop_map(|(name, languages)| {
+            let profile = serde_json::json!({"name": name, "languages": languages});
+            Some(Structured::Profile { profile: profile.as_object().unwrap().clone() })
+        }),
+        (maybe(), maybe()).prop_map(|(owner, until)| Some(Structured::Blocker { blocker: Blocker { owner, until } })),
     ]
 }
 
@@ -47,15 +65,18 @@ fn any_memory() -> impl Strategy<Value = (Memory, Vec<Evidence>)> {
         prop::sample::select(ExtractionMethod::ALL),
         prop::sample::select(Tier::ALL),
         any::<bool>(),
+        prop::sample::select(&["global", "project/shop", "user/ana", "conversation/c-4"][..]),
     );
-    let texts = (text(), text(), proptest::option::of(text()), proptest::option::of(text()), structured());
-    let numbers = (0.0..=1.0, 0.0..=1.0, 0..20_u32, proptest::option::of(0..400_i64), 0..400_i64);
-    let lists = (prop::collection::vec(text(), 0..3), prop::collection::vec(text(), 0..3));
-    (kinds, texts, numbers, lists).prop_map(|(kinds, texts, numbers, (tags, quotes))| {
-        let (memory_type, scope, status, extraction_method, tier, pinned) = kinds;
-        let (title, content, summary, subject, structured) = texts;
-        let (importance, confidence, access_count, ends, used) = numbers;
-        let mut memory = memory_in(&"project/shop".parse().unwrap(), &title, &content);
+    let texts = (text(), text(), maybe(), maybe(), structured(), proptest::option::of((text(), maybe())));
+    let days = || proptest::option::of(0..400_i64);
+    let numbers = (0.0..=1.0, 0.0..=1.0, 0..20_u32, days(), days(), 0..400_i64);
+    (kinds, texts, numbers, several(), several()).prop_map(|(kinds, texts, numbers, tags, quotes)| {
+        let (memory_type, scope, status, extraction_method, tier, pinned, namespace) = kinds;
+        let (title, content, summary, subject, structured, attribute) = texts;
+        let (importance, confidence, access_count, begins, ends, used) = numbers;
+        let mut memory = memory_in(&namespace.parse().unwrap(), &title, &content);
+        (memory.claim.key, memory.claim.value) = attribute.map_or((None, None), |(key, value)| (Some(key), value));
+        (memory.claim.valid_from, memory.source) = (begins.map(day), title);
         memory.claim.memory_type = memory_type;
         memory.claim.scope = scope;
         (memory.claim.summary, memory.claim.subject, memory.claim.structured) = (summary, subject, structured);
@@ -83,7 +104,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_export_of_any_memory_comes_back_byte_for_byte(memories in prop::collection::vec(any_memory(), 1..5)) {
+    fn an_export_of_any_memory_comes_back_byte_for_byte(
+        memories in prop::collection::vec(any_memory(), 1..5),
+        relation_type in prop::sample::select(RelationType::ALL),
+    ) {
         let (from, to) = (Store::in_memory().unwrap(), Store::in_memory().unwrap());
         // An import leaves out a memory with the same words as another, so each content gets a word of its own.
         let different: Vec<_> = memories
@@ -98,7 +122,7 @@ proptest! {
             write(&from, |writer| writer.insert(&clean(memory.clone()), &clean(evidence.clone())));
         }
         if let [(a, _), (b, _), ..] = &different[..] {
-            let link = Relation { from: b.id.clone(), to: a.id.clone(), relation_type: RelationType::Supports, reason: None, created_at: day(0) };
+            let link = Relation { from: b.id.clone(), to: a.id.clone(), relation_type, reason: None, created_at: day(0) };
             write(&from, |writer| writer.relate(&link));
         }
         let lines = lines_of(&from);
