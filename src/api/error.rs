@@ -148,6 +148,9 @@ pub enum ApiError {
     /// The text is empty.
     #[error("there is nothing to remember; give a sentence")]
     Empty,
+    /// The subject has no text.
+    #[error("the subject is empty; give the topic of the memory in a word, such as auth")]
+    NoSubject,
     /// The text is too long for a memory.
     #[error("the text has {chars} characters; a memory is a sentence or a short paragraph of at most {most}")]
     TooLong {
@@ -157,7 +160,9 @@ pub enum ApiError {
         most: usize,
     },
     /// An agent tried to change a pinned memory, which only a person may change.
-    #[error("memory {id} is pinned, and only a person can change it, with `afterthought memory update {id}`")]
+    #[error(
+        "memory {id} is pinned, so only a person can change or forget it; `afterthought memory pin --off {id}` unpins it"
+    )]
     Pinned {
         /// The memory.
         id: String,

@@ -124,6 +124,21 @@ impl Memories {
             .map(|placement| placement.namespace))
     }
 
+    /// Returns the namespace of new memories that a person writes in `folder`: that of its project, if the project is
+    /// known or the folder is in a repository; `None` for any other folder. A new project is stored.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be used.
+    pub(crate) fn namespace_to_write(&self, folder: &str) -> Result<Option<Namespace>, ApiError> {
+        let Some(known) = self.known_namespace_of(folder)? else { return Ok(None) };
+        if self.projects()?.iter().any(|project| project.namespace == known) {
+            return Ok(Some(known));
+        }
+        // A folder outside of a repository may be any place in which a person happens to be.
+        let is_repository = Machine::this().sight_path(folder).is_some_and(|sighting| sighting.root.is_some());
+        if is_repository { self.namespace_of(folder).map(Some) } else { Ok(None) }
+    }
+
     /// Returns the known projects.
     ///
     /// # Errors

@@ -114,7 +114,7 @@ impl MemoryDraft {
             // A memory with an end is short-term, whatever else was said.
             scope: if self.expires_at.is_some() { Scope::ShortTerm } else { self.scope },
             importance: self.importance,
-            tags: self.tags.clone(),
+            tags: tidy(&self.tags),
             expires_at: self.expires_at,
             valid_from: Some(now),
             ..Claim::new(self.memory_type, &self.category, title, text)
@@ -201,7 +201,7 @@ impl MemoryChange {
                 if self.content.is_some() { supported(claim.confidence, 1.0, true) } else { claim.confidence }
             }),
             memory_type: change.memory_type.unwrap_or(claim.memory_type),
-            tags: change.tags.unwrap_or_else(|| claim.tags.clone()),
+            tags: change.tags.map_or_else(|| claim.tags.clone(), |tags| tidy(&tags)),
             scope: if change.expires_at.is_some() { Scope::ShortTerm } else { change.scope.unwrap_or(claim.scope) },
             expires_at: change.expires_at.or(claim.expires_at.filter(|_| change.scope != Some(Scope::LongTerm))),
             structured: change.structured.or_else(|| claim.structured.clone()),
@@ -328,14 +328,7 @@ impl Memories {
         // Categories are configurable, so `fact` may not be among them.
         let categories = &self.config.categories.value;
         let category = if categories.iter().any(|name| name == "fact") { "fact" } else { "note" };
-        // Memories call the person "the user".
-        let mut words = text.split_whitespace().map(|word| word.split(['\'', '’']).next().unwrap_or_default());
-        let is_about_user = match words.next() {
-            Some("I") => true,
-            Some(first) => first.eq_ignore_ascii_case("the") && words.next().is_some_and(|next| next == "user"),
-            None => false,
-        };
-        let audience = if is_about_user { Audience::User } else { Audience::Project };
+        let audience = if is_about_user(text) { Audience::User } else { Audience::Project };
         let plain = MemoryDraft { category: category.to_owned(), audience, ..MemoryDraft::new(text) };
         let transcript = Transcript { messages: vec![Message::user(text)], ..Transcript::default() };
         let span = Span { context_start: 0, start: 0, end: 1 };
@@ -358,6 +351,17 @@ impl Memories {
                 }
             }
             _ => plain,
+        }
+    }
+
+    /// Returns whom a memory concerns whose author does not say so: preferences of the user apply in every project, if
+    /// the global namespace can be accessed.
+    pub(crate) fn audience_of(&self, category: &str, content: &str) -> Audience {
+        let is_preference = matches!(category, "preference" | "profile");
+        if is_preference && is_about_user(content) && self.reaches(&Namespace::global()) {
+            Audience::User
+        } else {
+            Audience::Project
         }
     }
 
@@ -487,7 +491,8 @@ impl Memories {
         Ok(self.guard.redact(claim).0.into_inner())
     }
 
-    fn check_category(&self, category: &str) -> Result<(), ApiError> {
+    /// Refuses a category that the settings do not allow.
+    pub(crate) fn check_category(&self, category: &str) -> Result<(), ApiError> {
         let allowed = &self.config.categories.value;
         if allowed.iter().any(|name| name == category) {
             return Ok(());
@@ -833,6 +838,27 @@ fn differing(before: &Claim, after: &Claim) -> Vec<&'static str> {
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
+/// Whether a text begins with the person, whom memories call "the user".
+fn is_about_user(text: &str) -> bool {
+    let mut words = text.split_whitespace().map(|word| word.split(['\'', '’']).next().unwrap_or_default());
+    match words.next() {
+        Some("I" | "User") => true,
+        Some(first) => first.eq_ignore_ascii_case("the") && words.next().is_some_and(|next| next == "user"),
+        None => false,
+    }
+}
+
+/// Returns tags without spaces around them, empty ones and repetitions.
+fn tidy(tags: &[String]) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::with_capacity(tags.len());
+    for tag in tags.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()) {
+        if !kept.iter().any(|known| known == tag) {
+            kept.push(tag.to_owned());
+        }
+    }
+    kept
+}
+
 /// Returns the first words of a text, which represent it in lists.
 fn first_words(text: &str) -> String {
     text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
@@ -877,7 +903,10 @@ fn not_again(store: &Store, incoming: &IncomingClaim) -> Result<Option<String>, 
     let forgotten = known.filter(|memory| memory.status == Status::Forgotten);
     Ok(forgotten.map(|memory| {
         let id = memory.id.short();
-        format!("forgotten before; if the person wants it back, `afterthought memory restore {id}` restores it")
+        format!(
+            "forgotten before; if the person wants it back, `afterthought memory restore {id}` or the action restore of \
+             memory_forget restores it"
+        )
     }))
 }
 

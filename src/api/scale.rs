@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::ApiError;
 use crate::memory::{Blocker, Episode, MemoryId, PatternFields, Procedure, Structured};
+use crate::text::normalise::snake_case;
 
 /// Returns the importance on a scale from 0 to 1; numbers from 2 to 10 count as tenths, since both scales are in use.
 ///
@@ -40,7 +41,7 @@ pub fn unit_confidence(value: f64) -> Result<f64, ApiError> {
 }
 
 /// Returns the time that `text` denotes: an RFC 3339 time, the beginning of a day in UTC, or a period from `now` on,
-/// such as `2h`, `7d`, `2w`, `3mo` or `1y`.
+/// such as `30m`, `2h`, `7d`, `2w`, `3mo` or `1y`.
 ///
 /// # Errors
 /// [`ApiError::Expiry`] if the text has none of these forms, or the time is not later than `now`.
@@ -50,11 +51,11 @@ pub fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, ApiError> {
     let period = || Some(now.to_zoned(TimeZone::UTC).checked_add(period(text)?).ok()?.timestamp());
     let at = text.parse().ok().or_else(period).or_else(day);
     let wrong = |reason| ApiError::Expiry { text: text.to_owned(), reason };
-    let at = at.ok_or_else(|| wrong("is not a time; write it like 2h, 7d or 2027-01-31"))?;
+    let at = at.ok_or_else(|| wrong("is not a time; write it like 30m, 2h, 7d or 2027-01-31"))?;
     if at > now { Ok(at) } else { Err(wrong("is in the past; give a later time")) }
 }
 
-/// Returns the period of a number and a unit, such as `12h`, `7d`, `2w`, `3mo` or `1y`.
+/// Returns the period of a number and a unit, such as `30m`, `12h`, `7d`, `2w`, `3mo` or `1y`.
 #[must_use]
 pub fn period(text: &str) -> Option<Span> {
     // A sign is not a digit, so `-7d` has no count and is refused rather than read as a time in the other direction.
@@ -62,6 +63,7 @@ pub fn period(text: &str) -> Option<Span> {
     let count: i64 = text[..text.len() - unit.len()].parse().ok()?;
     let span = Span::new();
     match unit.trim() {
+        "m" | "min" | "minute" | "minutes" => span.try_minutes(count),
         "h" | "hour" | "hours" => span.try_hours(count),
         "d" | "day" | "days" => span.try_days(count),
         "w" | "week" | "weeks" => span.try_weeks(count),
@@ -82,6 +84,9 @@ pub(crate) fn structured(fields: Map<String, Value>) -> Result<Structured, ApiEr
     let named = ["episode", "procedure"].iter().find_map(|kind| fields.get(*kind).filter(|_| fields.len() == 1));
     let fields = named.and_then(Value::as_object).cloned().unwrap_or(fields);
     let Ok(parts) = serde_json::from_value(Value::Object(fields.clone())) else { return Err(wrong(fault_of(&fields))) };
+    if let Structured::Profile { profile } = &parts {
+        check_profile(profile).map_err(wrong)?;
+    }
     let share = match &parts {
         Structured::Procedure(procedure) => procedure.priority,
         Structured::Pattern { pattern } => pattern.effectiveness,
@@ -91,6 +96,24 @@ pub(crate) fn structured(fields: Map<String, Value>) -> Result<Structured, ApiEr
         Some(share) => Err(wrong(format!("{share} is out of range; use 0 to 1"))),
         None => Ok(parts),
     }
+}
+
+/// Values of the fields of a profile that have a fixed set of values.
+const PROFILE_VALUES: &[(&str, &[&str])] = &[
+    ("response_preference", &["concise", "detailed", "balanced"]),
+    ("language_preference", &["auto", "en", "zh", "de", "es", "fr", "it", "pt", "nl", "sv", "ru", "ja", "ko"]),
+];
+
+/// Refuses a value of a profile that is not in the set of its field; the reason names both.
+fn check_profile(profile: &Map<String, Value>) -> Result<(), String> {
+    for (name, value) in profile {
+        let field = snake_case(name);
+        let Some((_, values)) = PROFILE_VALUES.iter().find(|(known, _)| *known == field) else { continue };
+        if !value.as_str().is_some_and(|value| values.contains(&value)) {
+            return Err(format!("a profile: {name} {value} is unknown; use one of {}", values.join(", ")));
+        }
+    }
+    Ok(())
 }
 
 /// Describes what is wrong with the fields of a structured part, as those of the kind that they resemble.

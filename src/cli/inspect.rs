@@ -98,10 +98,10 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
         (
             "used",
             Some(format!(
-                "{} · recent use: {} · tier: {} (l1 is used most, l4 least)",
+                "{} · recent use: {} · tier: {} (l0 is pinned; l1 is used most, l4 least)",
                 counted(memory.usage.access_count, "time"),
                 heat(&memory.usage, now()).as_str(),
-                memory.usage.tier
+                memory.tier()
             )),
         ),
     ];

@@ -6,7 +6,7 @@ use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 use anyhow::Context as _;
 use jiff::{Timestamp, Zoned};
 
-use super::args::Context;
+use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{DIM, Printer, day, one_line};
 use super::when::{End, moment};
@@ -131,6 +131,8 @@ impl Selection {
             (true, _) => Vec::new(),
             // An empty list means every status to the library, so the default has to be explicit.
             (false, true) => vec![Status::Active],
+            // Until the next maintenance, memories whose end has passed are still marked as active.
+            (false, false) if self.statuses == [Status::Expired] => vec![Status::Expired, Status::Active],
             (false, false) => self.statuses.clone(),
         };
         Ok(Filter {
@@ -148,6 +150,8 @@ impl Selection {
             pinned: self.pinned.then_some(true),
             created_from: self.since,
             created_before: self.until,
+            expired_at: (self.statuses == [Status::Expired]).then(now),
+            unexpired_at: (self.statuses.is_empty() && !self.all).then(now),
             ..Filter::default()
         })
     }
@@ -225,13 +229,16 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let Some(all) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
     let filter = if args.everywhere { filter } else { in_project_of_folder(filter, &all, context.out)? };
-    let memories = all.query_memories(&Query {
+    let mut memories = all.query_memories(&Query {
         filter: filter.clone(),
         order: args.sort.order(),
         is_ascending: args.reverse,
         limit: args.limit,
         offset: args.offset,
     })?;
+    for memory in memories.iter_mut().filter(|memory| memory.is_over(now())) {
+        memory.status = Status::Expired;
+    }
     if context.out.is_json() {
         for memory in &memories {
             context.out.json(memory)?;

@@ -1,5 +1,6 @@
 //! `remember`: stores a memory by hand.
 
+use anyhow::Context as _;
 use serde_json::json;
 
 use crate::api::{Decision, Memories, MemoryChange, MemoryDraft, Plan, Remembered, structured};
@@ -7,7 +8,6 @@ use crate::memory::{Memory, MemoryType, Namespace, Structured};
 
 use super::args::{Context, expires};
 use super::exit::ExitStatus;
-use super::list::project_of_folder;
 use super::printer::{Printer, one_line};
 use super::report::{RunReporter, as_json};
 use crate::config::Partial;
@@ -15,9 +15,9 @@ use crate::config::Partial;
 /// Store a memory
 ///
 /// If the memory is already stored, it is confirmed, and takes over the options that are given; tags are added. A memory
-/// that it contradicts is superseded. Text that contains a secret is rejected. In the folder of a project whose logs have been read, the memory is stored for that project.
-/// With --global, or in any other folder, the memory applies to all projects. --namespace selects another project from
-/// `project list`.
+/// that it contradicts is superseded. Text that contains a secret is rejected. In a repository, or in the
+/// folder of a project whose logs have been read, the memory is stored for that project. With --global, or in any other
+/// folder, the memory applies to all projects. --namespace selects another project from `project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {
@@ -138,7 +138,8 @@ fn home(args: &RememberArgs, memories: &Memories, context: &Context<'_>) -> anyh
     if args.global || context.settings()?.namespace().is_some() {
         return Ok(None);
     }
-    project_of_folder(memories)
+    let folder = std::env::current_dir().context("cannot read the working directory")?;
+    Ok(folder.to_str().map(|folder| memories.namespace_to_write(folder)).transpose()?.flatten())
 }
 
 pub(super) fn parts(text: &str) -> Result<Structured, String> {

@@ -92,6 +92,10 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
             out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
         }
     }
+    if census.over > 0 {
+        let over = counted(census.over, "active memory");
+        out.line(format_args!("of these, the end of {over} has passed; maintenance marks them as expired"))?;
+    }
     if census.near_expiry + census.fading > 0 {
         let (near, fading) = (census.near_expiry, census.fading);
         out.line(format_args!("{near} expire within {NEAR_DAYS} days, {fading} have lost half of their confidence"))?;

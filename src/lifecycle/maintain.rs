@@ -321,6 +321,8 @@ pub struct Census {
     pub pinned: usize,
     /// Memories that expire within a week.
     pub near_expiry: usize,
+    /// Memories whose end has passed, which the next maintenance marks as expired.
+    pub over: usize,
     /// Memories whose confidence has fallen to half of the stored value, or lower.
     pub fading: usize,
 }
@@ -333,11 +335,13 @@ pub(crate) fn census(store: &Database, rules: &Rules, now: Timestamp) -> Result<
     let soon = now + SignedDuration::from_hours(24 * NEAR_DAYS);
     let mut census = Census::default();
     for memory in store.outlines(&Filter::default())? {
+        let is_over = !memory.pinned && memory.expires_at.is_some_and(|at| at <= now);
+        census.over += usize::from(is_over);
         let tier = if memory.pinned { Tier::L0 } else { memory.usage.tier };
         *census.by_tier.entry(tier.as_str()).or_default() += 1;
         *census.by_heat.entry(heat(&memory.usage, now).as_str()).or_default() += 1;
         census.pinned += usize::from(memory.pinned);
-        census.near_expiry += usize::from(!memory.pinned && memory.expires_at.is_some_and(|at| at <= soon));
+        census.near_expiry += usize::from(!memory.pinned && !is_over && memory.expires_at.is_some_and(|at| at <= soon));
         let is_fading = confidence_at(&memory, &rules.half_lives, now) <= memory.confidence / 2.0;
         census.fading += usize::from(is_fading && memory.confidence > 0.0);
     }

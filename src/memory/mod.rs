@@ -112,6 +112,18 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Returns the tier, which is the highest for a pinned memory.
+    #[must_use]
+    pub(crate) const fn tier(&self) -> Tier {
+        if self.pinned { Tier::L0 } else { self.usage.tier }
+    }
+
+    /// Whether the end of an active memory has passed, so that it is no longer recalled.
+    #[must_use]
+    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+        self.status == Status::Active && self.claim.expires_at.is_some_and(|at| at <= now)
+    }
+
     /// Returns a new active memory of `claim`, learnt at `now`.
     #[must_use]
     pub fn new(

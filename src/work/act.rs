@@ -13,7 +13,7 @@ use transcripts::hex;
 use super::command::{is_misuse, signature, tidied};
 use super::fix::fix;
 use super::output::error_signature;
-use super::{Session, clipped};
+use super::{Session, clipped, fixes};
 use crate::memory::{Memory, MemoryId, Task, TaskFile, TaskOutcome, TaskRecord};
 use crate::search;
 use crate::store::{FactKind, Filter, NamespaceSubtree, StoreError};
@@ -116,6 +116,11 @@ impl Session<'_> {
                 let tasks = self.store.tasks_with(FactKind::Command, &name, &within, MAX_TASKS)?;
                 facts.extend(failing_form(&failed, &tasks, &shown));
             }
+        }
+        // A name that consists of one word, such as `make`, begins too many commands.
+        if let Some(name) = signature(command).filter(|name| name.contains(' ')) {
+            let notes = fixes::notes_of_failure(self.store, self.namespaces, &name, self.now)?;
+            facts.extend(notes.iter().map(Fact::of_memory));
         }
         let wanted = risks(command);
         for memory in self.standing(&wanted.join(" "))? {

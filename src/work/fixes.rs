@@ -213,6 +213,7 @@ pub(crate) fn known(
     let enough =
         |found: &search::Found| found.matched.len() >= 3 && likeness(&asked, &found.memory.claim.content) >= 0.25;
     best.extend(others.into_iter().filter(enough).map(|found| found.memory));
+    best.extend(notes_of_failure(db, namespaces, &failed.signature, now)?);
     // Both searches may find the same memory.
     let mut seen = shown.clone();
     best.retain(|memory| seen.insert(memory.id.clone()));
@@ -239,6 +240,50 @@ pub(crate) fn warnings(
     found.truncate(MAX_SHOWN);
     Ok(found)
 }
+
+/// Returns facts and notes which say that a command fails, such as "dotnet restore fails until the feed is signed in".
+pub(crate) fn notes_of_failure(
+    db: &Database,
+    namespaces: &[Namespace],
+    name: &str,
+    now: Timestamp,
+) -> Result<Vec<Memory>, StoreError> {
+    let categories = vec!["fact".to_owned(), "note".to_owned()];
+    let found = search::search(db, name, &Filter { categories, ..filter(namespaces, now) }, MAX_SHOWN * 4, now)?;
+    Ok(found.into_iter().map(|hit| hit.memory).filter(|memory| says_that_fails(&memory.claim.content, name)).collect())
+}
+
+/// Whether a sentence of `content` contains the name of a command, and then a word for a failure.
+fn says_that_fails(content: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    content.split_inclusive(['.', '\n', '。']).any(|sentence| {
+        let sentence = sentence.to_lowercase();
+        sentence.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&sentence[..at], &sentence[at + name.len()..]);
+            !before.ends_with(is_part) && !after.starts_with(is_part) && FAILS.iter().any(|word| after.contains(word))
+        })
+    })
+}
+
+/// Beginnings of words for failures.
+const FAILS: &[&str] = &[
+    " fail",
+    " error",
+    " break",
+    " broken",
+    " crash",
+    " hang",
+    " time out",
+    " times out",
+    " fehl",
+    " scheiter",
+    " bricht ab",
+    " falla",
+    " échoue",
+    "失败",
+    "报错",
+    "出错",
+];
 
 fn filter(namespaces: &[Namespace], now: Timestamp) -> Filter {
     Filter {

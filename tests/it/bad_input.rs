@@ -359,7 +359,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["remember", "The user likes tea.", "--expires", "tomorrow"],
         code: 2,
-        told: "error: invalid value 'tomorrow' for '--expires <TIME>': the expiry \"tomorrow\" is not a time; write it like 2h, 7d or 2027-01-31",
+        told: "error: invalid value 'tomorrow' for '--expires <TIME>': the expiry \"tomorrow\" is not a time; write it like 30m, 2h, 7d or 2027-01-31",
     },
     Row {
         name: "remember nothing",

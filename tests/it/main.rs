@@ -67,6 +67,7 @@ mod settling;
 mod shared_file;
 mod sources;
 mod specified;
+mod specified_writing;
 mod story;
 mod syncing;
 mod unprivileged;

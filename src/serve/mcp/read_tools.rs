@@ -52,7 +52,7 @@ impl MemoryTool for Recall {
 
     fn call(memories: &Memories, arguments: RecallArguments) -> Result<Page, ApiError> {
         let found = arguments.found(memories)?;
-        Page::of_results(found, arguments.query.as_deref().unwrap_or_default(), memories)
+        arguments.page(found, memories)
     }
 }
 
@@ -76,21 +76,40 @@ impl MemoryTool for RecallCounter {
                 hit.memory = memory;
             }
         }
-        Page::of_results(found, arguments.query.as_deref().unwrap_or_default(), memories)
+        arguments.page(found, memories)
     }
 }
 
 impl RecallArguments {
     fn found(&self, memories: &Memories) -> Result<Vec<SearchResult>, ApiError> {
-        let filter = Filter {
+        let limit = self.limit.unwrap_or(10).min(MOST_RECALLED);
+        let options = RetrievalOptions { limit, filter: self.filter(), ..RetrievalOptions::default() };
+        let found = memories.retrieve_memories(self.query.as_deref().unwrap_or_default(), &options)?;
+        if let (Some(category), true) = (&self.category, found.is_empty()) {
+            // An empty answer would say that nothing is known, which a misspelled category does not show.
+            memories.check_category(category)?;
+        }
+        Ok(found)
+    }
+
+    fn filter(&self) -> Filter {
+        Filter {
             subject: self.subject.clone(),
             categories: self.category.iter().cloned().collect(),
             tags: self.tags.clone(),
             ..Filter::default()
-        };
-        let limit = self.limit.unwrap_or(10).min(MOST_RECALLED);
-        let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
-        memories.retrieve_memories(self.query.as_deref().unwrap_or_default(), &options)
+        }
+    }
+
+    /// Returns the results with their total, which is known only if no words decide what matches.
+    fn page(&self, found: Vec<SearchResult>, memories: &Memories) -> Result<Page, ApiError> {
+        let query = self.query.as_deref().unwrap_or_default();
+        let page = Page::of_results(found, query, memories)?;
+        if !query.trim().is_empty() {
+            return Ok(page);
+        }
+        let filter = Filter { unexpired_at: Some(jiff::Timestamp::now()), ..self.filter() };
+        Ok(page.with_total(memories.count_memories(filter)?))
     }
 }
 

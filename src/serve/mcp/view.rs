@@ -108,7 +108,7 @@ impl From<&Memory> for MemoryView {
             access_count: usage.access_count,
             last_accessed: usage.last_accessed_at.map(|at| at.to_string()),
             heat: heat(usage, Timestamp::now()).as_str().to_owned(),
-            tier: usage.tier,
+            tier: memory.tier(),
             score: None,
             match_share: None,
             now: None,
@@ -157,8 +157,12 @@ impl Page {
         Ok(Self::of(found.iter().map(view).collect::<Result<_, ApiError>>()?))
     }
 
+    pub(super) fn with_total(self, total: usize) -> Self {
+        Self { total: Some(total), ..self }
+    }
+
     pub(super) fn out_of(memories: &[Memory], total: usize) -> Self {
-        Self { total: Some(total), ..Self::of(memories.iter().map(MemoryView::from).collect()) }
+        Self::of(memories.iter().map(MemoryView::from).collect()).with_total(total)
     }
 }
 

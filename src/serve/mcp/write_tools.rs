@@ -9,7 +9,7 @@ use crate::api::{
     ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, RivalPolicy, expiry, importance_of_tenths,
     structured,
 };
-use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope};
+use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope, Status};
 use jiff::{SignedDuration, Timestamp};
 
 pub(super) struct Store;
@@ -62,6 +62,9 @@ impl MemoryTool for Store {
     const CATEGORY: Option<&'static str> = Some("category");
 
     fn call(memories: &Memories, arguments: StoreArguments) -> Result<Stored, ApiError> {
+        if arguments.subject.trim().is_empty() {
+            return Err(ApiError::NoSubject);
+        }
         let expires_at = expiry_of(arguments.expires.as_deref(), None)?;
         let structured = arguments.structured.map(structured).transpose()?;
         // The category and the subject are always given, so they do not say that a known memory should change.
@@ -82,7 +85,7 @@ impl MemoryTool for Store {
             summary: arguments.summary,
             structured,
             id: arguments.id,
-            subject: Some(arguments.subject).filter(|subject| !subject.trim().is_empty()),
+            subject: Some(arguments.subject),
             scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
             importance: arguments.importance.unwrap_or(0.7),
             tags: arguments.tags,
@@ -125,7 +128,7 @@ pub(super) struct UpsertArguments {
     expires_in_days: Option<f64>,
     /// Or a lifetime such as 2h, or a time
     expires: Option<String>,
-    /// user for facts about the person in any project
+    /// project, or user for any project; user by default for preferences of the user
     audience: Option<Audience>,
 }
 
@@ -158,7 +161,6 @@ impl MemoryTool for Upsert {
         let remembered = memories.upsert(
             &MemoryDraft {
                 memory_type: type_of(&category),
-                category,
                 title: given.title.clone(),
                 summary: given.summary.clone(),
                 subject: given.subject.clone(),
@@ -167,7 +169,8 @@ impl MemoryTool for Upsert {
                 importance: given.importance.unwrap_or(0.5),
                 tags: given.tags.clone().unwrap_or_default(),
                 expires_at: given.expires_at,
-                audience: arguments.audience.unwrap_or(Audience::Project),
+                audience: arguments.audience.unwrap_or_else(|| memories.audience_of(&category, &arguments.content)),
+                category,
                 source: SOURCE.to_owned(),
                 author: Author::Agent,
                 ..MemoryDraft::new(arguments.content)
@@ -350,7 +353,10 @@ impl MemoryTool for Forget {
                 Ok(ForgetAnswer::of("forgotten", &memories.forget(&[id], reason, Author::Agent)?))
             }
             (Action::Delete, None, Some(filter)) => {
-                let found = memories.forget_where(filter, reason, Author::Agent, arguments.dry_run)?;
+                let mut found = memories.forget_where(filter, reason, Author::Agent, arguments.dry_run)?;
+                if !arguments.dry_run {
+                    found.iter_mut().for_each(|memory| memory.status = Status::Forgotten);
+                }
                 Ok(ForgetAnswer::of(if arguments.dry_run { PREVIEW } else { "forgotten" }, &found))
             }
             (Action::Restore, _, Some(_)) | (Action::Restore, None, None) => {
@@ -444,6 +450,10 @@ fn type_of(category: &str) -> MemoryType {
 /// Returns the time that `text` or `days` denotes, which must be in the future. A time too far ahead means never.
 fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>, ApiError> {
     let now = Timestamp::now();
+    if let (Some(text), Some(days)) = (text, days) {
+        let reason = "gives the expiry twice; give expires or expires_in_days";
+        return Err(ApiError::Expiry { text: format!("{text}, {days} days"), reason });
+    }
     if let Some(text) = text {
         return expiry(text, now).map(Some);
     }

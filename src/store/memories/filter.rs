@@ -55,7 +55,8 @@ pub struct Filter {
     pub updated_from: Option<Timestamp>,
     /// The memories were true at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// The memories have expired at this time, even if they are not marked as expired.
+    /// The memories have expired at this time, even if they are not marked as expired. Of memories that are marked, also
+    /// those without an end, which have faded.
     pub expired_at: Option<Timestamp>,
     /// The memories have not expired at this time.
     pub unexpired_at: Option<Timestamp>,
@@ -319,13 +320,16 @@ impl Clauses {
             self.conditions.extend(share.is_some().then_some(condition));
             self.values.extend(share.map(Value::from));
         }
+        // The condition on the end alone leaves its index usable.
+        let is_marked_too = filter.statuses.contains(&Status::Expired);
+        let over = if is_marked_too { "(m.status = 'expired' OR m.expires_at <= ?)" } else { "m.expires_at <= ?" };
         let times = [
             (&*format!("{LAST_SAID} >= ?"), filter.said_from),
             (&*format!("{LAST_SAID} < ?"), filter.said_before),
             ("m.created_at >= ?", filter.created_from),
             ("m.created_at < ?", filter.created_before),
             ("m.updated_at >= ?", filter.updated_from),
-            ("m.expires_at <= ?", filter.expired_at),
+            (over, filter.expired_at),
             ("(m.expires_at IS NULL OR m.expires_at > ?)", filter.unexpired_at),
         ];
         for (condition, at) in times {
