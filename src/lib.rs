@@ -13,16 +13,16 @@
 
 pub mod fault;
 mod private;
+mod text;
 mod process;
 pub mod memory;
 pub mod config;
-pub mod project;
-pub(crate) mod text;
+mod project;
 pub mod tokens;
 pub mod guard;
 pub mod changeset;
 pub mod llm;
-pub mod prompts;
+mod prompts;
 pub mod extract;
 pub mod store;
 pub mod embed;
@@ -32,7 +32,7 @@ pub mod search;
 mod work;
 pub mod exchange;
 pub mod pipeline;
-pub(crate) mod sync;
+mod sync;
 pub mod api;
 #[cfg(feature = "serve")]
 pub mod serve;

@@ -45,21 +45,25 @@ use crate::memory::{Memory, MemoryId, Namespace};
 use crate::store::Store;
 use storage::SqliteStorage;
 
-pub use crate::changeset::Action;
+pub use crate::changeset::{Action, Entity};
 pub use crate::consolidate::{
     AppliedPlan, Change, Decision, Plan, Restored, ReviewedChange, RivalPolicy, SavedPlan, SavedPlanError, pass,
 };
-pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
-pub use crate::exchange::{Counts, Exported, ExportedTask, MEMORY_FORMATS, markdown};
-pub(crate) use crate::lifecycle::decay::confidence_now;
-pub use crate::lifecycle::decay::heat;
-pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
-pub(crate) use crate::llm::{DEFAULT_BASE_URL, lists_model, logins};
-pub use crate::llm::{DEFAULT_MODEL, Price};
+pub use crate::embed::QueryVectors;
+pub(crate) use crate::embed::{Filled, Progress, QUERY_TIMEOUT};
+pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS};
+pub(crate) use crate::exchange::{ExportedTask, markdown};
+pub(crate) use crate::lifecycle::NEAR_DAYS;
+pub(crate) use crate::lifecycle::decay::{confidence_now, heat};
+pub use crate::lifecycle::{Report, Upkeep};
+pub use crate::llm::Price;
+pub(crate) use crate::llm::{DEFAULT_BASE_URL, DEFAULT_MODEL, lists_model, logins};
+pub(crate) use crate::pipeline::{
+    Basis, ENVIRONMENT_MARK, Fault, LINGER, Scan, SourceTotals, Stamp, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd,
+    WorkerOptions, WorkerReport, lower_priority, named_project, start_worker,
+};
 pub use crate::pipeline::{
-    Basis, ENVIRONMENT_MARK, Estimate, Event, Failure, Fault, Files, FullSummary, LINGER, RereadPolicy, Scan,
-    Selection, SelectionCounts, SourceTotals, Sources, Stamp, Summary, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd,
-    WorkerOptions, WorkerReport, choose, lower_priority, named_project, start_worker,
+    Event, Failure, Files, FullSummary, RereadPolicy, Selection, SelectionCounts, Sources, Summary,
 };
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
@@ -73,44 +77,45 @@ pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 pub(crate) use crate::search::{
     Highlight, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE,
 };
-pub use crate::store::Scope as ErasureScope;
 #[cfg(feature = "serve")]
 pub(crate) use crate::store::{AGES, USES};
 pub use crate::store::{
-    AdviceOutcome, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
-    FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange, LaterChanges,
-    LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
+    AdviceOutcome, AuditChannel, Erased, Filter, Flaw, FlawKind, Health, HistoryEntry, Job, JobRequest, JobStatus,
+    LeaseOutcome, NamespaceSubtree, Order, RewriteOutcome, Run, RunId, Scope as ErasureScope, StoreError, UndoReport,
+    Waiting,
 };
-pub use crate::store::{StoreError, UndoReport, Waiting};
+pub(crate) use crate::store::{
+    AuditAction, AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss,
+    Project,
+};
 pub use crate::sync::SyncReport;
 #[cfg(feature = "cli")]
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, Usage};
-pub use database::{DaySpending, Encryption, survey};
+pub(crate) use database::{DaySpending, Encryption, survey};
 #[cfg(feature = "serve")]
 pub(crate) use difference::differences;
 pub use error::ApiError;
-pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};
+pub(crate) use exchange::{ConsolidatedImport, ImportOutcome};
+pub use exchange::{FileImport, ImportEvent, ImportOptions, ImportReport};
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
-pub use model::{budget, model_settings, prices, reachable};
+pub(crate) use model::{budget, model_settings, prices};
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
-pub use remember::{Author, Erasure, MAX_CONTENT_CHARS, MemoryChange, MemoryDraft, Remembered, reads_like_an_order};
+pub(crate) use remember::reads_like_an_order;
+pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
-pub use run::{Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns};
-pub use scale::{expiry, period, unit_confidence, unit_importance};
-pub(crate) use scale::{importance_of_tenths, structured};
-pub use session::Session;
+pub(crate) use run::{Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns};
+pub(crate) use scale::{expiry, importance_of_tenths, period, structured, unit_confidence, unit_importance};
+pub(crate) use session::Session;
+pub(crate) use storage::database_path;
 pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
-    database_path,
 };
 pub use sync::SyncStatus;
-pub use vectors::{
-    AGENT_WAIT, EmbedEvent, VectorStatus, embedder, embedding_access, embedding_budget, query_vectors, vector_status,
-};
-pub use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
+pub(crate) use vectors::{AGENT_WAIT, EmbedEvent, VectorStatus, embedder, query_vectors, vector_status};
+pub(crate) use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
 
 /// Memories and every operation on them.
 pub struct Memories {

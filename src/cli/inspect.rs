@@ -1,9 +1,9 @@
 //! `show`, `why` and `history`: the details of one memory.
 
-use crate::api::{AdviceOutcome, HistoryEntry, Memories, MemoryDetails, confidence_now, differences, heat};
-use crate::changeset::Entity;
-use crate::memory::{Evidence, Memory, Status};
 use serde_json::{Value, json};
+
+use crate::api::{AdviceOutcome, Entity, HistoryEntry, Memories, MemoryDetails, confidence_now, differences, heat};
+use crate::memory::{Evidence, Memory, Status};
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
