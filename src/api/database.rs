@@ -18,7 +18,7 @@ use crate::store::{
 
 /// Tokens and calls of one model on one day, with their cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DaySpending {
+pub(crate) struct DaySpending {
     /// Tokens and calls.
     #[serde(flatten)]
     pub spent: Spent,
@@ -28,7 +28,7 @@ pub struct DaySpending {
 
 /// Encryption of a database file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Encryption {
+pub(crate) enum Encryption {
     /// The database is encrypted; the key comes from this place, or from the system's keyring if no place is given.
     Encrypted(Option<KeyPlace>),
     /// The database is not encrypted, even if a key is given.
@@ -277,7 +277,11 @@ const QUEUE: &str = "look at the queue";
 ///
 /// # Errors
 /// [`ApiError`] if the database cannot be read.
-pub fn survey(machine: &Machine<'_>, below: &[PathBuf], memories: Option<&Memories>) -> Result<Vec<Survey>, ApiError> {
+pub(crate) fn survey(
+    machine: &Machine<'_>,
+    below: &[PathBuf],
+    memories: Option<&Memories>,
+) -> Result<Vec<Survey>, ApiError> {
     let store = memories.map(|memories| memories.ledger("list logs")).transpose()?;
     Ok(pipeline::survey(machine, below, store.map(|store| &**store))?)
 }

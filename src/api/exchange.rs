@@ -79,7 +79,7 @@ pub struct ImportReport {
 
 /// The outcome for an imported memory.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ImportOutcome {
+pub(crate) enum ImportOutcome {
     /// According to the file, the memory is no longer active.
     Inactive {
         /// Content of the memory.
@@ -93,7 +93,7 @@ pub enum ImportOutcome {
 
 /// The outcome of [`Memories::consolidate_imported`].
 #[derive(Debug)]
-pub struct ConsolidatedImport {
+pub(crate) struct ConsolidatedImport {
     /// The outcome for each memory, in the order of the files.
     pub outcomes: Vec<ImportOutcome>,
     /// The run, which can be undone; `None` if it changed nothing.
@@ -252,7 +252,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
-    pub async fn consolidate_imported(
+    pub(crate) async fn consolidate_imported(
         &self,
         imported: Vec<Imported>,
         model: &Model,
@@ -309,7 +309,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read, or the error of `each`.
-    pub fn export_tasks<E: From<ApiError>>(
+    pub(crate) fn export_tasks<E: From<ApiError>>(
         &self,
         namespaces: &[Namespace],
         each: &mut dyn FnMut(ExportedTask) -> Result<(), E>,

@@ -254,7 +254,7 @@ impl Memories {
     ///
     /// # Errors
     /// As for [`Memories::run_consolidation`].
-    pub async fn consolidate_with(
+    pub(crate) async fn consolidate_with(
         &self,
         model: &Model,
         options: ConsolidationOptions,

@@ -17,7 +17,7 @@ use crate::store::{Spent, Store, StoreError};
 ///
 /// # Errors
 /// [`LlmError`] if the configuration cannot be used.
-pub fn model_settings(
+pub(crate) fn model_settings(
     config: &Config,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<ModelSettings>, LlmError> {
@@ -41,7 +41,7 @@ pub fn model_settings(
 ///
 /// # Errors
 /// [`LlmError`] if the configuration cannot be used.
-pub async fn reachable(
+pub(crate) async fn reachable(
     config: &Config,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<ModelSettings>, LlmError> {
@@ -99,7 +99,7 @@ impl Memories {
 ///
 /// # Errors
 /// [`ApiError::Price`], which describes the error in the price table of the settings.
-pub fn prices(config: &Config) -> Result<Prices, ApiError> {
+pub(crate) fn prices(config: &Config) -> Result<Prices, ApiError> {
     let unusable = |source| ApiError::Price { layer: config.prices.layer.clone(), source };
     Prices::with(&config.prices.value).map_err(unusable)
 }
@@ -116,7 +116,7 @@ pub(super) fn price_of(prices: &Prices, model: &str, given: Option<Price>) -> Op
 ///
 /// # Errors
 /// [`ApiError`] if the prices or the spending cannot be read, or a limit requires an unknown price.
-pub fn budget(config: &Config, model: &str, price: Option<Price>, store: &Store) -> Result<Budget, ApiError> {
+pub(crate) fn budget(config: &Config, model: &str, price: Option<Price>, store: &Store) -> Result<Budget, ApiError> {
     let prices = prices(config)?;
     let price = price_of(&prices, model, price);
     let day = config.max_cost_per_day.value.map(|max_cost| {

@@ -22,7 +22,7 @@ use crate::store::{
 };
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
-pub const MAX_CONTENT_CHARS: usize = 8_000;
+pub(crate) const MAX_CONTENT_CHARS: usize = 8_000;
 /// Maximum number of memories about the same matter that are named after a new one.
 const MAX_NEAR: usize = 3;
 /// Number of words of a text that form its title if none is given.
@@ -296,7 +296,7 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::remember`] and [`Memories::update_memory`]. A memory that an agent may not change stays as it
     /// is, and the reason of the decision says so.
-    pub fn remember_with(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Remembered, ApiError> {
+    pub(crate) fn remember_with(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Remembered, ApiError> {
         let mut remembered = self.remember(draft)?;
         let is_known = remembered.change.new_id.is_none() && remembered.change.merged.is_none();
         let Some(known) = remembered.memory.clone().filter(|_| is_known) else { return Ok(remembered) };
@@ -808,7 +808,7 @@ pub(super) fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
 
 /// Whether a claim would act as an instruction to a model that recalls it, so that only a person may have it stored.
 #[must_use]
-pub fn reads_like_an_order(claim: &Claim) -> bool {
+pub(crate) fn reads_like_an_order(claim: &Claim) -> bool {
     refuse_orders(claim).is_err()
 }
 

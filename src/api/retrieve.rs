@@ -169,7 +169,7 @@ impl Memories {
     ///
     /// # Errors
     /// As for [`Memories::brief`].
-    pub fn brief_with_fallback(&self, request: &BriefRequest) -> Result<(Brief, Option<EmbedError>), ApiError> {
+    pub(crate) fn brief_with_fallback(&self, request: &BriefRequest) -> Result<(Brief, Option<EmbedError>), ApiError> {
         for namespace in &request.namespaces {
             self.admitted(namespace)?;
         }
@@ -195,7 +195,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    pub fn last_shown(&self) -> Result<Option<(Timestamp, Vec<MemoryId>)>, ApiError> {
+    pub(crate) fn last_shown(&self) -> Result<Option<(Timestamp, Vec<MemoryId>)>, ApiError> {
         Ok(self.ledger("show the last brief")?.last_shown()?)
     }
 
@@ -256,7 +256,7 @@ impl Memories {
     }
 
     /// Records that a brief was shown to a model.
-    pub fn note_shown(&self, brief: &Brief) {
+    pub(crate) fn note_shown(&self, brief: &Brief) {
         if let Some(store) = self.storage.as_store() {
             // The caller must get the brief even if its use cannot be recorded.
             let _ = brief::note_shown(store, brief, Timestamp::now());
@@ -296,7 +296,7 @@ impl Memories {
 
     /// Counts a use of memories that a person or an agent opened, if the adapter supports counting. If a use cannot be
     /// counted, the read still succeeds. Searches and briefs do not count uses.
-    pub fn note_use(&self, ids: &[MemoryId]) {
+    pub(crate) fn note_use(&self, ids: &[MemoryId]) {
         if let Some(store) = self.storage.as_store() {
             let _ = store.record_use(ids, Timestamp::now());
         }

@@ -30,7 +30,7 @@ pub struct MemoryDetails {
 impl MemoryDetails {
     /// Returns the memories that this memory was derived from or replaced, oldest link first.
     #[must_use]
-    pub fn consolidated_from(&self) -> Vec<&MemoryId> {
+    pub(crate) fn consolidated_from(&self) -> Vec<&MemoryId> {
         let is_ground = |kind| matches!(kind, RelationType::DerivedFrom | RelationType::Supersedes);
         let mut grounds: Vec<&MemoryId> = Vec::new();
         for link in self.relations.iter().filter(|link| link.from == self.memory.id && is_ground(link.relation_type)) {
@@ -45,7 +45,7 @@ impl MemoryDetails {
     /// Returns when this memory was last compared with another and merged with it, confirmed or derived; `None` if that
     /// never happened.
     #[must_use]
-    pub fn last_consolidated_at(&self) -> Option<Timestamp> {
+    pub(crate) fn last_consolidated_at(&self) -> Option<Timestamp> {
         let is_own = |entry: &&HistoryEntry| entry.memory == self.memory.id && !entry.undone;
         let changed = self.history.iter().filter(is_own).filter(|entry| entry.action.is_consolidation());
         let grounds = self.consolidated_from();
@@ -66,7 +66,7 @@ pub enum Verdict {
 impl Verdict {
     /// Returns the verb for the verdict.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Accept => "accept",
             Self::Reject => "reject",
@@ -190,7 +190,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no such change.
-    pub fn last_undoable(&self) -> Result<LastChange, ApiError> {
+    pub(crate) fn last_undoable(&self) -> Result<LastChange, ApiError> {
         Ok(self.ledger("find the last change")?.last_undoable()?)
     }
 
@@ -198,7 +198,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the changeset is already undone, or the database cannot be written.
-    pub fn undo_by_hand(&self, changeset: &str, is_dry: bool) -> Result<UndoReport, ApiError> {
+    pub(crate) fn undo_by_hand(&self, changeset: &str, is_dry: bool) -> Result<UndoReport, ApiError> {
         let (store, now) = (self.ledger("undo a change")?, Timestamp::now());
         if is_dry {
             return Ok(store.copy_in_memory()?.undo_by_hand(changeset, now)?);
@@ -213,7 +213,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    pub fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, ApiError> {
+    pub(crate) fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, ApiError> {
         Ok(self.ledger("undo a run")?.built_upon(run)?)
     }
 
@@ -221,7 +221,7 @@ impl Memories {
     ///
     /// # Errors
     /// As for [`Memories::undo`].
-    pub fn would_undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
+    pub(crate) fn would_undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
         // The undo is carried out in a copy, so that the preview cannot differ from the actual result.
         let copy = self.ledger("undo a run")?.copy_in_memory()?;
         Ok((undone_in(&copy, runs, redo)?, reopened_in(&copy, runs, redo)?))

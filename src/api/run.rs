@@ -23,7 +23,7 @@ use crate::store::{RunId, RunStatus, StoreError};
 
 /// Options for access to a model that supplement the settings.
 #[derive(Debug, Clone, Default)]
-pub struct ModelOptions {
+pub(crate) struct ModelOptions {
     /// Folder into which every exchange with the server is written.
     pub record: Option<PathBuf>,
     /// Folder of recorded exchanges, which provide the replies instead of a server.
@@ -34,7 +34,7 @@ pub struct ModelOptions {
 
 /// The model in use; empty if the offline rules extract and decide.
 #[derive(Debug)]
-pub struct Model {
+pub(crate) struct Model {
     pub(super) source: Option<Source>,
     pub(super) price: Option<Price>,
     reason: Option<String>,
@@ -100,7 +100,7 @@ impl Model {
 
 /// The logs that a run reads.
 #[derive(Debug, Clone, Default)]
-pub struct RunRequest {
+pub(crate) struct RunRequest {
     /// Logs to read.
     pub sources: Sources,
     /// Selects messages, projects and files in the logs.
@@ -113,11 +113,9 @@ pub struct RunRequest {
 
 /// An estimate of what a run would send.
 #[derive(Debug)]
-pub struct RunEstimate {
+pub(crate) struct RunEstimate {
     /// Counts, tokens and cost.
     pub estimate: Estimate,
-    /// Whether a model would be called.
-    pub asks: bool,
     /// Whether a model was specified; otherwise the estimate is for [`DEFAULT_MODEL`].
     pub is_named: bool,
 }
@@ -205,7 +203,7 @@ impl Memories {
         let (arguments, options) = self.run_options(request);
         let pipeline = Pipeline::new(self.ledger(EXTRACT)?, &self.guard, extractor, &budget, options);
         let estimate = pipeline::estimate(pipeline, price, &arguments, cancel, watch).await?;
-        Ok(RunEstimate { estimate, asks, is_named })
+        Ok(RunEstimate { estimate, is_named })
     }
 
     pub(super) fn budget_of(&self, model: &Model) -> Result<Budget, ApiError> {
@@ -249,7 +247,7 @@ const EXTRACT: &str = "extract memories";
 
 /// The outcome of `Memories::apply_plan`.
 #[derive(Debug)]
-pub struct PlanOutcome {
+pub(crate) struct PlanOutcome {
     /// The run that can be undone.
     pub run: RunId,
     /// The changes that were written.
@@ -308,7 +306,7 @@ impl AppliedPlan {
 ///
 /// # Errors
 /// [`ApiError::Pattern`].
-pub fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
+pub(crate) fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
     path_patterns("the setting deny", &config.guard.deny.value)
 }
 
@@ -317,7 +315,7 @@ pub fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
 ///
 /// # Errors
 /// [`ApiError::Pattern`].
-pub fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Pattern>, ApiError> {
+pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Pattern>, ApiError> {
     let home = etcetera::home_dir().ok();
     let pattern = |text: &String| {
         let whole = match (text.strip_prefix("~/"), &home) {

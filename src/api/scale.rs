@@ -14,7 +14,7 @@ use crate::text::normalise::snake_case;
 ///
 /// # Errors
 /// [`ApiError::Importance`] for any other number.
-pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
+pub(crate) fn unit_importance(value: f64) -> Result<f64, ApiError> {
     match value {
         value if (0.0..=1.0).contains(&value) => Ok(value),
         // A number between the scales is a mistake, since 1 is the maximum of the first scale and not a tenth.
@@ -36,7 +36,7 @@ pub(crate) fn importance_of_tenths(value: f64) -> Result<f64, ApiError> {
 ///
 /// # Errors
 /// [`ApiError::Confidence`] for any other number.
-pub fn unit_confidence(value: f64) -> Result<f64, ApiError> {
+pub(crate) fn unit_confidence(value: f64) -> Result<f64, ApiError> {
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(ApiError::Confidence { value }) }
 }
 
@@ -45,7 +45,7 @@ pub fn unit_confidence(value: f64) -> Result<f64, ApiError> {
 ///
 /// # Errors
 /// [`ApiError::Expiry`] if the text has none of these forms, or the time is not later than `now`.
-pub fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, ApiError> {
+pub(crate) fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, ApiError> {
     let text = text.trim();
     let day = || Some(text.parse::<jiff::civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp());
     let period = || Some(now.to_zoned(TimeZone::UTC).checked_add(period(text)?).ok()?.timestamp());
@@ -57,7 +57,7 @@ pub fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, ApiError> {
 
 /// Returns the period of a number and a unit, such as `30m`, `12h`, `7d`, `2w`, `3mo` or `1y`.
 #[must_use]
-pub fn period(text: &str) -> Option<Span> {
+pub(crate) fn period(text: &str) -> Option<Span> {
     // A sign is not a digit, so `-7d` has no count and is refused rather than read as a time in the other direction.
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: i64 = text[..text.len() - unit.len()].parse().ok()?;

@@ -29,7 +29,7 @@ const MAX_QUERY: usize = 2_000;
 
 /// An agent's session, with memories that are limited to the session's namespaces.
 #[derive(Debug)]
-pub struct Session<'a> {
+pub(crate) struct Session<'a> {
     memories: &'a Memories,
     store: &'a Store,
     agent: &'a str,

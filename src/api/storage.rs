@@ -315,7 +315,7 @@ impl AdapterRegistry {
 ///
 /// # Errors
 /// [`ApiError::UnknownScheme`], which lists the known schemes, and [`ApiError::NoFile`] if the address is not a file.
-pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
+pub(crate) fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     // A path that is not valid text has no scheme.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
     let registry = AdapterRegistry::default();

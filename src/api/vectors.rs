@@ -14,11 +14,11 @@ use crate::llm::{Budget, DayLimit, Limits, Price};
 use crate::store::{Coverage, Spent, Store, StoreError, VectorModel, Writer};
 
 /// Maximum time for which an agent waits for the vector of its query; after that, words alone are used.
-pub const AGENT_WAIT: Duration = Duration::from_millis(1_500);
+pub(crate) const AGENT_WAIT: Duration = Duration::from_millis(1_500);
 
 /// Returns the access data for an embedding server. `environment` looks up variables by name.
 #[must_use]
-pub fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -> Access {
+pub(crate) fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -> Access {
     let key = config.embedding.api_key_env.value.as_ref().unwrap_or(&config.api_key_env.value);
     let key = environment(key).filter(|key| !key.trim().is_empty()).map(Into::into);
     Access { key, timeout: Some(Duration::from_secs(config.timeout_seconds.value)) }
@@ -28,13 +28,16 @@ pub fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<St
 ///
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
-pub fn embedder(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -> Result<Option<Embedder>, EmbedError> {
+pub(crate) fn embedder(
+    config: &Config,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Embedder>, EmbedError> {
     Embedder::open(&config.embedding, embedding_access(config, environment))
 }
 
 /// Returns the source of query vectors with the time limit `within`; `None` if memories are recalled by words alone.
 #[must_use]
-pub fn query_vectors(
+pub(crate) fn query_vectors(
     config: &Config,
     environment: &dyn Fn(&str) -> Option<String>,
     within: Duration,
@@ -50,7 +53,7 @@ pub fn query_vectors(
 ///
 /// # Errors
 /// [`ApiError`] if the prices or the spending cannot be read, or a limit needs an unknown price.
-pub fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> Result<Budget, ApiError> {
+pub(crate) fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> Result<Budget, ApiError> {
     let prices = prices(config)?;
     let day = config.max_cost_per_day.value.map(|max_cost| {
         let today = Zoned::now();
@@ -69,7 +72,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Vectors of one model in a database.
 #[derive(Debug, Clone)]
-pub struct VectorStatus {
+pub(crate) struct VectorStatus {
     /// Name of the model.
     pub model: String,
     /// Base URL of the model's server.
@@ -83,7 +86,7 @@ pub struct VectorStatus {
 ///
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
-pub fn vector_status(config: &Config, memories: Option<&Memories>) -> Result<Option<VectorStatus>, EmbedError> {
+pub(crate) fn vector_status(config: &Config, memories: Option<&Memories>) -> Result<Option<VectorStatus>, EmbedError> {
     let Some(embedder) = embedder(config, &|name| std::env::var(name).ok())? else { return Ok(None) };
     let coverage = memories.and_then(|memories| {
         let store = memories.storage.as_store()?;
@@ -160,7 +163,7 @@ const EMBED: &str = "make vectors";
 
 /// An event during the creation of vectors.
 #[derive(Debug, Clone, Copy)]
-pub enum EmbedEvent {
+pub(crate) enum EmbedEvent {
     /// Vectors for some memories were made.
     Progress(Progress),
     /// Another process is making vectors, and the call waits for it.

@@ -21,10 +21,10 @@ use crate::pipeline::{
 use crate::store::{Job, LeaseOutcome, Spent};
 
 /// Agent name of the logs in a folder that a person specified.
-pub const NAMED_FILES: &str = "files";
+pub(crate) const NAMED_FILES: &str = "files";
 /// Maximum number of memories for which vectors are made in addition to other work; a separate command handles the
 /// rest.
-pub const EMBEDDED_ASIDE: usize = 256;
+pub(crate) const EMBEDDED_ASIDE: usize = 256;
 /// US dollars that background work may spend per day if no limit is set.
 // Nobody watches this work, so its cost is limited even if no limit was set.
 const COST_PER_DAY: f64 = 1.0;
@@ -34,7 +34,7 @@ const LEAST_SLICE: f64 = 0.001;
 
 /// Events that a [`Worker`] reports in addition to the end of each log.
 #[derive(Debug)]
-pub enum WorkerEvent<'a> {
+pub(crate) enum WorkerEvent<'a> {
     /// The model that is about to be used.
     Model(&'a Model),
     /// A detail for verbose output.
@@ -42,7 +42,7 @@ pub enum WorkerEvent<'a> {
 }
 
 /// Extracts queued logs.
-pub struct Worker<'a> {
+pub(crate) struct Worker<'a> {
     /// Returns the settings for a folder, or for the working directory if no folder is given; `Err` contains the reason
     /// why they cannot be read.
     pub settings: &'a dyn Fn(Option<&Path>) -> Result<Config, String>,

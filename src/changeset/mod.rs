@@ -37,7 +37,7 @@ pub struct Changeset {
 impl Changeset {
     /// Returns an empty changeset with a new id.
     #[must_use]
-    pub fn new(run: Option<String>, at: Timestamp) -> Self {
+    pub(crate) fn new(run: Option<String>, at: Timestamp) -> Self {
         Self { version: VERSION, id: uuid::Uuid::now_v7().to_string(), run, at, changes: Vec::new() }
     }
 
@@ -268,7 +268,7 @@ pub(crate) fn relation_key(relation: &Relation) -> Option<RowKey<'_>> {
 
 impl RowChange {
     /// Returns a change.
-    pub fn new(action: Action, row: Row, reason: Option<impl Into<String>>) -> Self {
+    pub(crate) fn new(action: Action, row: Row, reason: Option<impl Into<String>>) -> Self {
         Self { action, row, reason: reason.map(Into::into) }
     }
 

@@ -20,11 +20,12 @@ mod restoring;
 
 pub(crate) use moving::MoveReport;
 pub use moving::merge_projects;
-pub(crate) use plan::apply::ApplyError;
-pub use plan::apply::{Applied, apply, apply_within, consolidate, settle_by_rules};
+pub use plan::apply::{Applied, apply, consolidate, settle_by_rules};
+pub(crate) use plan::apply::{ApplyError, apply_within};
 pub(crate) use plan::neighbours::near;
-pub use plan::rows::supported;
-pub use plan::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, applied_by, apply_saved};
+pub(crate) use plan::rows::supported;
+pub(crate) use plan::{APPLY, applied_by};
+pub use plan::{AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, apply_saved};
 pub(crate) use restoring::restore;
 pub use restoring::{Restored, RivalPolicy};
 

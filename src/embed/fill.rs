@@ -43,7 +43,7 @@ pub(crate) struct Filling<'a> {
 
 /// Result of filling in vectors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Filled {
+pub(crate) struct Filled {
     /// Memories that have a vector now.
     pub embedded: usize,
     /// Memories whose text the model refused.
@@ -58,7 +58,7 @@ pub struct Filled {
 
 /// Progress of filling in vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// Memories processed.
     pub done: usize,
     /// Memories without a vector at the start, up to the limit.

@@ -20,12 +20,11 @@ use crate::llm::{Budget, Client, DEFAULT_BASE_URL, EmbedFailure, LlmError, Model
 use crate::store::{Database, MissingVector, StoreError, VectorModel};
 use crate::tokens;
 
-pub use fill::{Filled, Progress};
-pub(crate) use fill::{Filling, fill};
+pub(crate) use fill::{Filled, Filling, Progress, fill};
 pub use query::QueryVectors;
 
 /// Maximum wait for the vector of a query, since a person or an agent waits for the answer.
-pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The model used at `OpenAI`'s address if the settings specify none.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
 /// If the server refuses a text for its length, the text is sent once more, cut to this many tokens.
@@ -85,7 +84,7 @@ pub enum EmbedError {
 
 /// Client of an embedding server.
 #[derive(Debug)]
-pub struct Embedder {
+pub(crate) struct Embedder {
     client: Client,
     /// Client for queries, which makes one attempt with a short timeout.
     hasty: Client,
@@ -99,7 +98,7 @@ pub struct Embedder {
 
 /// The data that an [`Embedder`] needs in addition to the settings.
 #[derive(Debug, Clone, Default)]
-pub struct Access {
+pub(crate) struct Access {
     /// API key of the server.
     pub key: Option<SecretString>,
     /// Timeout of a call that fills in vectors.

@@ -20,7 +20,7 @@ use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
 pub use import::{Counts, import_as_is, parse_line};
-pub use place::{FilePlace, place_of};
+pub(crate) use place::{FilePlace, place_of};
 
 /// One memory as it is exported: one line of JSONL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct Exported {
 
 /// A task as it is exported: one line of JSONL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportedTask {
+pub(crate) struct ExportedTask {
     /// The task.
     pub task: Task,
 }
@@ -91,7 +91,7 @@ pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreEr
 
 /// Returns a document with one section per type and one bullet per memory, in the given order.
 #[must_use]
-pub fn markdown(memories: &[Exported]) -> String {
+pub(crate) fn markdown(memories: &[Exported]) -> String {
     let mut text = String::from("# Memories\n");
     for memory_type in MemoryType::ALL {
         let of_type: Vec<_> =

@@ -14,7 +14,7 @@ const MAX_LINES: usize = 50;
 
 /// The project to which a file belongs, according to its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FilePlace {
+pub(crate) enum FilePlace {
     /// The file belongs to no particular project.
     Anywhere,
     /// The file belongs to the project in this folder.
@@ -29,7 +29,7 @@ pub enum FilePlace {
 /// `.claude`, they belong to its parent folder. Notes that Claude Code stores beside its logs belong to the folder of
 /// those conversations.
 #[must_use]
-pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
+pub(crate) fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
     // The path is made absolute without the disk: `canonicalize` would fail on a missing file and resolve symlinks.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if are_instructions {

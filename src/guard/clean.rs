@@ -128,10 +128,10 @@ fn set_aside(message: &mut Message, cleaned: &mut Cleaning) {
 // Text that no participant wrote: blocks that agents and their hooks inject into messages, and recalled memories.
 
 /// Tag around the memories that this program puts into a prompt. The content of the tag is never extracted again.
-pub const INJECTION_TAG: &str = "afterthought-memory";
+pub(crate) const INJECTION_TAG: &str = "afterthought-memory";
 
 /// Replaces a message that consists only of injected text.
-pub const INJECTED_MARKER: &str = "[injected context]";
+pub(crate) const INJECTED_MARKER: &str = "[injected context]";
 
 /// The rest of a message without injected text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -344,7 +344,7 @@ pub(super) fn is_memory_call(text: &str) -> bool {
 // Spans that a person does not want to store: `<private>…</private>`.
 
 /// The text that replaces a private span.
-pub const PRIVATE_MARKER: &str = "[private]";
+pub(crate) const PRIVATE_MARKER: &str = "[private]";
 
 const OPEN: &str = "<private>";
 const CLOSE: &str = "</private>";

@@ -30,14 +30,13 @@ mod words;
 mod work;
 
 pub use crate::config::{GuardSettings, Treatment};
-pub use clean::{Cleaning, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};
-pub use pii::DROPPED_MARKER;
-pub use redaction::{CleanText, DENIED_MARKER};
-pub use redaction::{Guard, Redact, Redacted};
-pub use scan::Findings;
+pub use clean::Cleaning;
+pub(crate) use clean::INJECTION_TAG;
+pub(crate) use pii::DROPPED_MARKER;
+pub use redaction::{CleanText, Guard, Redact, Redacted};
 pub use secrets::secret_examples;
-pub use steering::{is_pasted, steers, suspicion};
-pub use suspicion::Suspicion;
+pub(crate) use steering::{is_pasted, steers, suspicion};
+pub(crate) use suspicion::Suspicion;
 
 #[cfg(test)]
 mod ordinary_tests;

@@ -8,7 +8,7 @@ use crate::config::{GuardSettings, Treatment};
 use crate::guard::scan::Found;
 
 /// Beginning of the marker of dropped personal data. No memory is based on text with this marker.
-pub const DROPPED_MARKER: &str = "[redacted:dropped-";
+pub(crate) const DROPPED_MARKER: &str = "[redacted:dropped-";
 
 /// One kind of personal data: its name, the setting that controls it, its pattern, and the condition that a match must
 /// fulfil.

@@ -300,7 +300,7 @@ impl Redact for Memory {
 // Files whose content must not be used. Any output of a tool that shows them is left out.
 
 /// The marker that replaces the content of a denied file.
-pub const DENIED_MARKER: &str = "[denied file]";
+pub(crate) const DENIED_MARKER: &str = "[denied file]";
 
 const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: false, require_literal_separator: false, require_literal_leading_dot: false };
@@ -396,7 +396,6 @@ mod texts_tests {
     use serde_json::json;
 
     use super::*;
-    use crate::guard::{Findings, Guard};
     use crate::memory::MemoryType;
 
     #[test]

@@ -18,7 +18,7 @@ use crate::guard::vendors::{self, VENDORS};
 use crate::guard::{columns, named, near};
 
 /// Number of times each secret was removed, by the name of its row.
-pub type Findings = std::collections::BTreeMap<&'static str, usize>;
+pub(crate) type Findings = std::collections::BTreeMap<&'static str, usize>;
 
 /// A range of a text to be replaced, with the name for the marker.
 #[derive(Debug, Clone, PartialEq, Eq)]

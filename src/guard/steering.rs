@@ -80,7 +80,7 @@ fn folded(text: &str) -> String {
 /// Returns the reason why `candidate` must not be stored as a rule to follow, or `None`, which is the result for nearly
 /// everything that people say.
 #[must_use]
-pub fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
+pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
     let (mut texts, mut claim) = (Vec::new(), candidate.claim.clone());
     claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
     // A model may turn an order into a harmless claim, but its quote still contains the order.
@@ -99,7 +99,7 @@ fn is_rule(candidate: &Candidate) -> bool {
 /// Returns the way in which `text` would steer a model. A phrase that is quoted in a sentence about defences against it
 /// does not count.
 #[must_use]
-pub fn steers(text: &str) -> Option<Suspicion> {
+pub(crate) fn steers(text: &str) -> Option<Suspicion> {
     let original = text;
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
@@ -171,7 +171,7 @@ fn is_mentioned(text: &str, start: usize, end: usize) -> bool {
 /// Whether `quote` appears in a part of `text` that its author copied from elsewhere: a fenced block, quoted lines, or
 /// the text after an announcement such as `the page says:`.
 #[must_use]
-pub fn is_pasted(text: &str, quote: &str) -> bool {
+pub(crate) fn is_pasted(text: &str, quote: &str) -> bool {
     let Some(at) = text.find(quote) else { return false };
     let before = &text[..at];
     // An odd number of fences before the quote means that the quote is inside a fenced block.

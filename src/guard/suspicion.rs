@@ -2,7 +2,7 @@
 
 /// The reason why a candidate waits for review by a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Suspicion {
+pub(crate) enum Suspicion {
     /// The candidate instructs the assistant to ignore its rules.
     Override,
     /// The candidate permits the assistant to act without asking.

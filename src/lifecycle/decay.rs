@@ -52,7 +52,7 @@ pub(crate) const SINKS_BELOW: f64 = 0.5;
 /// The intensity with which a memory is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Heat {
+pub(crate) enum Heat {
     /// Warmth below 3.
     Cold,
     /// Warmth from 3.
@@ -83,7 +83,7 @@ pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
 
 /// Returns how hot a memory is at `now`.
 #[must_use]
-pub fn heat(usage: &Usage, now: Timestamp) -> Heat {
+pub(crate) fn heat(usage: &Usage, now: Timestamp) -> Heat {
     match warmth(usage, now) {
         warmth if warmth >= HOT => Heat::Hot,
         warmth if warmth >= WARM => Heat::Warm,

@@ -59,7 +59,7 @@ impl Upkeep {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, StoreError> {
+pub(crate) fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, StoreError> {
     let statuses = vec![Status::Active, Status::Superseded, Status::Expired];
     let outlines = store.outlines(&Filter { statuses, pinned: None, ..Filter::default() })?;
     let mut steps: BTreeMap<MemoryId, Step> = BTreeMap::new();
@@ -239,7 +239,7 @@ pub fn maintain(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, 
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
-pub fn tick(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, StoreError> {
+pub(crate) fn tick(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, StoreError> {
     carry_out(store, rules, now, plan_quickly)
 }
 
@@ -308,7 +308,7 @@ fn unite(w: &Writer<'_>, id: &MemoryId, into: &MemoryId, now: Timestamp) -> Resu
 }
 
 /// Days within which an expiry counts as near.
-pub const NEAR_DAYS: i64 = 7;
+pub(crate) const NEAR_DAYS: i64 = 7;
 
 /// Counts of active memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -12,9 +12,9 @@ pub(crate) mod decay;
 mod maintain;
 mod retention;
 
-pub(crate) use maintain::{Census, census};
-pub use maintain::{NEAR_DAYS, Report, Upkeep, maintain, plan, tick};
-pub use retention::{Act, Rules, WORTH_IMPORTANCE, due, moves, worth};
+pub(crate) use maintain::{Census, NEAR_DAYS, census, plan, tick};
+pub use maintain::{Report, Upkeep, maintain};
+pub use retention::{Act, Rules};
 
 #[cfg(test)]
 mod tests;

@@ -59,7 +59,7 @@ impl Default for Rules {
 
 /// Weight of the importance in the value of a memory when there are too many; the remaining weight is that of its
 /// confidence.
-pub const WORTH_IMPORTANCE: f64 = 0.6;
+pub(crate) const WORTH_IMPORTANCE: f64 = 0.6;
 
 /// An action of maintenance on a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -149,7 +149,7 @@ impl Act {
 /// Returns the action that the passing of time alone requires for a memory at `now`; `None` for pinned, forgotten and
 /// pending memories.
 #[must_use]
-pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
+pub(crate) fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
     if memory.pinned {
         return None;
     }
@@ -184,7 +184,7 @@ fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
 
 /// Returns the action that moves a memory in the hierarchy at `now`; `None` if it does not move.
 #[must_use]
-pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
+pub(crate) fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
     if memory.pinned || memory.status != Status::Active {
         return None;
     }
@@ -199,7 +199,7 @@ pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
 /// Returns the value of a memory at `now`, 0–1, which decides which memories are removed when there are too many. The
 /// value is `0.6 importance + 0.4 confidence`, with the faded confidence.
 #[must_use]
-pub fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
+pub(crate) fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
     WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)
 }
 

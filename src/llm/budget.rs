@@ -307,7 +307,7 @@ pub enum PriceError {
 
 /// Prices by model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prices(BTreeMap<String, Price>);
+pub(crate) struct Prices(BTreeMap<String, Price>);
 
 impl Default for Prices {
     /// Returns the built-in table.

@@ -384,7 +384,7 @@ impl Tag {
 ///
 /// # Errors
 /// [`LlmError::Permanent`] if `host` is not an address.
-pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
+pub(crate) async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
     let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
     let endpoint = Endpoint::new(&settings)?;
     // `OLLAMA_HOST` may specify another machine, and the user has not permitted sending conversations there.

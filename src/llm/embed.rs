@@ -16,7 +16,7 @@ const NOT_HERE: &str = "check the base URL in [embedding] (on most servers, it e
 
 /// Vectors as a server returned them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Embedded {
+pub(crate) struct Embedded {
     /// One vector per text, in the order of the texts, all of the same length and with finite numbers.
     pub vectors: Vec<Vec<f32>>,
     /// Tokens of the texts as the server counts them, or 0 if the server does not count them.
@@ -25,7 +25,7 @@ pub struct Embedded {
 
 /// The reason why there are no vectors.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum EmbedFailure {
+pub(crate) enum EmbedFailure {
     /// The texts are too long or too many for one call. Fewer or shorter texts may be accepted.
     #[error("{endpoint}: the texts are too long or too many for one call")]
     TooMuch {

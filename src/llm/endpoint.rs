@@ -303,10 +303,10 @@ fn root_cause(error: &reqwest::Error) -> String {
 }
 
 /// The base URL if the settings specify none.
-pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+pub(crate) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The model used at `DEFAULT_BASE_URL` if the settings specify none.
-pub const DEFAULT_MODEL: &str = "gpt-5-mini";
+pub(crate) const DEFAULT_MODEL: &str = "gpt-5-mini";
 
 /// Sampling temperature sent by default, until a server rejects it.
 pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.3;

@@ -27,10 +27,11 @@ mod wire;
 pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price};
 pub(crate) use budget::{PriceError, Prices, Reservation};
 pub use cassette::{Recorder, Replay, Source};
-pub(crate) use client::lists_model;
-pub use client::{Client, find_ollama};
-pub use embed::{EmbedFailure, Embedded};
-pub use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
+pub use client::Client;
+pub(crate) use client::{find_ollama, lists_model};
+pub(crate) use embed::EmbedFailure;
+pub(crate) use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL};
+pub use endpoint::{ModelSettings, StructuredOutput};
 pub use protocol::Protocol;
 pub(crate) use providers::{key_variable, logins};
 

@@ -12,10 +12,10 @@ use transcripts::MessageTime;
 
 pub(crate) use identity::short;
 pub use identity::{MemoryId, Namespace};
-pub(crate) use spelled::string_enum;
 pub use spelled::{
-    Audience, BLOCKER, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
+    Audience, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
 };
+pub(crate) use spelled::{BLOCKER, string_enum};
 pub use task::{Citation, Remedy, Task, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
 
 /// The content of a memory, independent of its storage and usage.

@@ -151,7 +151,7 @@ string_enum!(
 
 /// The category of memories about what keeps work from going on.
 // The prompts do not name it: recorded replies were made without it.
-pub const BLOCKER: &str = "blocker";
+pub(crate) const BLOCKER: &str = "blocker";
 
 /// Categories that are accepted unless the settings list others.
 pub const CATEGORIES: &[&str] = &[

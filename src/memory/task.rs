@@ -135,7 +135,7 @@ pub struct TaskFile {
 impl TaskFile {
     /// Whether the task did more than read the file.
     #[must_use]
-    pub const fn is_changed(&self) -> bool {
+    pub(crate) const fn is_changed(&self) -> bool {
         self.edited > 0 || self.created || self.deleted || self.renamed_to.is_some()
     }
 }

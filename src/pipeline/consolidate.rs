@@ -334,7 +334,7 @@ pub(crate) struct ImportedMemory {
 
 /// The outcome of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ImportResult {
+pub(crate) struct ImportResult {
     /// The index of each memory in the input, with the change made for it, in the order of the decisions.
     pub changes: Vec<(usize, Change)>,
     /// Cost of the import.

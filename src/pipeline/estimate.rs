@@ -25,7 +25,7 @@ const MIN_CALLS: u64 = 5;
 
 /// Numbers of requests and tokens that a run would send, and the cost of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// The name of the model, or of the rules, which cost nothing.
     pub extractor: String,
     /// Numbers of files by outcome.
@@ -60,7 +60,7 @@ pub struct Estimate {
 
 /// Windows of the conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct EstimatedWindows {
+pub(crate) struct EstimatedWindows {
     /// Number of all windows.
     pub total: u64,
     /// Windows that an earlier run has finished.
@@ -74,7 +74,7 @@ pub struct EstimatedWindows {
 /// The basis of the expected length of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Basis {
+pub(crate) enum Basis {
     /// The average of the replies in the ledger.
     Ledger,
     /// An assumed constant.
@@ -189,7 +189,7 @@ impl Estimate {
 
 /// The logs that one program has on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Survey {
+pub(crate) struct Survey {
     /// The value of `--from` that selects the program.
     pub source: &'static str,
     /// The program's display name.
@@ -203,7 +203,7 @@ pub struct Survey {
 
 /// One folder of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SurveyedFolder {
+pub(crate) struct SurveyedFolder {
     /// The folder, or the single database file.
     pub folder: PathBuf,
     /// The totals for the content of the folder.
@@ -213,7 +213,7 @@ pub struct SurveyedFolder {
 
 /// The amount of data, and how much of it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct SourceTotals {
+pub(crate) struct SourceTotals {
     /// Number of log files.
     pub files: u64,
     /// Total size of these files.

@@ -56,7 +56,7 @@ pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
 
 /// The criteria for logs that a scan queues.
 #[derive(Debug, Clone)]
-pub struct Scan {
+pub(crate) struct Scan {
     /// Minimum time for which a log must have been unchanged.
     pub idle: SignedDuration,
     /// Maximum time for which a log may have been unchanged; older logs are extracted only by `run`.
@@ -95,12 +95,12 @@ pub(crate) fn scan(
 }
 
 /// The name of the worker's lease.
-pub const WORKER_LEASE: &str = "worker";
+pub(crate) const WORKER_LEASE: &str = "worker";
 /// The name of the watcher's lease.
-pub const WATCH_LEASE: &str = "watch";
+pub(crate) const WATCH_LEASE: &str = "watch";
 /// A worker keeps running if a job becomes due within this time, which is slightly longer than the time for which a
 /// conversation must be idle.
-pub const LINGER: SignedDuration = SignedDuration::from_mins(11);
+pub(crate) const LINGER: SignedDuration = SignedDuration::from_mins(11);
 /// Pause between two checks for due jobs.
 const PAUSE: Duration = Duration::from_millis(1_500);
 /// Interval between two heartbeats.
@@ -109,7 +109,7 @@ const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 
 /// Reasons why a job was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// The job failed. The reason contains no text of the conversation.
     Failed(String),
     /// The job cannot run before this time; the text is the reason.
@@ -118,7 +118,7 @@ pub enum Fault {
 
 /// The condition under which a worker ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkerEnd {
+pub(crate) enum WorkerEnd {
     /// No remaining job becomes due within this time, or a watching process takes over.
     NothingIn(SignedDuration),
     /// The worker is cancelled.
@@ -129,7 +129,7 @@ pub enum WorkerEnd {
 pub(crate) type Every<'a> = (Duration, &'a mut dyn FnMut());
 
 /// The options of a worker.
-pub struct WorkerOptions<'a> {
+pub(crate) struct WorkerOptions<'a> {
     /// Number of jobs processed at the same time.
     pub at_a_time: usize,
     /// The condition under which the worker ends.
@@ -144,7 +144,7 @@ pub struct WorkerOptions<'a> {
 
 /// The result of one run of the worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WorkerReport {
+pub(crate) struct WorkerReport {
     /// Jobs that were done.
     pub done: usize,
     /// Jobs that failed or were postponed.
@@ -273,14 +273,14 @@ fn finish(
 }
 
 /// Environment variable of a worker and all its child processes, which disables hooks in these processes.
-pub const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
+pub(crate) const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 
 /// Starts `program` with `arguments` as a separate process in the folder `folder`, without standard streams and in a
 /// process group that no terminal interrupts.
 ///
 /// # Errors
 /// Returns an error if the system cannot start it.
-pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<()> {
+pub(crate) fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env(ENVIRONMENT_MARK, "1");
     // A hook waits until its standard streams are closed, but the worker outlives the hook.
@@ -300,7 +300,7 @@ pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Re
 }
 
 /// Lowers the priority of this process, where the system allows it.
-pub fn lower_priority() {
+pub(crate) fn lower_priority() {
     #[cfg(unix)]
     // A worker that is not allowed to lower its priority still works.
     rustix::process::nice(10).ok();

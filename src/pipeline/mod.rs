@@ -41,26 +41,20 @@ use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
 pub(crate) use batch::Batching;
 pub use consolidate::FullSummary;
-pub(crate) use consolidate::ImportResult;
-pub(crate) use consolidate::{FullPass, ImportedMemory, consolidate_imported, full_pass};
-pub use estimate::{Basis, Estimate, SourceTotals, Survey};
-pub(crate) use estimate::{RequestCounter, estimate, survey};
-pub use jobs::{
+pub(crate) use consolidate::{FullPass, ImportResult, ImportedMemory, consolidate_imported, full_pass};
+pub(crate) use estimate::{Basis, Estimate, RequestCounter, SourceTotals, Survey, estimate, survey};
+pub(crate) use jobs::{
     ENVIRONMENT_MARK, Fault, LINGER, Scan, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions, WorkerReport,
-    lower_priority, start_worker,
+    is_subagents, is_unread, lower_priority, request_for, scan, start_worker, work_off,
 };
-pub(crate) use jobs::{is_subagents, request_for};
-pub(crate) use jobs::{is_unread, scan, work_off};
 pub(crate) use model::CachedModel;
-pub(crate) use projects::{NamingError, ProjectAlias, ProjectMerge};
-pub(crate) use projects::{give_folder, merge, name_project, project_at};
-pub(crate) use read::conversations;
-pub(crate) use read::{FileReport, ReadEvent, path_key};
-pub use read::{Selection, Sources, Stamp, named_project};
+pub(crate) use projects::{NamingError, ProjectAlias, ProjectMerge, give_folder, merge, name_project, project_at};
+pub(crate) use read::{FileReport, ReadEvent, Stamp, conversations, named_project, path_key};
+pub use read::{Selection, Sources};
 #[cfg(feature = "serve")]
 pub(crate) use reread::conversation;
 pub use run::run;
-pub use run::{RunPlan, plan};
+pub(crate) use run::{RunPlan, plan};
 pub use summary::{Failure, Files, SelectionCounts, Summary};
 
 /// Maximum number of known memories shown to the model with a window.
@@ -199,7 +193,7 @@ pub enum PipelineError {
 ///
 /// # Errors
 /// [`PipelineError::NoModel`] if the model is requested but none is configured.
-pub fn choose(choice: ExtractorChoice, model_is_configured: bool) -> Result<bool, PipelineError> {
+pub(crate) fn choose(choice: ExtractorChoice, model_is_configured: bool) -> Result<bool, PipelineError> {
     match choice {
         ExtractorChoice::Auto => Ok(model_is_configured),
         ExtractorChoice::Rules => Ok(false),

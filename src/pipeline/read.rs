@@ -274,7 +274,7 @@ pub(crate) struct FileMark {
 
 /// Size and modification time of a log, which reveal whether the log has changed.
 #[derive(Debug, Clone)]
-pub struct Stamp {
+pub(crate) struct Stamp {
     hasher: Sha256,
     bytes: u64,
     changed_at: Option<Timestamp>,
@@ -565,7 +565,7 @@ fn is_absolute(text: &str) -> bool {
 
 /// Returns the folder that a path from the user denotes, or the name unchanged.
 #[must_use]
-pub fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> String {
+pub(crate) fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> String {
     let is_path = text == "." || text == ".." || text.contains('/') || text.contains(MAIN_SEPARATOR);
     if !is_path || text.starts_with("project/") {
         return text.to_owned();

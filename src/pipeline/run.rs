@@ -47,7 +47,7 @@ fn warn_of_instructions<C: Complete>(pipeline: &Pipeline<'_, C>, watch: &mut dyn
 
 /// A plan, with the state of the database that the plan is based on.
 #[derive(Debug)]
-pub struct RunPlan {
+pub(crate) struct RunPlan {
     /// Counts and costs. There is no run ID, because the run is dropped.
     pub summary: Summary,
     /// Number of the last database change that the plan takes into account.
@@ -62,7 +62,7 @@ pub struct RunPlan {
 ///
 /// # Errors
 /// The same errors as [`run`].
-pub async fn plan<C: Complete>(
+pub(crate) async fn plan<C: Complete>(
     pipeline: Pipeline<'_, C>,
     arguments: &serde_json::Value,
     cancel: CancellationToken,

@@ -22,16 +22,17 @@ use crate::memory::Memory;
 use crate::project::Freshness;
 use crate::store::{Database, Filter, StoreError};
 
-pub use rank::{Channel, FULL_USE, Parts, QueryFit, Weights};
-pub(crate) use rank::{RECENCY_HALF_LIFE_DAYS, Score, score};
+pub use rank::{Channel, QueryFit, Weights};
+pub(crate) use rank::{Parts, RECENCY_HALF_LIFE_DAYS, Score, score};
 #[cfg(feature = "serve")]
 pub(crate) use rank::{WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE};
-pub(crate) use search::{Direct, Highlight, Related, direct_with, match_share};
-pub use search::{Search, direct, highlight};
-pub use standing::{STANDING, standing};
+pub use search::Search;
+pub(crate) use search::{Direct, Highlight, Related, direct, direct_with, highlight, match_share};
+pub(crate) use standing::standing;
 pub(crate) use tasks::search_tasks;
 pub use tasks::{FoundTask, TaskScore};
-pub use vectors::{by_meaning, by_vectors};
+pub(crate) use vectors::by_meaning;
+pub use vectors::by_vectors;
 
 /// A memory that is relevant to a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]

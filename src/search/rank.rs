@@ -133,11 +133,11 @@ pub(crate) const WEIGHT_USE: f64 = 0.05;
 /// Number of days after which the recency of a memory is halved.
 pub(crate) const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
 /// Number of uses at which a memory gets the full score for use.
-pub const FULL_USE: f64 = 50.0;
+pub(crate) const FULL_USE: f64 = 50.0;
 
 /// The inputs of a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// Relevance, 0–1; see `relevances`.
     pub relevance: f64,
     /// Importance of the memory, 0–1.

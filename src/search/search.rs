@@ -322,7 +322,7 @@ fn spread_channel(channel: &Channel) -> HashMap<Seq, f64> {
 
 /// The result of [`direct`].
 #[derive(Debug, Default)]
-pub struct Direct {
+pub(crate) struct Direct {
     /// The memories, best first.
     pub found: Vec<Found>,
     /// Memories that are much closer in meaning to the query than the others.
@@ -336,7 +336,7 @@ pub struct Direct {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn direct(
+pub(crate) fn direct(
     store: &Database,
     query: &str,
     filter: &Filter,
@@ -429,7 +429,7 @@ pub struct Highlight {
 /// Returns the part of `content` around the first of `words`, with all occurrences of `words` marked. The words are in
 /// lower case.
 #[must_use]
-pub fn highlight(content: &str, words: &[String]) -> Highlight {
+pub(crate) fn highlight(content: &str, words: &[String]) -> Highlight {
     let first = content.char_indices().map(|(at, _)| at).find(|at| longest_at(&content[*at..], words).is_some());
     let text = excerpt(content, first.unwrap_or(0));
     let mut marks: Vec<Range<usize>> = Vec::new();

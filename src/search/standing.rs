@@ -15,7 +15,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
 
 /// Categories of memories that apply to every request. Pinned memories also apply to every request.
-pub const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
+pub(crate) const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
 /// Maximum number of memories that are ranked.
 const CANDIDATES: usize = 200;
 
@@ -24,7 +24,7 @@ const CANDIDATES: usize = 200;
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn standing(
+pub(crate) fn standing(
     store: &Database,
     query: &str,
     filter: &Filter,

@@ -45,7 +45,7 @@ const STANDS_OUT: f64 = 0.3;
 ///
 /// # Errors
 /// [`EmbedError`] if the vector of the query is not available in time, or the file cannot be read.
-pub fn by_meaning(
+pub(crate) fn by_meaning(
     vectors: &QueryVectors,
     store: &Database,
     query: &str,

@@ -26,7 +26,7 @@ const MAX_NAME: usize = 64;
 /// The action that was performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AuditAction {
+pub(crate) enum AuditAction {
     /// The text of a memory was changed.
     Update,
     /// Memories were forgotten, so that they are no longer recalled.
@@ -65,7 +65,7 @@ pub enum AuditChannel {
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditEntry {
+pub(crate) struct AuditEntry {
     /// Time of the action.
     pub at: Timestamp,
     /// The operating-system user.
@@ -88,7 +88,7 @@ pub struct AuditEntry {
 
 /// The log of one database, open for appending.
 #[derive(Debug)]
-pub struct AuditLog {
+pub(crate) struct AuditLog {
     path: PathBuf,
     file: File,
 }

@@ -36,38 +36,37 @@ use crate::guard::{Guard, Redact, Redacted};
 pub use crate::text::normalise::normalised_hash;
 pub use crate::text::tokens::STOP_WORDS;
 pub use apply::Applied;
-pub use audit::{AuditAction, AuditChannel, AuditEntry, AuditLog};
+pub use audit::AuditChannel;
+pub(crate) use audit::{AuditAction, AuditEntry, AuditLog};
 pub(crate) use error::KeyPlace;
 pub use error::StoreError;
-pub(crate) use file::backup::Backup;
-pub use file::backup::Restored;
+pub(crate) use file::backup::{Backup, Restored};
 pub(crate) use file::check::Checked;
 pub use file::check::{Flaw, FlawKind};
-pub use file::cipher::Conversion;
+pub(crate) use file::cipher::Conversion;
 pub use file::erase::{Erased, RewriteOutcome, Scope};
-pub use file::keys::KeyHome;
-pub use file::repair::Loss;
-pub(crate) use file::repair::Repaired;
+pub(crate) use file::keys::KeyHome;
+pub(crate) use file::repair::{Loss, Repaired};
 pub use history::HistoryEntry;
 pub(crate) use history::decided::{Fingerprint, HashPair};
 pub(crate) use history::plan_ledger::PlanLedger;
-pub use history::undo::{LastChange, LaterChanges, UndoReport};
+pub use history::undo::UndoReport;
+pub(crate) use history::undo::{LastChange, LaterChanges};
 pub(crate) use index::near::Around;
 pub(crate) use index::near_words::{concepts, near_words};
 pub(crate) use index::ranking::{Ranked, Seq};
 pub(crate) use index::search::Likeness;
-pub(crate) use index::vectors::MissingVector;
-pub use index::vectors::{Coverage, NewVector, VectorModel};
+pub(crate) use index::vectors::{Coverage, MissingVector};
+pub use index::vectors::{NewVector, VectorModel};
 pub use ledger::{
-    AdviceOutcome, Batch, BatchReply, ClaimedJob, DoneWindow, EXTRACT, EnqueueOutcome, FailedWindow, Health,
-    HookFiring, Job, JobEnd, JobRequest, JobStatus, LeaseOutcome, Run, RunId, RunStatus, Spent, Stage, Step,
-    TranscriptId, WindowId,
+    AdviceOutcome, ClaimedJob, EXTRACT, EnqueueOutcome, Health, Job, JobEnd, JobRequest, JobStatus, LeaseOutcome, Run,
+    RunId, RunStatus, Stage,
 };
 pub(crate) use ledger::{
-    BatchRequest, Claimed, FailedCommand, FileOutcome, FileRead, Finished, PendingWindow, RequestClaim, RequestId,
-    RequestPart, SeenTranscript, StoredRequest, UnfinishedWindow, WindowKey,
+    Batch, BatchReply, BatchRequest, Claimed, DoneWindow, FailedCommand, FailedWindow, FileOutcome, FileRead, Finished,
+    HookFiring, KnownLine, PendingWindow, RequestClaim, RequestId, RequestPart, SeenTranscript, Spent, Step,
+    StoredRequest, TranscriptId, UnfinishedWindow, WindowId, WindowKey, days_before,
 };
-pub(crate) use ledger::{KnownLine, days_before};
 pub(crate) use memories::brief_rows::{BriefGroup, BriefRow, stepped};
 pub use memories::filter::{Filter, NamespaceSubtree, Order};
 pub(crate) use memories::insert::CleanMemory;
@@ -75,8 +74,7 @@ pub(crate) use memories::outlines::Outline;
 #[cfg(feature = "serve")]
 pub(crate) use memories::overview::{AGES, MemoryStatistics, USES};
 pub use memories::review::Waiting;
-pub use projects::Project;
-pub(crate) use projects::{Alias, Placement};
+pub(crate) use projects::{Alias, Placement, Project};
 pub(crate) use stats::Stats;
 pub(crate) use sync::{StoredRecord, SyncPlace, SyncTarget};
 pub(crate) use tasks::{FactKind, LogTasks, stored_words, word_number};

@@ -426,7 +426,7 @@ impl Writer<'_> {
 
 /// A project with its identities, folders and names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Project {
+pub(crate) struct Project {
     /// Display name of the project: the name that a person assigned, otherwise the name of its repository or folder.
     pub name: String,
     /// The namespace of the project's memories.

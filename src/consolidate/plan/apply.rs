@@ -102,7 +102,7 @@ pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) ->
 ///
 /// # Errors
 /// As for [`apply`]. The caller must then roll the transaction back.
-pub fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
+pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
     // The check is within the transaction, so that nobody can write between the check and the changes.
     check_revisions(writer, plan)?;
     let mut applied = Applied { counts: plan.counts(), ..Applied::default() };

@@ -22,7 +22,8 @@ use crate::store::near_words;
 use crate::text::normalise::comparable;
 
 pub(crate) use apply::settle;
-pub use saved::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, applied_by, apply_saved};
+pub(crate) use saved::{APPLY, applied_by};
+pub use saved::{AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, apply_saved};
 
 /// A candidate with the memories relevant to it.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,7 +21,7 @@ const SUPPORT_GAIN: f64 = 0.3;
 /// The result is `c + (0.99 − c) · 0.3 · s`, where `s` is the confidence of the confirming claim. `s` is halved if that
 /// claim comes from a transcript on which the claim is already based. The confidence is never lowered.
 #[must_use]
-pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
+pub(crate) fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     let weight = if independent { 1.0 } else { 0.5 };
     // `max` prevents lowering a confidence above 0.99, which a person may have set.
     let gain = (MAX_SUPPORTED - confidence).max(0.0) * SUPPORT_GAIN * by.clamp(0.0, 1.0) * weight;

@@ -31,7 +31,7 @@ use crate::store::{Database, PlanLedger, RunId, Store, StoreError, Writer};
 pub(crate) const VERSION: u32 = 1;
 
 /// The command name of the runs that apply saved plans.
-pub const APPLY: &str = "apply";
+pub(crate) const APPLY: &str = "apply";
 
 /// A plan with everything needed to apply it later to the database for which it was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ impl SavedPlan {
 
     /// Returns the arguments of the run that applies the plan; they ensure that the same plan is applied only once.
     #[must_use]
-    pub fn arguments(&self) -> serde_json::Value {
+    pub(crate) fn arguments(&self) -> serde_json::Value {
         serde_json::json!({ "plan": self.id })
     }
 
@@ -229,7 +229,7 @@ pub fn apply_saved(
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn applied_by(db: &Database, plan: &SavedPlan) -> Result<Option<RunId>, StoreError> {
+pub(crate) fn applied_by(db: &Database, plan: &SavedPlan) -> Result<Option<RunId>, StoreError> {
     for run in db.runs_of(APPLY, &plan.arguments())? {
         // The history is used instead of the run's status, because the process may have died right after the commit.
         if db.history_of_run(&run.id)?.iter().any(|entry| !entry.undone) {

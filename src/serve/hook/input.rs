@@ -129,7 +129,7 @@ impl Event {
 }
 
 /// Maximum size of the input that is read, in bytes; tools may return whole files.
-pub const MAX_INPUT: u64 = 32 * 1024 * 1024;
+pub(crate) const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
 /// The reason why an input cannot be used. The reason contains no text from the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -25,8 +25,8 @@ use crate::config::Config;
 
 pub use handle::handle;
 pub(crate) use input::InputError;
-pub use input::{Agent, Event, HookOutput, Input, MAX_CONTEXT, MAX_INPUT, ToolCall, read_input};
-pub use note::HookLog;
+pub use input::{Agent, Event, HookOutput, Input, MAX_CONTEXT, ToolCall, read_input};
+pub(crate) use note::HookLog;
 pub use settings::{Installed, SettingsError, commands_in, install, uninstall};
 
 /// One call of a hook.

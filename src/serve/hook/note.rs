@@ -15,7 +15,7 @@ const MAX_MESSAGE: usize = 500;
 
 /// A log file next to the database that only its owner can read.
 #[derive(Debug, Clone)]
-pub struct HookLog {
+pub(crate) struct HookLog {
     path: PathBuf,
 }
 

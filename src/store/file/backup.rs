@@ -34,7 +34,7 @@ pub(crate) struct Backup {
 
 /// The result of restoring a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Restored {
+pub(crate) struct Restored {
     /// A copy of the previous file; `None` if there was no previous file.
     pub former: Option<PathBuf>,
     /// Number of memories in the restored file, including memories of every status.

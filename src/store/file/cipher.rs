@@ -168,7 +168,7 @@ const BLOCK: usize = 1 << 20;
 
 /// The result of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Conversion {
+pub(crate) struct Conversion {
     /// The file.
     pub path: PathBuf,
     /// Size of the file in bytes.

@@ -151,7 +151,7 @@ fn from_file(path: &Path) -> Result<Key, StoreError> {
 
 /// The place where a new key is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyHome {
+pub(crate) enum KeyHome {
     /// The key is stored in a new file with mode 0600.
     File(PathBuf),
     /// The key is stored in the keyring of the system.

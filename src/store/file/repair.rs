@@ -56,7 +56,7 @@ pub(crate) struct Repaired {
 
 /// A table that could not be read completely.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Loss {
+pub(crate) struct Loss {
     /// The table.
     pub table: String,
     /// Number of rows that were read.

@@ -59,7 +59,7 @@ pub enum KeepReason {
 
 /// Later changes that build on a run: changes to memories that the run had changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LaterChanges {
+pub(crate) struct LaterChanges {
     /// The later run; `None` for changes by hand or by maintenance.
     pub run: Option<RunId>,
     /// The memories of the earlier run that the later run has changed, sorted by id.
@@ -68,7 +68,7 @@ pub struct LaterChanges {
 
 /// The last change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
-pub enum LastChange {
+pub(crate) enum LastChange {
     /// A run made the change.
     Run(Box<Run>),
     /// The change was made by hand: by a person's command or an agent's tool.

@@ -239,7 +239,7 @@ pub struct MissingVector {
 
 /// The numbers of memories with and without a vector of one model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Coverage {
+pub(crate) struct Coverage {
     /// Memories of any status with a vector.
     pub embedded: usize,
     /// Active and pending memories that still wait for a vector.

@@ -27,7 +27,7 @@ string_enum!(
 
 /// A batch that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// The ID that this program assigned to the batch; the provider stores it with the batch.
     pub id: String,
     /// The run that created the batch, or that took it over.
@@ -63,7 +63,7 @@ pub(crate) struct BatchRequest {
 
 /// The reply to one request of a batch.
 #[derive(Debug, Clone)]
-pub struct BatchReply {
+pub(crate) struct BatchReply {
     /// Hash of the request.
     pub key: String,
     /// The redacted text, which replaces the text of the reply.

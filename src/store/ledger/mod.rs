@@ -16,20 +16,17 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use advice::AdviceOutcome;
-pub(crate) use batches::BatchRequest;
-pub use batches::{Batch, BatchReply, Stage};
+pub use batches::Stage;
+pub(crate) use batches::{Batch, BatchReply, BatchRequest};
 pub use jobs::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, JobStatus, LeaseOutcome};
 pub(crate) use requests::{RequestClaim, RequestId, RequestPart, StoredRequest, UnfinishedWindow};
 pub(super) use requests::{close_requests_showing, forget_requests_about};
 pub use runs::{Run, RunStatus};
-pub(crate) use sessions::FailedCommand;
-pub use sessions::{HookFiring, Step};
-pub(crate) use status::days_before;
-pub use status::{Health, Spent};
-pub(crate) use transcripts::{FileOutcome, KnownLine};
-pub(crate) use transcripts::{FileRead, SeenTranscript};
-pub use windows::FailedWindow;
-pub(crate) use windows::{Claimed, Finished, PendingWindow, WindowKey};
+pub(crate) use sessions::{FailedCommand, HookFiring, Step};
+pub use status::Health;
+pub(crate) use status::{Spent, days_before};
+pub(crate) use transcripts::{FileOutcome, FileRead, KnownLine, SeenTranscript};
+pub(crate) use windows::{Claimed, FailedWindow, Finished, PendingWindow, WindowKey};
 
 /// Identity of a run: a `UUIDv7`, so that sorting by ID also sorts by start time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -63,15 +60,15 @@ impl fmt::Display for RunId {
 
 /// Identity of a transcript in this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TranscriptId(pub(super) i64);
+pub(crate) struct TranscriptId(pub(super) i64);
 
 /// Identity of a window in this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WindowId(pub(in crate::store) i64);
+pub(crate) struct WindowId(pub(in crate::store) i64);
 
 /// A window that was extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoneWindow {
+pub(crate) struct DoneWindow {
     /// Index of the first message.
     pub start: usize,
     /// Number of messages.

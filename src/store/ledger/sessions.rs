@@ -20,7 +20,7 @@ const MAX_STEPS: usize = 20;
 
 /// A call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct HookFiring {
+pub(crate) struct HookFiring {
     /// The agent, such as `claude-code`.
     pub agent: String,
     /// The event, such as `session-start`.
@@ -60,7 +60,7 @@ impl Redact for FailedCommand {
 /// A step taken in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub(crate) enum Step {
     /// A command that succeeded.
     Ran(String),
     /// A file that was changed.

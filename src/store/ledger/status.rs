@@ -99,7 +99,7 @@ fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
 
 /// The usage of one model on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Spent {
+pub(crate) struct Spent {
     /// The day, in the requested time zone.
     pub day: Date,
     /// The model, using the name from the server.

@@ -84,7 +84,7 @@ pub(crate) struct PendingWindow {
 
 /// A window that could not be extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedWindow {
+pub(crate) struct FailedWindow {
     /// The window.
     pub id: WindowId,
     /// Key of the window's transcript.

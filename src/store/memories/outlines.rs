@@ -10,7 +10,7 @@ use crate::store::{Database, StoreError};
 
 /// A memory without its texts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outline {
+pub(crate) struct Outline {
     /// Id of the memory.
     pub id: MemoryId,
     /// The namespace that the memory belongs to.
