@@ -1,5 +1,15 @@
-//! Machines that share memories through a folder, as a person runs the commands.
+//! Machines that share memories through a folder or a git repository, as a person runs the commands.
+//!
+//! In the suite, concurrent machines run for some seconds. To start a longer run, use `AFTERTHOUGHT_SYNC_SECONDS=300
+//! cargo test --test it syncing -- --nocapture`.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::desk::Desk;
@@ -7,13 +17,24 @@ use super::desk::Desk;
 /// Two machines that share all projects through one folder.
 fn two() -> (TempDir, Desk, Desk) {
     let folder = TempDir::new().unwrap();
+    let [one, other] = two_with(path(&folder));
+    (folder, one, other)
+}
+
+fn two_with(target: &str) -> [Desk; 2] {
     let desks = [Desk::new(), Desk::new()];
     for (desk, name) in desks.iter().zip(["desk", "laptop"]) {
-        let added = desk.run(&["db", "sync", "add", path(&folder), "--namespace", "project/*", "--name", name]);
+        let added = desk.run(&["db", "sync", "add", target, "--namespace", "project/*", "--name", name]);
         assert_eq!(added.code, 0, "{added:?}");
     }
-    let [one, other] = desks;
-    (folder, one, other)
+    desks
+}
+
+/// Creates an empty bare repository in a folder.
+fn bare(folder: &TempDir) -> String {
+    let path = folder.path().join("memories.git").to_str().unwrap().to_owned();
+    assert!(Command::new("git").args(["init", "--quiet", "--bare", &path]).status().unwrap().success());
+    path
 }
 
 fn path(folder: &TempDir) -> &str {
@@ -77,4 +98,133 @@ fn a_target_that_is_gone_or_unknown_is_named_with_its_remedy() {
     assert!(unknown.code == 2 && unknown.err.contains("is not synchronised"), "{unknown:?}");
     let pattern = one.run(&["db", "sync", "add", path(&folder), "--namespace", "pro*"]);
     assert!(pattern.code == 2 && pattern.err.contains("write it like global"), "{pattern:?}");
+}
+
+/// Returns all memories by id, without their uses, which each machine counts for itself.
+fn rows(desk: &Desk) -> BTreeMap<String, Value> {
+    let all = desk.run(&["export", "--all", "-q"]).json().into_iter().map(|mut memory| {
+        for use_of in ["access_count", "last_accessed_at", "tier", "promotion_count", "last_promoted_at"] {
+            memory[use_of] = Value::Null;
+        }
+        // Links and evidence have no order.
+        for list in ["sources", "relations", "evidence"] {
+            if let Some(list) = memory[list].as_array_mut() {
+                list.sort_by_key(ToString::to_string);
+            }
+        }
+        (memory["id"].as_str().unwrap().to_owned(), memory)
+    });
+    all.collect()
+}
+
+/// Lets two machines write, edit, forget and synchronise at the same time, and returns the ids of what they learnt.
+fn work_at_once(desks: &[Desk; 2]) -> Vec<String> {
+    let seconds = std::env::var("AFTERTHOUGHT_SYNC_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4.0);
+    let (begun, limit) = (Instant::now(), Duration::from_secs_f64(seconds));
+    let learnt = Mutex::new(Vec::new());
+    let write = |desk: &Desk, name: &str| {
+        for number in 0.. {
+            if begun.elapsed() > limit {
+                break;
+            }
+            let text = format!("Shelf {name}{number} of the shop contains box {}{name}.", number * 31);
+            let added = desk.run(&["remember", &text, "--namespace", "project/shop", "--json"]);
+            assert_eq!(added.code, 0, "{added:?}");
+            let id = added.json()[0]["id"].as_str().unwrap().to_owned();
+            learnt.lock().unwrap().push(id);
+            let any = |step: usize| {
+                let learnt = learnt.lock().unwrap();
+                learnt[number * step % learnt.len()].clone()
+            };
+            // The memory may be on the other machine, and not here yet.
+            if number % 3 == 0 {
+                let text = format!("Shelf {} of the shop contains box {number}{name}.", number * 7);
+                assert!(desk.run(&["memory", "update", &any(17), "--content", &text]).code <= 2);
+            }
+            if number % 5 == 0 {
+                assert!(desk.run(&["memory", "forget", &any(13)]).code <= 2);
+            }
+        }
+    };
+    let mut waits = Vec::new();
+    std::thread::scope(|scope| {
+        let syncs = [("a", &desks[0]), ("b", &desks[1])].map(|(name, desk)| {
+            scope.spawn(move || write(desk, name));
+            scope.spawn(move || {
+                let mut waits = Vec::new();
+                while begun.elapsed() < limit {
+                    let started = Instant::now();
+                    sync(desk);
+                    waits.push(started.elapsed());
+                }
+                waits
+            })
+        });
+        waits.extend(syncs.into_iter().flat_map(|sync| sync.join().unwrap()));
+    });
+    waits.sort();
+    let (median, longest) = (waits[waits.len() / 2], waits.last().unwrap());
+    let learnt = learnt.into_inner().unwrap();
+    eprintln!("{} memories, {} synchronisations, median {median:?}, longest {longest:?}", learnt.len(), waits.len());
+    learnt
+}
+
+fn assert_equal_after(desks: &[Desk; 2], learnt: &[String]) {
+    let counts = |desk: &Desk| ["sent", "received"].map(|name| sync(desk)[name].as_u64().unwrap());
+    let mut rounds = 0;
+    while desks.iter().map(counts).collect::<Vec<_>>() != [[0, 0], [0, 0]] {
+        rounds += 1;
+        assert!(rounds < 10, "the machines do not come to rest");
+    }
+    let [one, other] = [&desks[0], &desks[1]].map(rows);
+    assert!(learnt.iter().all(|id| one.contains_key(id)), "a memory is lost");
+    assert!(one == other, "{:#?}", one.values().zip(other.values()).find(|(one, other)| one != other));
+    for desk in desks {
+        assert_eq!(desk.run(&["db", "check"]).code, 0);
+    }
+    eprintln!("{} rows on both machines after {rounds} more rounds", one.len());
+}
+
+/// Asserts that every path belongs to a log, and not to a conflict between copies.
+fn assert_no_conflict(paths: &[String]) {
+    assert!(!paths.is_empty());
+    for path in paths {
+        let name = Path::new(path).file_name().unwrap().to_str().unwrap();
+        let is_item = name.len() > 73 && (name.ends_with(".change") || name.ends_with(".snapshot"));
+        assert!(is_item && path.split('/').count() == 3, "{path}");
+    }
+}
+
+#[test]
+fn two_homes_and_a_folder_in_concurrent_use_lose_nothing() {
+    let folder = TempDir::new().unwrap();
+    let desks = two_with(path(&folder));
+    let learnt = work_at_once(&desks);
+    assert_equal_after(&desks, &learnt);
+    let files = walkdir::WalkDir::new(folder.path()).into_iter().map(Result::unwrap);
+    let files = files.filter(|entry| entry.file_type().is_file());
+    let below = |entry: walkdir::DirEntry| {
+        let path = entry.path().strip_prefix(folder.path()).unwrap();
+        path.to_str().unwrap().replace('\\', "/")
+    };
+    assert_no_conflict(&files.map(below).collect::<Vec<_>>());
+}
+
+#[test]
+fn two_homes_and_a_repository_in_concurrent_use_lose_nothing() {
+    let folder = TempDir::new().unwrap();
+    let repository = bare(&folder);
+    let desks = two_with(&repository);
+    let learnt = work_at_once(&desks);
+    assert_equal_after(&desks, &learnt);
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("--git-dir").arg(&repository).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_no_conflict(&git(&["ls-tree", "-r", "--name-only", "afterthought/log"]));
+    // There is one branch without a merge, and the repository is sound.
+    assert_eq!(git(&["for-each-ref", "--format=%(refname)"]), ["refs/heads/afterthought/log"]);
+    assert_eq!(git(&["rev-list", "--merges", "--all"]), Vec::<String>::new());
+    git(&["fsck", "--strict", "--no-dangling"]);
 }
