@@ -88,7 +88,7 @@ pub(crate) use crate::store::{
     AuditAction, AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss,
     Project,
 };
-pub use crate::sync::SyncReport;
+pub use crate::sync::{SyncPolicy, SyncReport};
 #[cfg(feature = "cli")]
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, Usage};

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::remember::refuse_secrets;
 use super::{ApiError, Memories};
 use crate::memory::Namespace;
-use crate::sync::{self, Extent, SyncReport};
+use crate::store::SyncTarget;
+use crate::sync::{self, Extent, SyncPolicy, SyncReport};
 
 const SYNC: &str = "synchronise machines";
 
@@ -19,6 +20,8 @@ pub struct SyncStatus {
     pub address: String,
     /// The namespaces that are synchronised; `/*` at the end stands for everything below.
     pub namespaces: Vec<String>,
+    /// Whether the target is synchronised after runs, and when sessions start and end.
+    pub automatic: bool,
     /// The name of this machine in the target.
     pub machine: String,
     /// The other machines.
@@ -32,17 +35,24 @@ pub struct SyncStatus {
 }
 
 impl Memories {
-    /// Adds a folder or a git repository as a target, or changes the namespaces of a known target. Nothing is sent yet.
+    /// Adds a folder or a git repository as a target, or changes the namespaces and the policy of a known target.
+    /// Nothing is sent yet.
     ///
     /// # Errors
     /// [`ApiError`] if a namespace is not valid, the folder cannot be created, or the repository cannot be read.
-    pub fn add_sync(&self, address: &str, namespaces: &[Namespace], machine: &str) -> Result<(), ApiError> {
+    pub fn add_sync(
+        &self,
+        address: &str,
+        namespaces: &[Namespace],
+        machine: &str,
+        policy: SyncPolicy,
+    ) -> Result<(), ApiError> {
         self.unconfined()?;
         let patterns: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
         // The names are stored and shown on every machine.
         patterns.iter().map(String::as_str).chain([machine]).try_for_each(|name| refuse_secrets(name.to_owned()))?;
         let store = self.ledger(SYNC)?;
-        sync::add(store, &absolute(address), &patterns, machine, Timestamp::now())?;
+        sync::add(store, &absolute(address), &patterns, machine, policy, Timestamp::now())?;
         Ok(())
     }
 
@@ -60,11 +70,36 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if a target cannot be used; the targets after it are tried as well.
     pub fn sync(&self, whole: bool) -> Result<Vec<Result<SyncReport, ApiError>>, ApiError> {
+        self.sync_with(if whole { Extent::Whole } else { Extent::Changes }, |_| true)
+    }
+
+    /// Synchronises with all targets that were added as [`SyncPolicy::Automatic`]. [`Self::sync_status`] contains what
+    /// failed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub fn sync_automatically(&self) -> Result<(), ApiError> {
+        self.sync_with(Extent::Changes, |target| target.automatic).map(drop)
+    }
+
+    /// Returns whether a target is to be synchronised automatically that was not synchronised since the time `since`.
+    pub(crate) fn wants_sync(&self, since: Timestamp) -> Result<bool, ApiError> {
+        let is_due = |target: &SyncTarget| target.automatic && target.synced_at.is_none_or(|at| at < since);
+        Ok(self.ledger(SYNC)?.sync_targets()?.iter().any(is_due))
+    }
+
+    fn sync_with(
+        &self,
+        extent: Extent,
+        includes: impl Fn(&SyncTarget) -> bool,
+    ) -> Result<Vec<Result<SyncReport, ApiError>>, ApiError> {
         self.unconfined()?;
         let store = self.ledger(SYNC)?;
-        let extent = if whole { Extent::Whole } else { Extent::Changes };
         let targets = store.sync_targets()?;
-        let done = targets.iter().map(|target| Ok(sync::synchronise(store, target.id, extent, Timestamp::now())?));
+        let done = targets
+            .iter()
+            .filter(|target| includes(target))
+            .map(|target| Ok(sync::synchronise(store, target.id, extent, Timestamp::now())?));
         Ok(done.collect())
     }
 
@@ -82,6 +117,7 @@ impl Memories {
                 machines,
                 address: target.address,
                 namespaces: target.namespaces,
+                automatic: target.automatic,
                 machine: target.device,
                 synced_at: target.synced_at,
                 error: target.error,

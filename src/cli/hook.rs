@@ -38,6 +38,8 @@ pub(crate) struct HookArgs {
 
 /// Longest wait for an agent that is still reading the output when the time limit is reached.
 const MAX_SPEAKING: Duration = Duration::from_millis(200);
+/// Command that synchronises in the background.
+pub(crate) const BACKGROUND_SYNC: &[&str] = &["db", "sync", "now", "--background"];
 /// Longest wait for the vector of a prompt; after that the search uses words alone.
 const MAX_WAIT_FOR_VECTOR: Duration = Duration::from_millis(800);
 
@@ -189,8 +191,12 @@ impl Work {
         }
         // The worker is started last: the agent already has its answer, so a slow start delays nobody.
         if follow_up.wants_worker {
-            start(&self.global, &call.config.db.value)
+            start(&self.global, &call.config.db.value, &["runs", "work", "--detached"])
                 .context("cannot start the worker; `afterthought runs work` processes the queue")?;
+        }
+        if follow_up.wants_sync {
+            start(&self.global, &call.config.db.value, BACKGROUND_SYNC)
+                .context("cannot synchronise; `afterthought db sync now` does it later")?;
         }
         Ok(())
     }
@@ -205,18 +211,17 @@ fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
     Ok(places.into_iter().any(|place| denied.leaves_file(place, None).is_some()))
 }
 
-/// Starts a worker for `database` outside the folder of the session.
-fn start(global: &Global, database: &Path) -> std::io::Result<()> {
+/// Starts a command of this program for `database`, outside the folder of the session.
+pub(crate) fn start(global: &Global, database: &Path, command: &[&str]) -> std::io::Result<()> {
     let program = std::env::current_exe()?;
-    // The worker runs in another folder, where relative paths would refer to other files.
+    // The command runs in another folder, where relative paths would refer to other files.
     let database = std::path::absolute(database)?;
     let config = global.config.as_deref().map(std::path::absolute).transpose()?;
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     let mut arguments = vec!["--db".to_owned(), text(&database)];
     arguments.extend(config.iter().flat_map(|config| ["--config".to_owned(), text(config)]));
     arguments.extend(global.namespace.iter().flat_map(|name| ["--namespace".to_owned(), name.to_string()]));
-    arguments.extend(["runs", "work", "--detached"].map(str::to_owned));
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(command.iter().copied()).collect();
     // A process in the session's folder would prevent it from being removed on Windows, or unmounted on Unix.
     let folder = database.parent().unwrap_or(Path::new("/"));
     start_worker(&program, &arguments, folder)

@@ -21,6 +21,7 @@ use super::exit::ExitStatus;
 use super::model::{ModelArgs, runtime, stop_on_interrupt};
 use super::printer::{BOLD, Printer, counted, set_message};
 use super::report::{self, RunReporter};
+use super::sync::start_in_background;
 use super::when::{End, moment};
 
 /// Turn conversation logs into memories
@@ -297,6 +298,9 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
         && let Err(error) = memories.maintain(Maintenance::Expired, None)
     {
         out.warn(format_args!("cannot expire memories; `afterthought db maintain` does it later: {error}"));
+    }
+    if matches!(mode, Mode::Write(_)) {
+        start_in_background(&memories, context);
     }
     if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
         apply::save(path, &plan, out)?;

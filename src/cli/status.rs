@@ -113,6 +113,11 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if let Some(waiting) = stats.by_status.get("pending") {
         out.line(format_args!("{waiting} pending in the inbox; see `afterthought inbox list`"))?;
     }
+    for target in memories.sync_status()? {
+        if let Some(error) = target.error {
+            out.line(format_args!("{REMOVED}✗{REMOVED:#} not synchronised: {error}"))?;
+        }
+    }
     if stats.batch_requests > 0 {
         let waiting = counted(stats.batch_requests, "request");
         out.line(format_args!("{waiting} outstanding in batches; see `afterthought runs batches`"))?;

@@ -1,11 +1,14 @@
 //! The `db sync` commands: keep the memories of several machines equal.
 
-use crate::api::{SyncReport, SyncStatus};
+use std::path::Path;
+
+use crate::api::{Memories, SyncPolicy, SyncReport, SyncStatus, lower_priority};
 use crate::config::Partial;
 use crate::memory::Namespace;
 
-use super::args::Context;
+use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::hook::{BACKGROUND_SYNC, start};
 use super::printer::{ADDED, BOLD, DIM, REMOVED, counted};
 
 #[derive(Debug, clap::Subcommand)]
@@ -35,6 +38,9 @@ pub(crate) struct AddArgs {
     /// Name of this machine in the target [default: the host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Synchronise only with `db sync now`, and not also after runs and when sessions start and end
+    #[arg(long)]
+    manual: bool,
 }
 
 /// Send and receive changes
@@ -47,6 +53,9 @@ pub(crate) struct NowArgs {
     /// Send all memories again and replace the former files of this machine, e.g. after files were lost
     #[arg(long)]
     whole: bool,
+    /// Synchronise quietly with the targets that are synchronised automatically
+    #[arg(long, hide = true, conflicts_with = "whole")]
+    background: bool,
 }
 
 /// Show what is shared, with which machines, and when
@@ -67,7 +76,7 @@ pub(crate) struct RemoveArgs {
 pub(crate) fn run(command: &SyncCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         SyncCommand::Add(args) => add(args, context),
-        SyncCommand::Now(args) => now(args, context),
+        SyncCommand::Now(args) => synchronise(args, context),
         SyncCommand::Status(_) => status(context),
         SyncCommand::Remove(args) => remove(args, context),
     }
@@ -75,15 +84,22 @@ pub(crate) fn run(command: &SyncCommand, context: &Context<'_>) -> anyhow::Resul
 
 fn add(args: &AddArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories_with(Partial::default())?;
-    memories.add_sync(&args.target, &args.namespace, args.name.as_deref().unwrap_or(&host_name()))?;
+    let policy = if args.manual { SyncPolicy::OnRequest } else { SyncPolicy::Automatic };
+    memories.add_sync(&args.target, &args.namespace, args.name.as_deref().unwrap_or(&host_name()), policy)?;
     let names: Vec<String> = args.namespace.iter().map(ToString::to_string).collect();
     context.out.line(format_args!("{} will be shared through {}", names.join(", "), args.target))?;
     context.out.note("`afterthought db sync now` sends and receives changes");
     Ok(ExitStatus::Success)
 }
 
-fn now(args: &NowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+fn synchronise(args: &NowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
+    if args.background {
+        // An agent may be at work at the same time.
+        lower_priority();
+        memories.sync_automatically()?;
+        return Ok(ExitStatus::Success);
+    }
     let reports = memories.sync(args.whole)?;
     if reports.is_empty() {
         return Ok(
@@ -137,14 +153,14 @@ fn status(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
             context.out.json(target)?;
             continue;
         }
-        let SyncStatus { address, namespaces, machine, machines, waiting, synced_at, error } = target;
+        let SyncStatus { address, namespaces, automatic, machine, machines, waiting, synced_at, error } = target;
         context.out.line(format_args!("{BOLD}{address}{BOLD:#} {}", namespaces.join(", ")))?;
         let others = if machines.is_empty() { "no other machine yet".to_owned() } else { machines.join(", ") };
         context.out.line(format_args!("  this machine is {machine}; others: {others}"))?;
         let last = synced_at.map_or_else(|| "never".to_owned(), |at| format!("{at:.0}"));
-        context
-            .out
-            .line(format_args!("  {ADDED}last synchronised{ADDED:#} {last}; {} to send", counted(*waiting, "item")))?;
+        let schedule = if *automatic { "automatic" } else { "only on request" };
+        let waiting = counted(*waiting, "item");
+        context.out.line(format_args!("  {ADDED}last synchronised{ADDED:#} {last}; {waiting} to send; {schedule}"))?;
         if let Some(error) = error {
             context.out.line(format_args!("  {REMOVED}✗{REMOVED:#} {error}"))?;
         }
@@ -156,6 +172,20 @@ fn remove(args: &RemoveArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     context.memories()?.remove_sync(&args.target)?;
     context.out.line(format_args!("{} is no longer used; its files were not changed", args.target))?;
     Ok(ExitStatus::Success)
+}
+
+/// Starts a synchronisation in the background if a target wants one. Nothing waits for it, and `db sync status` shows
+/// what failed.
+pub(crate) fn start_in_background(memories: &Memories, context: &Context<'_>) {
+    let database: &Path = &memories.config().db.value;
+    let started = match memories.wants_sync(now()) {
+        Ok(true) => start(context.global, database, BACKGROUND_SYNC).map_err(Into::into),
+        Ok(false) => return,
+        Err(error) => Err(anyhow::Error::from(error)),
+    };
+    if let Err(error) = started {
+        context.out.warn(format_args!("cannot synchronise; `afterthought db sync now` does it later: {error}"));
+    }
 }
 
 /// Returns the name of this machine, as far as its environment shows it.

@@ -23,6 +23,7 @@ use super::embed::catch_up;
 use super::exit::ExitStatus;
 use super::model::{ModelArgs, report_reason, runtime, stop_on_interrupt};
 use super::printer::{counted, one_line, spelled};
+use super::sync::start_in_background;
 
 /// Interval between renewals of the lease.
 // Several renewals fit into each lease, so that a late renewal does not lose it.
@@ -114,6 +115,9 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
         && let Err(error) = memories.maintain(Maintenance::Full, None)
     {
         context.out.warn(format_args!("cannot run maintenance: {error}"));
+    }
+    if worked.busy.is_none() {
+        start_in_background(&memories, context);
     }
     if let Some(pid) = worked.busy {
         context.out.note(format_args!("process {pid} is working on the queue"));
@@ -272,6 +276,7 @@ impl Rounds<'_> {
             Err(error) => out.warn(format_args!("cannot run maintenance: {error}")),
         }
         if is_full {
+            start_in_background(memories, self.context);
             self.next_full = now + FULL;
         }
     }

@@ -27,6 +27,8 @@ pub(crate) struct SyncTarget {
     pub(crate) address: String,
     /// Patterns of the namespaces that are synchronised.
     pub(crate) namespaces: Vec<String>,
+    /// Whether the target is synchronised without a command.
+    pub(crate) automatic: bool,
     /// Name of this database's log in the target.
     pub(crate) device: String,
     /// Number of the last item of this log, and its hash.
@@ -76,7 +78,7 @@ impl Database {
             return Ok(Vec::new());
         }
         let sql = "SELECT id, address, namespaces, device, seq, hash, used, lamport, collected, rewrite,
-                synced_at, error FROM sync_targets ORDER BY id";
+                synced_at, error, automatic FROM sync_targets ORDER BY id";
         self.query_all(sql, (), target_from_row)
     }
 
@@ -145,7 +147,7 @@ impl Writer<'_> {
     pub(crate) fn put_sync_target(&self, target: &SyncTarget) -> Result<(), StoreError> {
         self.execute(
             "UPDATE sync_targets SET namespaces = ?2, device = ?3, seq = ?4, hash = ?5, used = ?6, lamport = ?7,
-                collected = ?8, rewrite = ?9, synced_at = ?10, error = ?11 WHERE id = ?1",
+                collected = ?8, rewrite = ?9, synced_at = ?10, error = ?11, automatic = ?12 WHERE id = ?1",
             params![
                 target.id,
                 to_json(&target.namespaces)?,
@@ -158,6 +160,7 @@ impl Writer<'_> {
                 target.rewrite,
                 target.synced_at.map(Timestamp::as_millisecond),
                 target.error,
+                target.automatic,
             ],
         )
         .map(drop)
@@ -345,5 +348,6 @@ fn target_from_row(row: &SqlRow<'_>) -> rusqlite::Result<SyncTarget> {
         rewrite: row.get(9)?,
         synced_at: time_or_none(row, 10)?,
         error: row.get(11)?,
+        automatic: row.get(12)?,
     })
 }

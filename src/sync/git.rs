@@ -388,7 +388,9 @@ fn next_object(rest: &mut &[u8]) -> Option<Vec<u8>> {
 
 /// Returns the line in which git says why it failed.
 fn reason(stderr: &str) -> String {
-    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    // What the server prints says more than its outcome, which follows.
+    let lines =
+        || stderr.lines().map(|line| line.trim().trim_start_matches("remote: ")).filter(|line| !line.is_empty());
     let is_cause = |line: &&str| ["! [", "fatal:", "error:"].iter().any(|start| line.starts_with(start));
     let line = lines().find(is_cause).or_else(|| lines().next()).unwrap_or("git failed and does not say why");
     line.trim_start_matches("fatal: ").trim_start_matches("error: ").chars().take(300).collect()

@@ -198,7 +198,26 @@ fn faults_of_repositories_are_named_with_a_remedy() {
     git(Path::new(&address), &["config", "core.bare", "false"]);
     git(Path::new(&address), &["symbolic-ref", "HEAD", BRANCH]);
     let refused = log_in(&address, &folder, "clone").append("a", 0, &[b"one".to_vec()]).unwrap_err().to_string();
-    assert!(refused.contains("remote rejected") && refused.contains("nothing was lost"), "{refused}");
+    assert!(
+        refused.contains("refusing to update checked out branch") && refused.contains("nothing was lost"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_repository_that_vanishes_midway_is_named() {
+    let folder = TempDir::new().unwrap();
+    let address = bare(&folder);
+    let mut log = log_in(&address, &folder, "clone");
+    append(&mut log, "a", 0, "one");
+    log.heads().unwrap();
+    let away = folder.path().join("away");
+    fs::rename(&address, &away).unwrap();
+    let error = log.append("a", 1, &[b"two".to_vec()]).unwrap_err().to_string();
+    assert!(error.contains(&address) && error.contains("nothing was lost"), "{error}");
+    fs::rename(away, &address).unwrap();
+    append(&mut log, "a", 1, "two");
+    assert_eq!(log.read_since("a", 0).unwrap().len(), 2);
 }
 
 #[test]

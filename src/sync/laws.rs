@@ -51,7 +51,8 @@ impl Machine {
         let world = World { store, runs: Vec::new(), day: number * 1000 };
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let address = folder.path().to_str().unwrap().to_owned();
-        let target = add(&world.store, &address, &namespaces, "machine", world.now()).unwrap().id;
+        let target =
+            add(&world.store, &address, &namespaces, "machine", SyncPolicy::OnRequest, world.now()).unwrap().id;
         Self { world, folder, target }
     }
 

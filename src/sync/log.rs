@@ -104,8 +104,8 @@ pub(crate) enum LogError {
     NoGit(std::io::Error),
     /// The repository cannot be used.
     #[error(
-        "cannot use the repository {address}: {what}; check the address and your access with `git ls-remote {address}`; \
-         nothing was lost, and the next synchronisation tries again"
+        "cannot use the repository {address}: {what}; check the address and your access with `git ls-remote {address}`, \
+         and the free space there; nothing was lost, and the next synchronisation tries again"
     )]
     Repository {
         /// The target as the user wrote it.

@@ -24,7 +24,8 @@ impl Machine {
 
     fn with(store: Store, folder: &TempDir, name: &str, namespaces: &[&str]) -> Self {
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        let target = add(&store, folder.path().to_str().unwrap(), &namespaces, name, day(0)).unwrap().id;
+        let target =
+            add(&store, folder.path().to_str().unwrap(), &namespaces, name, SyncPolicy::OnRequest, day(0)).unwrap().id;
         Self { store, target }
     }
 

@@ -25,6 +25,7 @@ mod record;
 mod scope;
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -43,6 +44,9 @@ pub(crate) use scope::NamespacePatterns;
 
 /// Name of the lease that one process has during a synchronisation.
 const LEASE: &str = "sync";
+/// Longest wait for another process that synchronises, and interval between checks of whether it has finished.
+const LEASE_WAIT: Duration = Duration::from_secs(30);
+const LEASE_CHECK: Duration = Duration::from_millis(100);
 /// Number of own items after which the log is replaced by a snapshot.
 const ITEMS_BEFORE_SNAPSHOT: u64 = 200;
 
@@ -65,25 +69,37 @@ pub struct SyncReport {
     pub notes: Vec<String>,
 }
 
-/// Adds a target, or changes the namespaces of a known target.
+/// When a target is synchronised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncPolicy {
+    /// After runs, and when sessions start and end.
+    Automatic,
+    /// Only if a person asks for it.
+    OnRequest,
+}
+
+/// Adds a target, or changes the namespaces and the policy of a known target.
 pub(crate) fn add(
     store: &Store,
     address: &str,
     namespaces: &[String],
     name: &str,
+    policy: SyncPolicy,
     now: Timestamp,
 ) -> Result<SyncTarget, SyncError> {
+    let automatic = policy == SyncPolicy::Automatic;
     NamespacePatterns::new(namespaces)?;
     create(address)?;
     store.write(None, now, |w| {
         let known = w.sync_targets()?.into_iter().find(|target| target.address == address);
         let target = match known {
             // Rows of namespaces that are new for the target have not been compared with their records.
-            Some(known) => SyncTarget { namespaces: namespaces.to_vec(), collected: None, ..known },
+            Some(known) => SyncTarget { namespaces: namespaces.to_vec(), automatic, collected: None, ..known },
             None => SyncTarget {
                 id: 0,
                 address: address.to_owned(),
                 namespaces: namespaces.to_vec(),
+                automatic,
                 device: device_name(name),
                 seq: 0,
                 hash: String::new(),
@@ -136,8 +152,13 @@ pub(crate) enum Extent {
 /// Sends the changes of this database to a target, and applies the changes of other machines.
 pub(crate) fn synchronise(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<SyncReport, SyncError> {
     let owner = uuid::Uuid::now_v7().to_string();
-    if let LeaseOutcome::Other { pid } = store.lease(LEASE, &owner, now)? {
-        return Err(SyncError::Busy { pid });
+    let begun = Instant::now();
+    while let LeaseOutcome::Other { pid } = store.lease(LEASE, &owner, now + begun.elapsed())? {
+        // The other process may have read the memories before the last change.
+        if begun.elapsed() > LEASE_WAIT {
+            return Err(SyncError::Busy { pid });
+        }
+        std::thread::sleep(LEASE_CHECK);
     }
     let done = exchange(store, id, extent, now);
     store.end_lease(LEASE, &owner)?;

@@ -19,7 +19,7 @@ struct Machine {
 impl Machine {
     fn new(folder: &TempDir, address: &str, name: &str) -> Self {
         let store = Store::open(folder.path().join(name).join("memories.db")).unwrap();
-        let target = add(&store, address, &["project/*".to_owned()], name, day(0)).unwrap().id;
+        let target = add(&store, address, &["project/*".to_owned()], name, SyncPolicy::OnRequest, day(0)).unwrap().id;
         Self { store, target }
     }
 
@@ -136,6 +136,31 @@ fn a_repository_that_was_pushed_over_or_restored_gets_everything_again() {
 }
 
 #[test]
+fn a_repository_that_is_full_or_closed_keeps_changes_for_later() {
+    let (_folder, address, a, b) = two();
+    let repository = Path::new(&address);
+    let obstacle = repository.join("refs/heads/afterthought");
+    a.insert(&memory("Tea", "The shop sells tea."));
+    let refuse = |expected: &str| {
+        let error = a.try_sync().unwrap_err().to_string();
+        for part in [expected, &address, "`git ls-remote", "nothing was lost"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    };
+    // A server without room refuses the objects, and one without access the branch.
+    git(repository, &["config", "receive.maxInputSize", "1"]);
+    refuse("maximum allowed size");
+    git(repository, &["config", "--unset", "receive.maxInputSize"]);
+    fs::write(&obstacle, "").unwrap();
+    refuse("refs/heads/afterthought");
+    fs::remove_file(&obstacle).unwrap();
+    a.insert(&memory("Milk", "The shop sells milk."));
+    a.sync();
+    b.sync();
+    assert_eq!((b.contents().len(), b.contents()), (2, a.contents()));
+}
+
+#[test]
 fn a_repository_that_is_gone_keeps_changes_for_later() {
     let (folder, address, a, b) = two();
     a.insert(&memory("Tea", "The shop sells tea."));
@@ -148,10 +173,18 @@ fn a_repository_that_is_gone_keeps_changes_for_later() {
     a.sync();
     b.sync();
     assert_eq!((b.contents().len(), b.contents()), (1, a.contents()));
-    let refused = add(&a.store, "https://ana:pass@example.com/x.git", &["global".to_owned()], "desk", day(0));
+    let refused = add(
+        &a.store,
+        "https://ana:pass@example.com/x.git",
+        &["global".to_owned()],
+        "desk",
+        SyncPolicy::OnRequest,
+        day(0),
+    );
     assert!(matches!(refused, Err(SyncError::Password)));
     let missing = folder.path().join("missing.git");
-    let missing = add(&a.store, missing.to_str().unwrap(), &["global".to_owned()], "desk", day(0));
+    let missing =
+        add(&a.store, missing.to_str().unwrap(), &["global".to_owned()], "desk", SyncPolicy::OnRequest, day(0));
     assert!(missing.unwrap_err().to_string().contains("does not appear to be a git repository"));
     assert_eq!(a.store.sync_targets().unwrap().len(), 1);
 }

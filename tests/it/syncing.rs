@@ -4,8 +4,9 @@
 //! cargo test --test it syncing -- --nocapture`.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,31 @@ fn two_with(target: &str) -> [Desk; 2] {
         assert_eq!(added.code, 0, "{added:?}");
     }
     desks
+}
+
+/// Calls a hook of Claude Code, and returns how long it took.
+fn hook(desk: &Desk, event: &str, environment: &[(&str, &str)]) -> Duration {
+    let begun = Instant::now();
+    let input = serde_json::json!({"session_id": "s1", "cwd": desk.path(""), "source": "startup"}).to_string();
+    let mut command = desk.command(&["hook", event]);
+    command.stdin(Stdio::piped()).envs(environment.iter().copied());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    begun.elapsed()
+}
+
+/// Waits until a condition is met, which another process brings about.
+fn wait_until(what: &str, is_met: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_met() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{what}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn status(desk: &Desk) -> serde_json::Value {
+    desk.json(&["db", "sync", "status"]).pop().unwrap()
 }
 
 /// Creates an empty bare repository in a folder.
@@ -118,6 +144,7 @@ fn rows(desk: &Desk) -> BTreeMap<String, Value> {
 }
 
 /// Lets two machines write, edit, forget and synchronise at the same time, and returns the ids of what they learnt.
+#[expect(clippy::print_stderr, reason = "a longer run is measured")]
 fn work_at_once(desks: &[Desk; 2]) -> Vec<String> {
     let seconds = std::env::var("AFTERTHOUGHT_SYNC_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4.0);
     let (begun, limit) = (Instant::now(), Duration::from_secs_f64(seconds));
@@ -169,6 +196,7 @@ fn work_at_once(desks: &[Desk; 2]) -> Vec<String> {
     learnt
 }
 
+#[expect(clippy::print_stderr, reason = "a longer run is measured")]
 fn assert_equal_after(desks: &[Desk; 2], learnt: &[String]) {
     let counts = |desk: &Desk| ["sent", "received"].map(|name| sync(desk)[name].as_u64().unwrap());
     let mut rounds = 0;
@@ -227,4 +255,82 @@ fn two_homes_and_a_repository_in_concurrent_use_lose_nothing() {
     assert_eq!(git(&["for-each-ref", "--format=%(refname)"]), ["refs/heads/afterthought/log"]);
     assert_eq!(git(&["rev-list", "--merges", "--all"]), Vec::<String>::new());
     git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn sessions_and_runs_synchronise_without_a_command() {
+    let (_folder, one, other) = two();
+    remember(&one, "project/shop", "The shop deploys on Fridays.");
+    hook(&one, "session-end", &[]);
+    wait_until("the end of a session sends", || !status(&one)["synced_at"].is_null());
+    hook(&other, "session-start", &[]);
+    wait_until("the start of a session receives", || contents(&other) == ["The shop deploys on Fridays."]);
+    remember(&other, "project/shop", "The shop sells tea.");
+    let log = "fixtures/claude-code/5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c34.jsonl";
+    other.write("session.jsonl", std::fs::read(log).unwrap());
+    let run = other.run(&["run", "session.jsonl", "--extractor", "rules"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    wait_until("a run sends", || status(&other)["waiting"] == 0 && sync(&one)["received"] != 0);
+    assert!(contents(&one).contains(&"The shop sells tea.".to_owned()));
+}
+
+#[test]
+fn a_target_that_was_added_as_manual_waits_for_the_command() {
+    let (folder, one, _) = two();
+    let again = one.run(&["db", "sync", "add", path(&folder), "--namespace", "project/*", "--manual"]);
+    assert_eq!(again.code, 0, "{again:?}");
+    remember(&one, "project/shop", "The shop deploys on Fridays.");
+    hook(&one, "session-end", &[]);
+    hook(&one, "session-start", &[]);
+    let background = one.run(&["db", "sync", "now", "--background"]);
+    assert_eq!((background.code, background.out.as_str(), background.err.as_str()), (0, "", ""));
+    assert!(status(&one)["synced_at"].is_null() && status(&one)["automatic"] == false);
+    assert_eq!(sync(&one)["sent"], 1);
+}
+
+/// A program in the place of `ssh`, which reaches this machine, slowly or not at all.
+#[cfg(unix)]
+fn ssh(folder: &TempDir) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.path().join("ssh");
+    let script =
+        "#!/bin/sh\n[ -z \"$SSH_FAILS\" ] || { sleep 6; echo 'no route to host' >&2; exit 255; }\neval \"$2\"\n";
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_slow_server_delays_no_hook_and_status_names_its_failure() {
+    let folder = TempDir::new().unwrap();
+    let (program, repository) = (ssh(&folder), bare(&folder));
+    let address = format!("git+ssh://server{repository}");
+    let ssh = [("GIT_SSH", program.as_str()), ("GIT_SSH_VARIANT", "simple")];
+    let one = Desk::new();
+    let with_ssh = |args: &[&str]| {
+        let mut command = one.command(args);
+        command.envs(ssh);
+        one.finish(command)
+    };
+    let added = with_ssh(&["db", "sync", "add", &address, "--namespace", "project/*"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    remember(&one, "project/shop", "The shop deploys on Fridays.");
+    for event in ["session-start", "session-end"] {
+        let duration = hook(&one, event, &[ssh[0], ssh[1], ("SSH_FAILS", "1")]);
+        assert!(duration < Duration::from_secs(5), "{event}: {duration:?}");
+    }
+    wait_until("the failure is recorded", || !status(&one)["error"].is_null());
+    let (overview, known) = (one.run(&["status"]).out, one.run(&["db", "sync", "status"]).out);
+    for text in [&overview, &known] {
+        assert!(text.contains("git+ssh://server") && text.contains("git ls-remote"), "{text}");
+    }
+    assert!(overview.contains("not synchronised"), "{overview}");
+    // The next synchronisation sends what waited.
+    wait_until("the hooks' synchronisations are over", || with_ssh(&["db", "sync", "now"]).code == 0);
+    assert!(status(&one)["error"].is_null());
+    assert!(!one.run(&["status"]).out.contains("not synchronised"));
+    let other = Desk::new();
+    assert_eq!(other.run(&["db", "sync", "add", &repository, "--namespace", "project/*"]).code, 0);
+    assert_eq!(sync(&other)["received"], 1);
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::input::{CallOutcome, HookOutput, fenced, outcome};
 use super::{Event, HookCall, HookError, logs, prompt};
@@ -14,12 +14,16 @@ use crate::memory::Namespace;
 /// Maximum number of files that are looked up for one call, and maximum number of lines about them.
 const MAX_FILES: usize = 8;
 const MAX_LINES: usize = 3;
+/// Minimum time between a synchronisation and the next one that the start of a session causes.
+const SYNC_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// Work that is left to the caller of [`handle`].
 #[derive(Debug, Default)]
 pub struct FollowUp {
     /// Whether jobs wait while no worker is running.
     pub wants_worker: bool,
+    /// Whether a target wants to be synchronised.
+    pub wants_sync: bool,
     /// The reason why a search used words alone although vectors are configured.
     pub fallback: Option<EmbedError>,
 }
@@ -60,7 +64,19 @@ pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) 
     };
     // A worker that is already running picks up new jobs by itself.
     let wants_worker = wants_worker && memories.lease_holder(WORKER_LEASE, now)?.is_none();
-    Ok(FollowUp { wants_worker, ..follow_up })
+    let wants_sync = match call.event {
+        // Sessions may start one after another, e.g. in a script.
+        Event::SessionStart => memories.wants_sync(now - SYNC_INTERVAL)?,
+        Event::SessionEnd => memories.wants_sync(now)?,
+        Event::UserPromptSubmit
+        | Event::PreToolUse
+        | Event::PostToolUse
+        | Event::PostToolUseFailure
+        | Event::Stop
+        | Event::SubagentStop
+        | Event::PreCompact => false,
+    };
+    Ok(FollowUp { wants_worker, wants_sync, ..follow_up })
 }
 
 fn answer(
@@ -87,7 +103,7 @@ fn answer(
             let (output, fallback) = prompt::submitted(memories, session, call)?;
             // A new memory waits for its vector.
             let wants_worker = matches!(output, Some(HookOutput::Block(_))) && call.vectors.is_some();
-            follow_up = FollowUp { wants_worker, fallback };
+            follow_up = FollowUp { wants_worker, fallback, ..FollowUp::default() };
             output
         }
         Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure if !is_enabled => None,

@@ -62,6 +62,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
             fill_parts(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
         step(include_str!("../migrations/0029_sources.sql")),
+        step(include_str!("../migrations/0030_sync_automatic.sql")),
     ]
 });
 
