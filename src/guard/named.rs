@@ -7,7 +7,7 @@ use crate::guard::values::{
     is_common, is_dotted_name, is_login_password, is_marked, is_opaque, is_placeholder, is_type, is_word, names_secret,
     read_value, whole_end,
 };
-use crate::guard::words::{ABOUT, COUNTING, GRAMMAR, UNITS};
+use crate::guard::words::{ABOUT, COUNTING, GRAMMAR, PARTICIPLES, UNITS};
 
 /// Returns the value that is assigned to a name of a secret. The name contains the word at `hint`.
 ///
@@ -218,6 +218,57 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
         && !words.split_whitespace().any(is_grammar))
     .then(|| at + start..at + start + words.len())
 }
+
+/// Maximum number of words of a password; more are a sentence.
+const MAX_PASSWORD_WORDS: usize = 8;
+
+/// Returns the words up to the end of the sentence after the name of a password at `whole`, if they can be the password:
+/// small words of which none describes a password, orders something or connects a sentence.
+pub(super) fn password_words(text: &str, whole: &Range<usize>) -> Option<Range<usize>> {
+    let found = phrase(text, whole.end)?;
+    // A Chinese or Japanese sentence may go on right after the words.
+    let end = text[found.clone()].find(|c: char| c >= '\u{2e80}').map_or(found.end, |at| found.start + at);
+    let found = found.start..end;
+    let said = &text[found.clone()];
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let is_small = |word: &&str| word.chars().all(|c| c.is_lowercase() || c == '-');
+    let is_plain = |word: &str| {
+        is_common(word)
+            || is_state(word)
+            || SMALL_WORDS.contains(&word)
+            || MATTERS.contains(&word)
+            || UNITS.iter().any(|unit| word == *unit || unit.len() > 3 && word.starts_with(unit))
+    };
+    let first = words.first()?;
+    let starts_as_sentence = PARTICIPLES.iter().any(|ending| first.ends_with(ending)) || REQUESTS.contains(first);
+    // `PWD` is the working directory as often as a password.
+    let name = text[whole.clone()].to_lowercase();
+    let is_said = (3..=MAX_PASSWORD_WORDS).contains(&words.len())
+        && words.iter().all(is_small)
+        && !words.iter().any(|word| is_plain(word))
+        && !starts_as_sentence
+        && !names_secret(said)
+        && !name.starts_with("pwd")
+        && !is_matter(text, whole);
+    is_said.then_some(found)
+}
+
+/// Words that connect a sentence, apart from those in [`GRAMMAR`].
+#[rustfmt::skip]
+const SMALL_WORDS: &[&str] = &[
+    "as", "by", "if", "when", "then", "than", "per", "via", "into", "until", "before", "after", "because", "while", "has", "have", "had", "will", "can", "may",
+    "does", "do", "did", "get", "gets", "been", "were", "were", "every", "each", "any", "all", "some", "more", "less", "least", "most", "very", "between", "who",
+    "im", "am", "an", "auf", "bei", "von", "mit", "für", "ist", "wird", "nur", "wie", "wenn", "oder", "aus", "zum", "zur", "en", "con", "de", "para", "el", "la", "como", "si", "se", "su", "al", "le",
+    "du", "et", "est", "ou", "par", "sur",
+];
+
+/// Verbs with which a request or a step of a manual begins.
+#[rustfmt::skip]
+const REQUESTS: &[&str] = &[
+    "see", "ask", "use", "check", "click", "enter", "try", "reset", "change", "rotate", "make", "run", "keep", "choose", "pick", "type", "read", "look", "find",
+    "add", "remove", "press", "copy", "paste", "print", "prints", "generate", "hash", "store", "save", "update", "verify", "validate", "require", "requires", "minimum", "maximum",
+    "create", "delete", "wrong", "current", "default", "plain", "clear", "optional", "random", "master", "confirm",
+];
 
 /// Whether words look randomly chosen, because none of them is a grammatical word.
 pub(super) fn is_word_list(words: &str) -> bool {

@@ -36,6 +36,8 @@ pub(super) enum Part {
     Spoken(NameStrength),
     /// The words between the match and the end of the sentence, as in `my passphrase is …`.
     Phrase,
+    /// The same as [`Part::Phrase`] after the name of a password, which ordinary sentences contain as well.
+    Words,
 }
 
 pub(super) const fn token(

@@ -261,6 +261,7 @@ impl Scanner {
             }
             Part::Spoken(naming) => named::spoken(text, &whole, naming),
             Part::Phrase => named::phrase(text, whole.end),
+            Part::Words => named::password_words(text, &whole),
         }
     }
 }
@@ -279,7 +280,7 @@ fn is_public(text: &str, hint: usize) -> bool {
 }
 
 const fn needs_left_edge(secret: &Secret) -> bool {
-    matches!(secret.part, Part::Whole | Part::Apart(_) | Part::Spoken(_) | Part::Phrase)
+    matches!(secret.part, Part::Whole | Part::Apart(_) | Part::Spoken(_) | Part::Phrase | Part::Words)
 }
 
 /// Whether the row is a vendor's token without a fixed length, which may continue on the next line.

@@ -206,6 +206,11 @@ const GENERAL_ROWS: &[Secret] = &[
         pattern: concat!(password_words!(), says!()),
         example: "the password for the staging box is {a12}",
     },
+    Secret {
+        name: "spoken-password-words", reach: 0, part: Part::Words, hints: PASSWORD_WORDS,
+        pattern: concat!(password_words!(), says!()),
+        example: "the vault password is {w7} {w6} {w8}",
+    },
     // Here "to" is Polish for "is".
     Secret {
         name: "spoken-haslo", reach: 0, part: Part::Spoken(NameStrength::Login), hints: &["hasł"],
