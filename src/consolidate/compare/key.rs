@@ -28,7 +28,7 @@ const ALIASES: &[&[&str]] = &[
     &["employer", "company", "workplace", "works_at", "works_for"],
     &["job_title", "job", "role", "occupation", "profession", "position", "title"],
     &["timezone", "time_zone", "tz"],
-    &["deploy_target", "deployment_target", "deployed_to", "host", "hosted_on", "hosting", "deployment_platform", "deploys_to", "hosting_provider", "deployment"],
+    &["deploy_target", "deployment_target", "deployed_to", "deployed_on", "host", "hosted_on", "hosting", "deployment_platform", "deploys_to", "hosting_provider", "deployment"],
     &["database", "db", "database_engine"],
     &["package_manager", "pkg_manager"],
     &["indentation", "indent", "indent_style"],

@@ -1,5 +1,6 @@
 //! Compares two claims by their words, attributes and times only.
 
+mod attribute;
 pub(in crate::consolidate) mod ended;
 pub(crate) mod features;
 pub mod key;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::attribute::give_other_values;
 use super::ended::{Certainty, ends, ends_something_else, has_other_subject};
 use super::features::{Features, Polarity, Turn, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
@@ -254,6 +255,9 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a) || short);
     if is_now_another(a, b, words) {
         return (ClaimRelation::Opposed, "says that another one has taken its place");
+    }
+    if give_other_values(a, b, words) {
+        return (ClaimRelation::Opposed, "another value of one attribute");
     }
     if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
         return found;

@@ -299,6 +299,20 @@ const ROWS: &[Row] = &[
         "key=project.stack; value=React Native | The project uses React Native.",
         "contradict changed",
     ),
+    // A sentence that gives an attribute its value needs neither a key nor a word of change.
+    row("The default branch is called master.", "The default branch is called main.", "contradict changed"),
+    row("The Node version is 18.", "The Node version is 22.", "contradict changed"),
+    row("The lead of the billing team is Ana.", "The lead of the billing team is Ben.", "add"),
+    row("The billing lead is Ana.", "The billing lead is Ben.", "contradict changed"),
+    row("The API is deployed on Heroku.", "The API is deployed on Fly.io.", "contradict changed"),
+    row("The user lives in Berlin.", "The user lives in Hamburg.", "contradict changed"),
+    row("Use tabs for indentation.", "Do not use tabs for indentation.", "contradict changed"),
+    row("The database is slow.", "The database is encrypted.", "add"),
+    row("The service listens on port 8080.", "The service listens on port 9090.", "add"),
+    row("A reviewer is Ana.", "A reviewer is Ben.", "add"),
+    row("CI uses Jenkins.", "CI uses GitHub Actions.", "add"),
+    row("The lead is Ana.", "The lead is also Ben.", "add"),
+    row("The lead is Ana.", "The owner is Ben.", "add"),
     // A key that was redacted identifies nothing.
     row(
         "key=[redacted:spoken-key]; value=4000 | The service called ada listens on port 4000.",
