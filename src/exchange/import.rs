@@ -233,6 +233,7 @@ pub fn import_as_is(
 ) -> Result<Counts, StoreError> {
     store.write(None, now, |writer| {
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
+        let mut of_file = HashSet::new();
         let mut lists = Lists::of(writer, &gathered.memories)?;
         for imported in gathered.memories {
             let Imported { memory, has_id, evidence, relations } = imported;
@@ -242,7 +243,7 @@ pub fn import_as_is(
             let Memory { id, claim, namespace, .. } = &*memory;
             // Memories are written before the comparison, because `fate` queries only the store.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
-            match fate(writer, &memory, has_id)? {
+            match fate(writer, &memory, has_id.then_some(&of_file))? {
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
@@ -252,6 +253,7 @@ pub fn import_as_is(
                     counts.changed += 1;
                 }
                 Fate::New => {
+                    of_file.insert(memory.id.clone());
                     several.add(writer, (memory, writer.redact(evidence)))?;
                     counts.added += 1;
                 }
@@ -347,13 +349,18 @@ enum Fate {
     Changes(Box<Memory>),
 }
 
-fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, StoreError> {
+fn fate(writer: &Writer<'_>, memory: &Memory, of_file: Option<&HashSet<MemoryId>>) -> Result<Fate, StoreError> {
     let Memory { id, claim, namespace, .. } = memory;
     let attribute = claim.key.as_deref().zip(claim.value.as_deref());
     let is_known = writer.find(id)?.is_some()
-        || if has_id {
-            // A memory with its own id is rejected only if a current memory has the same words.
-            !writer.by_content(namespace, &claim.content)?.is_empty()
+        || if let Some(of_file) = of_file {
+            // A memory with its own id is rejected only if a current memory has the same words. In one file, the same
+            // words may stand for several events, or for memories of different types.
+            let is_same = |known: &Memory| {
+                !of_file.contains(&known.id)
+                    || (known.claim.valid_from, known.claim.memory_type) == (claim.valid_from, claim.memory_type)
+            };
+            writer.by_content(namespace, &claim.content)?.iter().any(is_same)
         } else {
             // Without an id, the words are the identity, and a memory that was superseded here must not return.
             writer.ever_held(namespace, &claim.content)?
