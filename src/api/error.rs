@@ -159,6 +159,20 @@ pub enum ApiError {
         /// Maximum length, in characters.
         most: usize,
     },
+    /// A field other than the content is too long.
+    #[error("the {field} is longer than {most} characters; shorten it")]
+    LongField {
+        /// The field.
+        field: &'static str,
+        /// The maximum length.
+        most: usize,
+    },
+    /// There are too many tags.
+    #[error("a memory has at most {most} tags; leave some out")]
+    ManyTags {
+        /// The maximum number.
+        most: usize,
+    },
     /// An agent tried to change a pinned memory, which only a person may change.
     #[error(
         "memory {id} is pinned, so only a person can change or forget it; `afterthought memory pin --off {id}` unpins it"

@@ -20,6 +20,7 @@ use crate::memory::{
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
+use crate::text::visible::visible;
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
 pub(crate) const MAX_CONTENT_CHARS: usize = 8_000;
@@ -241,12 +242,17 @@ impl Memories {
     /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if the memory
     /// cannot be written.
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
-        let incoming = self.incoming(draft)?;
+        let mut incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
-        if let Some(id) = &incoming.id
-            && store.find(id)?.is_some()
-        {
-            return Err(ApiError::Id { id: id.to_string(), reason: "is taken; leave it out, or update that memory" });
+        if let Some(id) = incoming.id.take_if(|id| id_is_taken(store, id)) {
+            // A repeated call with the same id and words finds the memory of the first call.
+            let is_same = |known: &Memory| {
+                known.namespace == incoming.namespace && known.claim.content == incoming.candidate.claim.content
+            };
+            if !store.find(&id)?.is_some_and(|known| is_same(&known)) {
+                let reason = "is taken; leave it out, or update that memory";
+                return Err(ApiError::Id { id: id.to_string(), reason });
+            }
         }
         let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
@@ -303,7 +309,17 @@ impl Memories {
         let mut tags = known.claim.tags.clone();
         tags.extend(given.tags.iter().flatten().filter(|tag| !known.claim.tags.contains(tag)).cloned());
         let importance = given.importance.map(unit_importance).transpose()?;
-        let change = MemoryChange { content: None, tags: Some(tags), importance, ..given.clone() };
+        // The memory is found by each subject under which it was stored.
+        let other = draft.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty());
+        let own = known.claim.subject.as_deref();
+        let subject = given.subject.clone().or_else(|| other.filter(|_| own.is_none()).map(str::to_owned));
+        let is_other = |subject: &&str| own.is_some_and(|own| own.to_lowercase() != subject.to_lowercase());
+        tags.extend(other.filter(is_other).filter(|_| given.subject.is_none()).map(str::to_owned));
+        let change = MemoryChange { content: None, tags: Some(tags), importance, subject, ..given.clone() };
+        if draft.category != known.claim.category && given.category.is_none() {
+            let reason = &mut remembered.change.reason;
+            *reason = format!("{reason}; its category stays {}", known.claim.category);
+        }
         if change.applied_to(&known.claim) == known.claim {
             return Ok(remembered);
         }
@@ -394,6 +410,11 @@ impl Memories {
         }
         let remembered = self.remember(draft)?;
         let Some(memory) = holder(store, &remembered.change)? else { return Ok(remembered) };
+        if let (Some(own), None) = (memory.claim.key.as_ref().filter(|own| **own != key), &remembered.change.new_id) {
+            let reason = format!("{}; it keeps its key {own}", remembered.change.reason);
+            let change = Change { reason, ..remembered.change };
+            return Ok(Remembered { change, memory: Some(memory), ..remembered });
+        }
         if memory.claim.key.is_none() {
             // The memory was stored without a key. With the key, the next draft with this key refers to it.
             let claim = Claim { key: Some(key), ..given.applied_to(&memory.claim) };
@@ -431,15 +452,28 @@ impl Memories {
         if draft.author == Author::Agent {
             refuse_orders(&incoming.candidate.claim)?;
         }
+        // What was forgotten does not return as a new wording of another memory.
+        let forgotten = not_again(store, &incoming)?.filter(|_| draft.author == Author::Agent);
         let before = known.claim.clone();
         let importance = given.importance.map(unit_importance).transpose()?;
         let claim = MemoryChange { importance, ..given.clone() }.applied_to(&before);
-        let claim = Claim { valid_from: incoming.candidate.claim.valid_from, ..claim };
-        let reworded = Memory { claim, source: incoming.source.clone(), ..known };
-        let memory = self.rewrite(store, reworded, "written again under its key")?.0;
+        // The same words under the same key say nothing new, and so no new time either.
+        let valid_from = if claim == before { before.valid_from } else { incoming.candidate.claim.valid_from };
+        let claim = Claim { valid_from, ..claim };
+        let (memory, is_changed) = if forgotten.is_some() {
+            (known, false)
+        } else {
+            let reworded = Memory { claim, source: incoming.source.clone(), ..known };
+            self.rewrite(store, reworded, "written again under its key")?
+        };
+        let reason = match forgotten {
+            Some(reason) => reason,
+            None if is_changed => "the memory with this key was reworded".to_owned(),
+            None => "already known under this key".to_owned(),
+        };
         let change = Change {
             incoming,
-            decision: Decision::Merge,
+            decision: if is_changed { Decision::Merge } else { Decision::Skip },
             conflict: None,
             target: Some(memory.id.clone()),
             also: Vec::new(),
@@ -449,7 +483,7 @@ impl Memories {
             rest: None,
             born_superseded: false,
             pending: false,
-            reason: "the memory with this key was reworded".to_owned(),
+            reason,
             before: Some(before.content),
             holds_from: memory.claim.valid_from,
             rows: Vec::new(),
@@ -482,6 +516,7 @@ impl Memories {
     pub(super) fn checked(&self, claim: Claim, source: &str) -> Result<Claim, ApiError> {
         check_content(&claim.content)?;
         self.check_category(&claim.category)?;
+        check_sizes(&claim, source)?;
         let (importance, confidence) = (unit_importance(claim.importance)?, unit_confidence(claim.confidence)?);
         refuse_past(claim.expires_at)?;
         let claim = Claim { importance, confidence, ..claim };
@@ -522,6 +557,7 @@ impl Memories {
             return Err(ApiError::NotNow { id: before.id.to_string(), status: before.status, remedy });
         }
         let claim = MemoryChange { importance, ..change.clone() }.applied_to(&before.claim);
+        check_sizes(&claim, "")?;
         refuse_secrets(claim.clone())?;
         if author == Author::Agent {
             refuse_orders(&claim)?;
@@ -780,12 +816,35 @@ const ERASE: &str = "erase conversations";
 
 pub(super) fn check_content(content: &str) -> Result<(), ApiError> {
     let chars = content.chars().count();
-    match content.trim() {
+    // Characters that nobody can see say nothing either.
+    match visible(content, true).trim() {
         "" => Err(ApiError::Empty),
         _ if chars > MAX_CONTENT_CHARS => Err(ApiError::TooLong { chars, most: MAX_CONTENT_CHARS }),
         _ => Ok(()),
     }
 }
+
+/// Refuses fields that are too long to be read by a person or a model.
+fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
+    let fields = [
+        ("title", Some(claim.title.as_str()), 500),
+        ("summary", claim.summary.as_deref(), MAX_CONTENT_CHARS),
+        ("subject", claim.subject.as_deref(), 200),
+        ("key", claim.key.as_deref(), 500),
+        ("value", claim.value.as_deref(), MAX_CONTENT_CHARS),
+        ("source", Some(source), 2_000),
+    ];
+    let tags = claim.tags.iter().map(|tag| ("tag", Some(tag.as_str()), 200));
+    for (field, text, most) in fields.into_iter().chain(tags) {
+        if text.is_some_and(|text| text.chars().nth(most).is_some()) {
+            return Err(ApiError::LongField { field, most });
+        }
+    }
+    if claim.tags.len() > MAX_TAGS { Err(ApiError::ManyTags { most: MAX_TAGS }) } else { Ok(()) }
+}
+
+/// Maximum number of tags of a memory.
+const MAX_TAGS: usize = 100;
 
 fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
     let is_refused = author == Author::Agent && memory.pinned;
@@ -908,6 +967,11 @@ fn not_again(store: &Store, incoming: &IncomingClaim) -> Result<Option<String>, 
              memory_forget restores it"
         )
     }))
+}
+
+/// Whether a memory has this id; if the database cannot be read, the next read reports it.
+fn id_is_taken(store: &Store, id: &MemoryId) -> bool {
+    store.find(id).is_ok_and(|known| known.is_some())
 }
 
 /// Returns the memory that contains the stored text after the change was written.

@@ -145,3 +145,98 @@ fn a_note_that_a_command_fails_is_shown_before_it_runs_and_when_it_fails() {
     let after = hook(&desk, "post-tool-use-failure", &input("b", "PostToolUseFailure", error));
     assert!(after.contains(note) && !after.contains(other), "{after}");
 }
+
+#[test]
+fn a_key_stands_for_one_memory_however_it_is_written() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "blockcell"]);
+    let keys = ["user-lang", "userLang", "C#", "a/b", "用户 偏好", "city", "residence", "user_lang", " padded "];
+    for key in keys {
+        let first = client.call("memory_upsert", json!({"content": format!("Value one of {key}"), "dedup_key": key}));
+        let again = client.call("memory_upsert", json!({"content": format!("Value two of {key}"), "dedup_key": key}));
+        assert_eq!((&again["memory"]["id"], &again["decision"]), (&first["memory"]["id"], &json!("merge")), "{key}");
+        assert_eq!(again["memory"]["dedup_key"], key.trim());
+    }
+    assert_eq!(desk.json(&["memory", "list"]).len(), keys.len());
+    let same = client.call("memory_upsert", json!({"content": "Value two of city", "dedup_key": "city"}));
+    assert!(same["decision"] == "skip" && same["reason"] == "already known under this key", "{same}");
+    let other = client.call("memory_upsert", json!({"content": "Value two of city", "dedup_key": "town"}));
+    assert!(other["reason"].as_str().unwrap().contains("it keeps its key city"), "{other}");
+    let salary = client.call("memory_upsert", json!({"content": "The salary is unknown.", "dedup_key": "pay"}));
+    client.call("memory_forget", json!({"id": salary["memory"]["id"]}));
+    client.call("memory_upsert", json!({"content": "Ana is paid monthly.", "dedup_key": "pay"}));
+    let back = client.call("memory_upsert", json!({"content": "The salary is unknown.", "dedup_key": "pay"}));
+    assert!(back["decision"] == "skip" && back["reason"].as_str().unwrap().contains("forgotten before"), "{back}");
+}
+
+#[test]
+fn a_known_memory_is_found_by_each_subject_and_keeps_its_words_and_id() {
+    const UUID: &str = "018f6b2e-0000-7000-8000-000000000002";
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    let mut store = |category: &str, subject: &str| {
+        let fact = json!({"category": category, "subject": subject, "content": "The release branch is called stable.", "id": UUID});
+        client.call("memory_store", fact)
+    };
+    store("fact", "current_project");
+    let again = store("decision", "release");
+    assert!(again["decision"] == "skip" && again["memory"]["id"] == UUID, "{again}");
+    assert!(again["reason"].as_str().unwrap().contains("its category stays fact"), "{again}");
+    for subject in ["current_project", "release"] {
+        assert_eq!(client.call("memory_recall", json!({"subject": subject}))["count"], 1, "{subject}");
+    }
+    let id = json!({"id": UUID, "content": "\u{200b}"});
+    assert!(client.refused("memory_update", id).contains("there is nothing to remember"));
+    for content in ["\u{200b}", "\u{202e}\u{2060}", "\0"] {
+        let stored = json!({"category": "fact", "subject": "x", "content": content});
+        assert!(client.refused("memory_store", stored).contains("there is nothing to remember"), "{content:?}");
+    }
+    let long =
+        |field: &str, value: Value| json!({"category": "fact", "subject": "x", "content": "Bo sings.", field: value});
+    assert!(client.refused("memory_store", long("title", "t".repeat(501).into())).contains("the title is longer than"));
+    assert!(client.refused("memory_store", long("tags", vec!["x".repeat(201)].into())).contains("the tag is longer"));
+    let gone = json!({"id": UUID, "action": "restore", "dry_run": true});
+    client.call("memory_forget", json!({"id": UUID}));
+    assert_eq!(client.call("memory_forget", gone)["done"], "would be restored");
+    assert_eq!(client.call("memory_recall", json!({"subject": "release"}))["count"], 0);
+    assert!(client.refused("memory_forget", json!({"type": "gossip"})).contains("use one of fact"));
+    assert!(client.refused("memory_query", json!({"type": "gossip"})).contains("use one of fact"));
+    let far = json!({"content": "Bo sings.", "expires_in_days": 1e12});
+    assert!(client.refused("memory_upsert", far).contains("is too far ahead"));
+}
+
+#[test]
+fn another_value_of_one_attribute_replaces_the_known_one_without_a_word_of_change() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "basecoat"]);
+    for content in ["The Node version is 18.", "The billing lead is Ana.", "The database is slow."] {
+        client.call("memory_store", json!({"category": "fact", "subject": "x", "content": content}));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    for content in ["The Node version is 22.", "The billing lead is Ben.", "The database is encrypted."] {
+        client.call("memory_store", json!({"category": "fact", "subject": "x", "content": content}));
+    }
+    let mut left = contents(&desk, &[]);
+    left.sort();
+    let expected =
+        ["The Node version is 22.", "The billing lead is Ben.", "The database is encrypted.", "The database is slow."];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn events_in_the_same_words_come_back_from_an_export() {
+    let (desk, other) = (Desk::new(), Desk::new());
+    let event = json!({"type": "episodic", "content": "The deploy failed.", "valid_from": "2026-11-05T00:00:00Z"});
+    desk.write("one.jsonl", event.to_string());
+    desk.run(&["import", "one.jsonl"]);
+    let told = desk.run(&["export", "--all"]);
+    let id = told.json()[0]["id"].as_str().unwrap().to_owned();
+    let copy = told.out.replace(&id, "fffffff0-0000-7000-8000-000000000002").replace("2026-11-05", "2026-11-08");
+    let mut events = told.out;
+    events.push_str(&copy);
+    other.write("events.jsonl", &events);
+    let done = other.run(&["import", "events.jsonl"]);
+    assert!(done.out.contains("2 added"), "{}{}", done.out, done.err);
+    assert_eq!(other.run(&["export", "--all"]).out, events);
+    assert!(other.run(&["import", "events.jsonl"]).out.contains("2 already stored"));
+}

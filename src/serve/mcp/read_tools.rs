@@ -84,7 +84,18 @@ impl RecallArguments {
     fn found(&self, memories: &Memories) -> Result<Vec<SearchResult>, ApiError> {
         let limit = self.limit.unwrap_or(10).min(MOST_RECALLED);
         let options = RetrievalOptions { limit, filter: self.filter(), ..RetrievalOptions::default() };
-        let found = memories.retrieve_memories(self.query.as_deref().unwrap_or_default(), &options)?;
+        let query = self.query.as_deref().unwrap_or_default();
+        let mut found = memories.retrieve_memories(query, &options)?;
+        if let (Some(subject), true) = (&self.subject, found.len() < limit) {
+            // A memory that was stored again under another subject has that subject as a tag.
+            let mut filter = Filter { subject: None, ..self.filter() };
+            filter.tags.push(subject.trim().to_owned());
+            let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
+            let known: Vec<MemoryId> = found.iter().map(|hit| hit.memory.id.clone()).collect();
+            let tagged = memories.retrieve_memories(query, &options)?;
+            found.extend(tagged.into_iter().filter(|hit| !known.contains(&hit.memory.id)));
+            found.truncate(limit);
+        }
         if let (Some(category), true) = (&self.category, found.is_empty()) {
             // An empty answer would say that nothing is known, which a misspelled category does not show.
             memories.check_category(category)?;
@@ -109,7 +120,8 @@ impl RecallArguments {
             return Ok(page);
         }
         let filter = Filter { unexpired_at: Some(jiff::Timestamp::now()), ..self.filter() };
-        Ok(page.with_total(memories.count_memories(filter)?))
+        let total = memories.count_memories(filter)?.max(page.count());
+        Ok(page.with_total(total))
     }
 }
 
@@ -159,11 +171,12 @@ impl MemoryTool for Query {
     const CATEGORY: Option<&'static str> = Some("type");
 
     fn call(memories: &Memories, arguments: QueryArguments) -> Result<Page, ApiError> {
+        let category = arguments.category;
         let status = if arguments.forgotten { Status::Forgotten } else { Status::Active };
         let filter = Filter {
             statuses: vec![status],
             scopes: arguments.scope.into_iter().collect(),
-            categories: arguments.category.into_iter().collect(),
+            categories: category.iter().cloned().collect(),
             tags: arguments.tags,
             subject: arguments.subject,
             min_importance: arguments.min_importance.map(importance_of_tenths).transpose()?,
@@ -183,6 +196,9 @@ impl MemoryTool for Query {
             found.retain(|_| shares.next().is_some_and(|share| share >= min_match));
         }
         found.truncate(limit);
+        if let (Some(category), true) = (&category, found.is_empty()) {
+            memories.check_category(category)?;
+        }
         // A forgotten memory that looks like an instruction is just as harmful.
         found.retain(|hit| status == Status::Active || !reads_like_an_order(&hit.memory.claim));
         Page::of_results(found, &query, memories)

@@ -157,6 +157,10 @@ impl Page {
         Ok(Self::of(found.iter().map(view).collect::<Result<_, ApiError>>()?))
     }
 
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
     pub(super) fn with_total(self, total: usize) -> Self {
         Self { total: Some(total), ..self }
     }

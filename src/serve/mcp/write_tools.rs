@@ -341,6 +341,9 @@ impl MemoryTool for Forget {
     fn call(memories: &Memories, arguments: ForgetArguments) -> Result<ForgetAnswer, ApiError> {
         let reason = arguments.reason.as_deref();
         match (arguments.action.unwrap_or(Action::Delete), arguments.id.as_deref(), arguments.filter()) {
+            (Action::Restore, Some(id), None) if arguments.dry_run => {
+                Ok(ForgetAnswer::of("would be restored", &[memories.resolve(id)?]))
+            }
             (Action::Restore, Some(id), None) => {
                 let (memory, restored) = memories.restore(&[id], RivalPolicy::Retire, Author::Agent)?.swap_remove(0);
                 let waits = "waits in the inbox, because its replacement is pinned";
@@ -353,6 +356,7 @@ impl MemoryTool for Forget {
                 Ok(ForgetAnswer::of("forgotten", &memories.forget(&[id], reason, Author::Agent)?))
             }
             (Action::Delete, None, Some(filter)) => {
+                arguments.category.as_deref().map_or(Ok(()), |category| memories.check_category(category))?;
                 let mut found = memories.forget_where(filter, reason, Author::Agent, arguments.dry_run)?;
                 if !arguments.dry_run {
                     found.iter_mut().for_each(|memory| memory.status = Status::Forgotten);
@@ -447,7 +451,7 @@ fn type_of(category: &str) -> MemoryType {
     }
 }
 
-/// Returns the time that `text` or `days` denotes, which must be in the future. A time too far ahead means never.
+/// Returns the time that `text` or `days` denotes, which must be in the future.
 fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>, ApiError> {
     let now = Timestamp::now();
     if let (Some(text), Some(days)) = (text, days) {
@@ -463,5 +467,7 @@ fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>,
         return Err(ApiError::Expiry { text: format!("{days} days"), reason });
     }
     let ahead = SignedDuration::try_from_secs_f64(days * 86_400.0).ok();
-    Ok(ahead.and_then(|ahead| now.checked_add(ahead).ok()))
+    let at = ahead.and_then(|ahead| now.checked_add(ahead).ok());
+    let far = || ApiError::Expiry { text: format!("{days} days"), reason: "is too far ahead; leave it out for never" };
+    at.ok_or_else(far).map(Some)
 }
