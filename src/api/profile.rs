@@ -124,7 +124,7 @@ fn fields_of(memory: &Memory) -> Vec<(String, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::samples::memory;
+    use crate::store::testing::memory;
 
     #[test]
     fn a_field_is_an_attribute_or_the_kind_of_a_statement() {

@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
     use crate::memory::{Claim, MemoryId};
-    use crate::store::samples::{clean, day, memory_in, quote};
+    use crate::store::testing::{clean, day, memory_in, quote};
     use crate::store::{RunStatus, Store};
 
     fn shop() -> Namespace {
@@ -228,7 +228,7 @@ mod tests {
         let one = keep(&store, &old(), "The team reviews every change.", |_| {});
         let other = keep(&store, &old(), "Releases are tagged by Ana.", |_| {});
         let alone = keep(&store, &old(), "Invoices are archived quarterly.", |_| {});
-        let link = crate::store::samples::relation(&other, RelationType::Related, &one);
+        let link = crate::store::testing::relation(&other, RelationType::Related, &one);
         store.write::<_, StoreError>(None, day(1), |w| w.relate(&link)).unwrap();
         let (run, _) = merge(&store, day(2));
         store.write::<_, StoreError>(None, day(3), |w| w.set_pinned(&one, true)).unwrap();

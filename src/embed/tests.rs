@@ -1,7 +1,7 @@
 use super::*;
 use crate::memory::Memory;
 use crate::store::Store;
-use crate::store::samples::{insert, memory};
+use crate::store::testing::{insert, memory};
 
 fn settings(text: &str) -> EmbeddingSettings {
     let folders = crate::config::Folders {

@@ -7,7 +7,7 @@ use crate::memory::{
     Blocker, Episode, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Outcome, Pattern, Procedure, Relation,
     RelationType, Scope, Status, Structured, Tier, Usage,
 };
-use crate::store::samples::{clean, day, insert, memory_in, quote, write};
+use crate::store::testing::{clean, day, insert, memory_in, quote, write};
 use crate::store::{Filter, Order, Store};
 
 fn text() -> impl Strategy<Value = String> {

@@ -433,7 +433,7 @@ mod tests {
     use super::*;
     use crate::exchange::{Counts, Gathered, Imported, import_as_is};
     use crate::memory::MemoryId;
-    use crate::store::samples::{day, memory, memory_in, shop};
+    use crate::store::testing::{day, memory, memory_in, shop};
     use crate::store::{Filter, Order, Store};
 
     fn parse(text: &str) -> Result<Imported, ImportError> {

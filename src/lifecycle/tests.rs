@@ -5,7 +5,7 @@ use super::*;
 use crate::changeset::Action;
 use crate::lifecycle::decay::{Heat, heat, tier_at, warmth};
 use crate::memory::{Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Tier, Usage};
-use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop, write};
+use crate::store::testing::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{Filter, Outline, Store};
 use jiff::Timestamp;
 use proptest::prelude::*;

@@ -104,7 +104,7 @@ fn named(query: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::store::Store;
-    use crate::store::samples::{day, insert, memory};
+    use crate::store::testing::{day, insert, memory};
 
     fn titles(store: &Store, query: &str, limit: usize) -> Vec<String> {
         let found = search(store, query, &Filter::default(), limit, day(2)).unwrap();
@@ -170,4 +170,4 @@ mod tests {
 }
 
 #[cfg(test)]
-mod finding;
+mod finding_tests;

@@ -484,7 +484,7 @@ mod direct_tests {
     use super::*;
     use crate::memory::Evidence;
     use crate::store::Store;
-    use crate::store::samples::{clean, day, memory, quote, write};
+    use crate::store::testing::{clean, day, memory, quote, write};
 
     #[test]
     fn what_was_only_said_beside_a_hit_is_left_out() {

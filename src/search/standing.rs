@@ -99,7 +99,7 @@ fn found(query: &str, memory: Memory, words: &HashMap<MemoryId, f64>, now: Times
 mod tests {
     use super::*;
     use crate::store::Store;
-    use crate::store::samples::{day, insert, memory};
+    use crate::store::testing::{day, insert, memory};
 
     #[test]
     fn what_holds_whatever_is_asked_comes_without_any_word_in_common() {

@@ -255,7 +255,7 @@ fn share(part: usize, whole: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::store::Store;
-    use crate::store::samples::{put_tasks, task};
+    use crate::store::testing::{put_tasks, task};
 
     fn found(store: &Store, text: &str) -> Vec<String> {
         search_tasks(store, text, &Filter::default(), 10).unwrap().into_iter().map(|one| one.goal).collect()
@@ -286,7 +286,7 @@ mod tests {
         let store = store();
         let tagged = Filter { tags: vec!["x".into()], ..Filter::default() };
         assert_eq!(search_tasks(&store, "login", &tagged, 10).unwrap(), []);
-        let late = Filter { created_from: Some(crate::store::samples::day(9)), ..Filter::default() };
+        let late = Filter { created_from: Some(crate::store::testing::day(9)), ..Filter::default() };
         assert_eq!(search_tasks(&store, "login", &late, 10).unwrap(), []);
         assert_eq!(search_tasks(&store, "login", &Filter::default(), 10).unwrap().len(), 1);
     }

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(out(&[[0.9; 8].as_slice(), &[0.1; 9]].concat()).len(), MAX_STANDING_OUT);
     }
     use crate::search::Search;
-    use crate::store::samples::{day, insert, memory, write};
+    use crate::store::testing::{day, insert, memory, write};
     use crate::store::{NewVector, Store};
 
     #[test]

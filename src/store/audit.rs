@@ -215,7 +215,7 @@ fn former(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{day, memory};
+    use super::super::testing::{day, memory};
     use super::*;
 
     #[test]

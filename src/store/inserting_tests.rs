@@ -1,7 +1,7 @@
 //! Tests that many memories inserted at once are written in the same way as memories inserted one by one.
 
-use super::samples::{clean, day, memory_in, quote};
-use super::snapshot::snapshot;
+use super::testing::snapshot;
+use super::testing::{clean, day, memory_in, quote};
 use super::{CleanMemory, Filter, HistoryEntry, Store, StoreError};
 use crate::memory::{Evidence, Memory};
 

@@ -194,21 +194,19 @@ impl Database {
 }
 
 #[cfg(test)]
-mod concurrency;
+mod concurrency_tests;
 #[cfg(test)]
 mod inserting_tests;
 #[cfg(test)]
-mod laws;
+mod laws_tests;
 #[cfg(test)]
 mod project_tests;
 #[cfg(test)]
-pub(crate) use laws::{Act, World, any_act, cases};
+pub(crate) use laws_tests::{Act, World, any_act, cases};
 #[cfg(test)]
-pub(crate) mod samples;
+pub(crate) mod testing;
 #[cfg(test)]
-mod snapshot;
-#[cfg(test)]
-mod story;
+mod story_tests;
 #[cfg(test)]
 mod undo_tests;
 #[cfg(test)]

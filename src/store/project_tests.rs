@@ -1,6 +1,6 @@
 //! Tests of the placement of projects as more information becomes available.
 
-use super::samples::{clean, day, insert, memory_in};
+use super::testing::{clean, day, insert, memory_in};
 use super::{Alias, Store, StoreError};
 use crate::memory::Namespace;
 use crate::project::{Identity, Machine, ProjectSighting, Remote};

@@ -1,7 +1,7 @@
 //! Tests that undo reverts runs exactly, and keeps later changes that build on them.
 
-use super::samples::{candidate, clean, day, insert, memory, quote, relation, transcript};
-use super::snapshot::snapshot;
+use super::testing::snapshot;
+use super::testing::{candidate, clean, day, insert, memory, quote, relation, transcript};
 use super::*;
 use crate::changeset::Action;
 use crate::changeset::Entity;

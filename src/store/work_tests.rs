@@ -1,6 +1,6 @@
 //! Tests of the ledger: windows, replies and runs, used in the same way as by a pipeline.
 
-use super::samples::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
+use super::testing::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
 use super::{
     Claimed, DoneWindow, Filter, Finished, Order, RequestPart, RunStatus, Store, StoreError, TranscriptId, WindowId,
     WindowKey,
@@ -262,7 +262,7 @@ fn what_makes_no_sense_is_refused() {
     insert(&store, &tea);
     let again = store.write(None, day(0), |w| w.insert(&clean(tea.clone()), &clean(vec![])));
     assert!(matches!(again, Err(StoreError::Exists { .. })));
-    let itself = super::samples::relation(&tea.id, crate::memory::RelationType::Related, &tea.id);
+    let itself = super::testing::relation(&tea.id, crate::memory::RelationType::Related, &tea.id);
     assert!(matches!(store.write(None, day(0), |w| w.relate(&itself)), Err(StoreError::SelfRelation { .. })));
     let absent = MemoryId::new();
     let lost = store.write(None, day(0), |w| w.set_pinned(&absent, true));

@@ -9,7 +9,7 @@ use super::files::{LOGS, hash_of};
 use super::*;
 use crate::changeset::Action;
 use crate::memory::{Claim, Memory, MemoryId, RelationType, Status};
-use crate::store::samples::{clean, day, memory, memory_in, quote, shop};
+use crate::store::testing::{clean, day, memory, memory_in, quote, shop};
 use crate::store::{Filter, Order, Scope};
 
 struct Machine {
@@ -106,7 +106,7 @@ fn memories_travel_with_evidence_links_and_rejections() {
     let (_folder, a, b) = two(&["project/*"]);
     let (tea, milk) = (memory("Tea", "The shop sells tea."), memory("Milk", "The shop sells milk."));
     [&tea, &milk].into_iter().for_each(|one| a.insert(one));
-    a.write(day(0), |w| w.relate(&crate::store::samples::relation(&tea.id, RelationType::Related, &milk.id)));
+    a.write(day(0), |w| w.relate(&crate::store::testing::relation(&tea.id, RelationType::Related, &milk.id)));
     assert_eq!((a.sync().sent, b.sync().received), (5, 5));
     assert_eq!((b.contents(), b.store.evidence(&tea.id).unwrap().len()), (a.contents(), 1));
     assert_eq!(b.store.relations(&tea.id).unwrap(), a.store.relations(&tea.id).unwrap());
@@ -129,7 +129,7 @@ fn a_namespace_that_is_not_named_leaves_no_byte() {
     let (open, moved) = (memory("Tea", "The shop sells tea."), memory("Wombat", "The shop plans a wombat."));
     [&private, &open, &moved].into_iter().for_each(|one| a.insert(one));
     // A link may quote both of its ends.
-    let mut link = crate::store::samples::relation(&open.id, RelationType::Related, &private.id);
+    let mut link = crate::store::testing::relation(&open.id, RelationType::Related, &private.id);
     link.reason = Some("zanzibar".into());
     a.write(day(0), |w| w.relate(&link));
     a.sync();

@@ -430,7 +430,7 @@ fn base_name(device: &str) -> &str {
 }
 
 #[cfg(test)]
-mod laws;
+mod laws_tests;
 #[cfg(test)]
 mod machines_tests;
 #[cfg(test)]

@@ -221,7 +221,7 @@ pub(super) fn stored(record: &Record) -> Result<StoredRecord, SyncError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::samples::memory;
+    use crate::store::testing::memory;
 
     fn record(device: &str, seq: u64, lamport: u64, context: &[(&str, u64)]) -> Record {
         let mut memory = memory("Tea", &format!("{device} {seq}"));

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::git::tests::{bare, every_object, git};
 use super::*;
 use crate::memory::Memory;
-use crate::store::samples::{clean, day, memory, memory_in, quote};
+use crate::store::testing::{clean, day, memory, memory_in, quote};
 use crate::store::{Filter, Order, Scope};
 
 struct Machine {

@@ -293,7 +293,7 @@ mod tests {
     use crate::guard::Guard;
     use crate::memory::{Namespace, Remedy, TaskCommand, TaskError};
     use crate::store::Store;
-    use crate::store::samples::{day as at, insert, memory, put_tasks, shop, task};
+    use crate::store::testing::{day as at, insert, memory, put_tasks, shop, task};
 
     fn facts(store: &Store, ask: impl FnOnce(&Session<'_>) -> Vec<Fact>) -> Vec<String> {
         let namespaces = [shop(), Namespace::global()];

@@ -158,7 +158,7 @@ fn did(file: &TaskFile) -> String {
 mod tests {
     use super::*;
     use crate::store::Store;
-    use crate::store::samples::{put_tasks, task};
+    use crate::store::testing::{put_tasks, task};
 
     fn goals(store: &Store, path: &str) -> Vec<String> {
         blame(store, path, None, &[]).unwrap().into_iter().map(|touch| touch.goal).collect()
@@ -200,7 +200,7 @@ mod tests {
             namespace: &store.tasks(&[]).unwrap()[0].namespace.clone(),
             records: &records,
         };
-        store.write::<_, StoreError>(None, crate::store::samples::day(1), |w| w.put_tasks(&log).map(drop)).unwrap();
+        store.write::<_, StoreError>(None, crate::store::testing::day(1), |w| w.put_tasks(&log).map(drop)).unwrap();
         assert_eq!(goals(&store, "b.py"), ["Make the loader faster"]);
     }
 

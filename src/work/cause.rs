@@ -324,7 +324,7 @@ pub(super) fn is_general(word: &str) -> bool {
 mod tests {
     use super::*;
     use crate::memory::{Namespace, TaskRecord};
-    use crate::store::samples::task;
+    use crate::store::testing::task;
 
     /// Returns tasks in one session each, with an error of these commands: the failed command, the successful command,
     /// and the commands in between.

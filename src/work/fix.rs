@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::memory::{Remedy, TaskError, TaskRecord};
     use crate::store::Store;
-    use crate::store::samples::{put_tasks, task};
+    use crate::store::testing::{put_tasks, task};
 
     fn failed(line: &str, cleared: Option<(&str, &[&str])>) -> TaskRecord {
         let cleared = cleared.map(|(command, files)| Remedy {

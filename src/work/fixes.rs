@@ -303,7 +303,7 @@ fn error_in(memory: &Memory) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::samples::day;
+    use crate::store::testing::day;
 
     fn failed(command: &str, error: &str, steps: &[Step]) -> FailedCommand {
         FailedCommand {

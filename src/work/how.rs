@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::memory::TaskRecord;
     use crate::store::Store;
-    use crate::store::samples::{put_tasks, task};
+    use crate::store::testing::{put_tasks, task};
 
     fn with(commands: &[(&str, u32, u32)]) -> TaskRecord {
         let command = |(command, runs, failed): &(&str, u32, u32)| TaskCommand {

@@ -146,7 +146,7 @@ fn leads_to(field: &Field, from: &MemoryId, to: &MemoryId) -> bool {
 mod tests {
     use super::*;
     use crate::consolidate::pass::UndonePolicy;
-    use crate::store::samples::{day, insert, memory, relation, shop};
+    use crate::store::testing::{day, insert, memory, relation, shop};
     use crate::store::{Store, StoreError};
 
     fn field(store: &Store) -> Field {

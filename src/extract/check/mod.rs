@@ -387,6 +387,6 @@ mod secret_tests {
 }
 
 #[cfg(test)]
-mod table;
+mod table_tests;
 #[cfg(test)]
 mod tests;

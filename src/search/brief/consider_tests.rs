@@ -12,7 +12,7 @@ use super::*;
 use crate::changeset::Action;
 use crate::lifecycle::decay::last_sure;
 use crate::memory::{Claim, Evidence, Memory, MemoryType, Scope, Status, Tier};
-use crate::store::samples::{clean, day, memory_in, quote, shop, write};
+use crate::store::testing::{clean, day, memory_in, quote, shop, write};
 use crate::store::{Filter, Outline, Store, stepped};
 use transcripts::MessageTime;
 

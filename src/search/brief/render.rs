@@ -322,7 +322,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod given_tests {
     use super::*;
-    use crate::store::samples::memory;
+    use crate::store::testing::memory;
 
     #[test]
     fn chosen_memories_stand_in_their_sections_in_the_order_given() {

@@ -3,7 +3,7 @@ use jiff::Timestamp;
 use super::request::Quotas;
 use super::*;
 use crate::memory::{MemoryType, Namespace, Scope, Status};
-use crate::store::samples::{day, insert, memory, shop};
+use crate::store::testing::{day, insert, memory, shop};
 
 fn request() -> BriefRequest {
     BriefRequest { namespaces: vec![shop()], ..BriefRequest::default() }

@@ -50,7 +50,7 @@ impl HookLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::samples::day;
+    use crate::store::testing::day;
 
     #[test]
     fn it_is_private_and_does_not_grow_without_end() {

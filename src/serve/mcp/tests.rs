@@ -181,7 +181,7 @@ fn an_empty_brief_and_a_poor_match_are_explained() {
 fn the_tools_of_the_ledger_answer_as_the_commands_do() {
     use crate::api::Filter;
     use crate::memory::{Remedy, TaskCommand, TaskError};
-    use crate::store::samples::{put_tasks, task};
+    use crate::store::testing::{put_tasks, task};
 
     let memories = Memories::builder().path("memory:").open().unwrap();
     let mut record = task("Fix the loader", &["src/loader.py"]);

@@ -1,7 +1,7 @@
 use std::fs;
 
 use crate::store::file::schema::{of_version, versions};
-use crate::store::samples::{day, insert, memory};
+use crate::store::testing::{day, insert, memory};
 use crate::store::{Filter, Order, Store, StoreError};
 
 fn names(folder: &std::path::Path) -> Vec<String> {

@@ -1,7 +1,7 @@
 use super::FlawKind;
 use crate::changeset::Action;
 use crate::memory::{MemoryId, Status};
-use crate::store::samples::{clean, day, insert, memory, quote, write};
+use crate::store::testing::{clean, day, insert, memory, quote, write};
 use crate::store::{NewVector, Store, VectorModel};
 
 /// A file with memories that were changed, undone, forgotten and indexed in several ways.

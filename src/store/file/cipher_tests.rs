@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::store::file::schema::{known_version, of_version, schema_version};
-use crate::store::samples::{day, insert, memory};
+use crate::store::testing::{day, insert, memory};
 use crate::store::{Filter, Order};
 use crate::store::{KeyHome, KeyPlace};
 

@@ -1,6 +1,6 @@
 use crate::changeset::Action;
 use crate::memory::{Evidence, Memory, MemoryId, RelationType, Status};
-use crate::store::samples::{clean, day, memory, quote, relation, shop};
+use crate::store::testing::{clean, day, memory, quote, relation, shop};
 use crate::store::{RewriteOutcome, Scope, Store, StoreError, Writer};
 
 /// A quote from one of two conversations.
@@ -31,7 +31,7 @@ fn session(id: &str) -> Scope {
 
 /// Returns the contents of all text columns.
 fn texts(store: &Store) -> String {
-    crate::store::snapshot::snapshot(store).join("\n") + &format!("{:?}", store.list_history())
+    crate::store::testing::snapshot(store).join("\n") + &format!("{:?}", store.list_history())
 }
 
 impl Store {

@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
     use crate::store::Filter;
-    use crate::store::samples::{clean, day, insert, memory, write};
+    use crate::store::testing::{clean, day, insert, memory, write};
 
     fn place() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -427,7 +427,7 @@ mod tests {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "").unwrap();
         let store = Store::open(&path).unwrap();
-        write(&store, |w| w.revision(&crate::store::samples::shop()));
+        write(&store, |w| w.revision(&crate::store::testing::shop()));
     }
 
     #[test]
@@ -451,7 +451,7 @@ mod tests {
         other.conn.busy_timeout(Duration::from_millis(10)).unwrap();
         let error = one
             .write::<_, StoreError>(None, day(0), |_| {
-                Ok(other.write(None, day(0), |w| w.revision(&crate::store::samples::shop())).unwrap_err())
+                Ok(other.write(None, day(0), |w| w.revision(&crate::store::testing::shop())).unwrap_err())
             })
             .unwrap();
         assert_eq!(message(&error, &path), "FILE is locked by another process; try again when it has finished");

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::Loss;
 use crate::memory::{Evidence, Memory, MemoryId};
-use crate::store::samples::{clean, day, memory, quote, relation, write};
+use crate::store::testing::{clean, day, memory, quote, relation, write};
 use crate::store::{Filter, NewVector, Order, Repaired, Store, StoreError, VectorModel};
 
 const MEMORIES: usize = 500;

@@ -235,7 +235,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::store::samples::{clean, day, insert, memory, relation, shop};
+    use crate::store::testing::{clean, day, insert, memory, relation, shop};
     use crate::store::{RunStatus, Store};
 
     #[test]

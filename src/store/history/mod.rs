@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::changeset::Action;
     use crate::memory::Status;
-    use crate::store::samples::{clean, day, insert, memory, quote};
+    use crate::store::testing::{clean, day, insert, memory, quote};
     use crate::store::{RunStatus, Store};
 
     #[test]

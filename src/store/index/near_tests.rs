@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::changeset::Action;
 use crate::memory::{Claim, Memory, MemoryType, Namespace, Status};
-use crate::store::samples::{day, insert, memory, memory_in, shop};
+use crate::store::testing::{day, insert, memory, memory_in, shop};
 use crate::store::{Around, Filter, Store};
 
 fn around(store: &Store, claim: &Claim, keys: &[&str], limit: usize) -> Vec<String> {
@@ -117,8 +117,8 @@ fn words_that_stand_everywhere_are_found_together() {
             for at in 0..3_300 {
                 let text = if at == 1_700 { "red fast server".to_owned() } else { numbered(at) };
                 w.insert(
-                    &crate::store::samples::clean(titled(&text, &text)),
-                    &crate::store::samples::clean(Vec::new()),
+                    &crate::store::testing::clean(titled(&text, &text)),
+                    &crate::store::testing::clean(Vec::new()),
                 )?;
             }
             Ok(())
@@ -173,13 +173,13 @@ fn what_a_transaction_has_written_is_close_within_it_and_gone_with_it() {
     let asked = Around { namespace: &shop(), claim: &tea, keys: &[] };
     let failed: Result<(), crate::store::StoreError> = store.write(None, day(0), |w| {
         w.insert(
-            &crate::store::samples::clean(memory("one", "The user drinks green tea.")),
-            &crate::store::samples::clean(Vec::new()),
+            &crate::store::testing::clean(memory("one", "The user drinks green tea.")),
+            &crate::store::testing::clean(Vec::new()),
         )?;
         assert_eq!(w.around(&asked, 5)?.len(), 1);
         w.insert(
-            &crate::store::samples::clean(memory("two", "Green tea it is.")),
-            &crate::store::samples::clean(Vec::new()),
+            &crate::store::testing::clean(memory("two", "Green tea it is.")),
+            &crate::store::testing::clean(Vec::new()),
         )?;
         Err(crate::store::StoreError::UnknownMemory { id: "none".into() })
     });

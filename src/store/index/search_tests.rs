@@ -2,7 +2,7 @@
 
 use crate::changeset::Action;
 use crate::memory::{ExtractionMethod, Memory, Namespace, Status};
-use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop, write};
+use crate::store::testing::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{Filter, Likeness, NamespaceSubtree, Store, StoreError};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
-use crate::store::samples::{clean, day, insert, memory_in, shop, write};
+use crate::store::testing::{clean, day, insert, memory_in, shop, write};
 use crate::store::{Filter, NamespaceSubtree, Store};
 
 fn model() -> VectorModel {

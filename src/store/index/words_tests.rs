@@ -3,7 +3,7 @@
 use super::words::{flush, merge, tidy};
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
-use crate::store::samples::{clean, day, insert, memory_in, write};
+use crate::store::testing::{clean, day, insert, memory_in, write};
 use crate::store::{Filter, NamespaceSubtree, Store};
 
 const WORDS: &[&str] =

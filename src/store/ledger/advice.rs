@@ -105,7 +105,7 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::samples::day;
+    use crate::store::testing::day;
 
     #[test]
     fn what_is_shown_counts_once_by_the_next_run_of_the_command() {

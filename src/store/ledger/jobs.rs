@@ -454,7 +454,7 @@ fn longest(now: Timestamp) -> i64 {
 #[cfg(test)]
 mod lease_tests {
     use super::*;
-    use crate::store::samples::day;
+    use crate::store::testing::day;
 
     #[test]
     fn one_owner_has_a_lease_until_it_ends_or_runs_out() {

@@ -1,7 +1,7 @@
 //! Tests that jobs are claimed once, finished only by their holder, and retried after a pause.
 
 use super::*;
-use crate::store::samples::day;
+use crate::store::testing::day;
 
 fn request(path: &str, watermark: i64) -> JobRequest {
     JobRequest {

@@ -239,7 +239,7 @@ impl Database {
 mod tests {
     use super::*;
     use crate::guard::Guard;
-    use crate::store::samples::day;
+    use crate::store::testing::day;
 
     #[test]
     fn what_a_session_was_shown_is_known_until_its_context_is_emptied() {

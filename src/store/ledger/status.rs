@@ -164,7 +164,7 @@ mod health_tests {
     use serde_json::json;
 
     use super::*;
-    use crate::store::samples::day;
+    use crate::store::testing::day;
     use crate::store::{RunStatus, Store};
 
     #[test]

@@ -8,7 +8,7 @@ use crate::extract::{Outcome, Spent};
 use crate::guard::Guard;
 use crate::llm::{Finish, Reply, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::Memory;
-use crate::store::samples::{clean, day, memory, shop, transcript};
+use crate::store::testing::{clean, day, memory, shop, transcript};
 use crate::store::{RequestId, Store};
 
 fn batch(id: &str) -> Batch {

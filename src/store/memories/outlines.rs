@@ -100,7 +100,7 @@ fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
 mod tests {
     use super::*;
     use crate::memory::Evidence;
-    use crate::store::samples::{clean, day, insert, memory, quote, write};
+    use crate::store::testing::{clean, day, insert, memory, quote, write};
     use crate::store::{RunStatus, Store};
     use transcripts::MessageTime;
 

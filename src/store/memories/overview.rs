@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::memory::Evidence;
     use crate::store::Store;
-    use crate::store::samples::{clean, day, insert, memory, quote, write};
+    use crate::store::testing::{clean, day, insert, memory, quote, write};
     use transcripts::MessageTime;
 
     #[test]

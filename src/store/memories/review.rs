@@ -267,7 +267,7 @@ fn tombstone_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Tombstone> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::samples::{day, insert, memory, shop};
+    use crate::store::testing::{day, insert, memory, shop};
     use crate::store::{Filter, Store};
 
     #[test]
@@ -298,7 +298,7 @@ mod tests {
 #[cfg(test)]
 mod inbox_tests {
     use super::*;
-    use crate::store::samples::{day, insert, memory, shop};
+    use crate::store::testing::{day, insert, memory, shop};
     use crate::store::{RunStatus, Store};
 
     fn pending(title: &str, content: &str) -> Memory {

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::guard::Guard;
-use crate::store::samples::{day, task};
+use crate::store::testing::{day, task};
 use crate::store::{Scope, Store};
 
 const LOG: &str = "claude-code:s1";

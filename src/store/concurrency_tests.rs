@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Barrier;
 
-use super::samples::{clean, day, insert, memory, shop, transcript};
+use super::testing::{clean, day, insert, memory, shop, transcript};
 use super::{Claimed, Filter, Store, StoreError, WindowKey};
 
 const fn is_send<T: Send>() {}

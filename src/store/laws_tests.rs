@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::samples::{clean, day, quote};
+use super::testing::{clean, day, quote};
 use super::{Filter, Order, RunId, RunStatus, Store, StoreError, Writer};
 use crate::changeset::{Action, Changeset};
 use crate::consolidate::pass::{Allowance, Terms, UndonePolicy, pass_over};

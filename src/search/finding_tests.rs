@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{Found, Search, search};
 use crate::memory::{Memory, Namespace};
-use crate::store::samples::{day, insert, memory};
+use crate::store::testing::{day, insert, memory};
 use crate::store::{Filter, NamespaceSubtree, Order, Store};
 
 /// Memories in one store, each with the queries that must return it as the first result.
@@ -144,7 +144,7 @@ fn those_found_come_in_the_order_asked_for() {
 
 #[test]
 fn neighbours_of_another_namespace_are_not_found() {
-    use crate::store::samples::{clean, memory_in, quote, write};
+    use crate::store::testing::{clean, memory_in, quote, write};
     let store = Store::in_memory().unwrap();
     let other: Namespace = "project/other".parse().unwrap();
     let shop: Namespace = "project/shop".parse().unwrap();

@@ -1,6 +1,6 @@
 //! Test that follows the life of a memory, from the first conversation to its removal.
 
-use super::samples::{clean, day, memory, quote, relation, shop};
+use super::testing::{clean, day, memory, quote, relation, shop};
 use super::{Filter, RunStatus, Store, StoreError};
 use crate::changeset::Action;
 use crate::memory::{RelationType, Status};
