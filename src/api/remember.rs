@@ -18,7 +18,7 @@ use crate::memory::{
     Scope, Status, Structured,
 };
 use crate::store::{
-    AuditAction, AuditChannel, AuditLog, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
+    AuditAction, AuditChannel, AuditLog, Database, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
 use crate::text::visible::visible;
 
@@ -352,7 +352,8 @@ impl Memories {
         let bare = |text: &str| text.trim().trim_end_matches(['.', '!']).to_owned();
         match offline::extract(&task).candidates.as_slice() {
             [Candidate { claim, audience, evidence, updates_only: false, .. }]
-                if evidence.iter().any(|piece| bare(&piece.quote) == bare(text)) =>
+                if evidence.iter().any(|piece| bare(&piece.quote) == bare(text))
+                    && keeps_words(text, &claim.content) =>
             {
                 MemoryDraft {
                     memory_type: claim.memory_type,
@@ -921,6 +922,11 @@ fn tidy(tags: &[String]) -> Vec<String> {
 /// Returns the first words of a text, which represent it in lists.
 fn first_words(text: &str) -> String {
     text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether `content` still has every word of `text` in some form, apart from insignificant words.
+fn keeps_words(text: &str, content: &str) -> bool {
+    Database::forms_in(&Database::words_of(text), content).iter().all(|forms| !forms.is_empty())
 }
 
 /// Returns the active memories with a key, by id.

@@ -254,6 +254,13 @@ fn a_key_stands_for_one_memory() {
         memories.details(first.id.as_str()).unwrap().history.into_iter().map(|one| one.action.as_str()).collect();
     assert_eq!(actions, ["add", "update"]);
 
+    for key in ["user-editor", "Ana's Roster", "C++", "https://x.org/a", "用户 偏好"] {
+        let keyed = |text: &str| MemoryDraft { key: Some(key.into()), ..agent(text) };
+        let first = upsert(&memories, &keyed(&format!("First words under {key}."))).unwrap().memory.unwrap();
+        let second = upsert(&memories, &keyed(&format!("Other text for {key}."))).unwrap().memory.unwrap();
+        assert_eq!((first.id, second.claim.key), (second.id, first.claim.key), "{key}");
+    }
+
     let known = memories.remember(&agent("Bo keeps bees behind the barn.")).unwrap().memory.unwrap();
     let bees = MemoryDraft { key: Some("bo.bees".into()), ..agent("Bo keeps bees behind the barn.") };
     assert_eq!(upsert(&memories, &bees).unwrap().memory.unwrap().id, known.id);
@@ -662,8 +669,24 @@ fn what_a_person_asks_to_remember_is_read_by_the_rules() {
     for (text, content, category, audience) in table {
         assert_eq!(read(text), (content.to_owned(), category.to_owned(), audience), "{text}");
     }
+    for whole in
+        ["Use Postgres 15 and always pin the version.", "Port 8080 is taken, so always use 9090 for the proxy."]
+    {
+        assert_eq!(read(whole).0, whole, "no part of a sentence is lost");
+    }
     let several = "I prefer tabs. The shop deploys with Nomad.";
     assert_eq!(read(several).0, several, "a text of several statements keeps its words");
+}
+
+#[test]
+fn pairs_of_characters_count_in_the_share_of_a_match_without_spaces() {
+    let memories = Memories::builder().path("memory:").open().unwrap();
+    let known = memories.remember(&MemoryDraft::new("用户喜欢茅台股票")).unwrap().memory.unwrap();
+    let share = |text: &str| memories.match_share(text, &known).unwrap();
+    assert!((share("茅台股票") - 1.0).abs() < 1e-9);
+    // Three of the four pairs are in the memory: 用户, 户喜, 喜欢, but not 欢什.
+    assert!((share("用户喜欢什") - 0.75).abs() < 1e-9, "{}", share("用户喜欢什"));
+    assert!(share("上海天气").abs() < 1e-9);
 }
 
 #[test]

@@ -7,11 +7,11 @@ use crate::config::Config;
 use crate::serve::mcp::{MemoryServer, Profile, serve_stdio};
 use crate::serve::{MemoryPool, Served as ServedNamespaces};
 use anyhow::Context as _;
+use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::model::runtime;
 
 /// Serve an agent over standard input and output
 ///
@@ -55,7 +55,8 @@ impl Served {
 
 pub(crate) fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = args.served.server(context.settings()?)?;
-    let runtime = runtime()?;
+    // This scheduler starts calls in the order in which they arrived. All work that takes long runs on other threads.
+    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start")?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
         // The handler is installed before serving: from here on, an interrupt ends the session cleanly and does not

@@ -14,6 +14,7 @@ use crate::embed::{EmbedError, QueryVectors};
 use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Evidence, Memory, MemoryId, RelationType};
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
+use crate::text::tokens::word_parts;
 
 /// Number of candidates that are ranked for each requested memory.
 // More candidates than results are ranked, because importance, recency and neighbours can lift a memory above a better
@@ -245,7 +246,7 @@ impl<'a> Search<'a> {
 }
 
 /// Returns the share of the words of `query` that occur in a memory or in its evidence, between 0 and 1; `matched` are
-/// the words that occur in the memory itself.
+/// the words that occur in the memory itself. In text without spaces, each pair of characters counts as a word.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -255,15 +256,25 @@ pub(crate) fn match_share(
     memory: &Memory,
     matched: &[String],
 ) -> Result<f64, StoreError> {
-    let words = Database::words_of(query);
-    let mut lacking: Vec<String> = words.iter().filter(|word| !matched.contains(word)).cloned().collect();
+    let (whole, others): (Vec<String>, Vec<String>) =
+        Database::words_of(query).into_iter().partition(|word| matched.contains(word));
+    let parts_of = |words: &[String]| words.iter().flat_map(|word| word_parts(word)).collect::<Vec<_>>();
+    let (mut lacking, all) = (parts_of(&others), parts_of(&whole).len());
+    let all = all + lacking.len();
+    let leave_out = |text: &str, lacking: &mut Vec<String>| {
+        let mut forms = Database::forms_in(lacking, text).into_iter();
+        lacking.retain(|_| forms.next().is_none_or(|forms| forms.is_empty()));
+    };
+    // A whole word that does not occur in the memory cannot have parts that do, unless it was divided.
+    if lacking.len() > others.len() {
+        leave_out(&Database::own_text(&memory.claim), &mut lacking);
+    }
     if let Some(store) = store.filter(|_| !lacking.is_empty()) {
         let quotes: Vec<String> = store.evidence(&memory.id)?.into_iter().map(|piece| piece.quote).collect();
-        let mut forms = Database::forms_in(&lacking, &quotes.join("\n")).into_iter();
-        lacking.retain(|_| forms.next().is_none_or(|forms| forms.is_empty()));
+        leave_out(&quotes.join("\n"), &mut lacking);
     }
-    let count = |words: &[String]| u32::try_from(words.len()).map_or(f64::MAX, f64::from);
-    Ok(if words.is_empty() { 0.0 } else { 1.0 - count(&lacking) / count(&words) })
+    let count = |number: usize| u32::try_from(number).map_or(f64::MAX, f64::from);
+    Ok(if all == 0 { 0.0 } else { 1.0 - count(lacking.len()) / count(all) })
 }
 
 /// The memories that are ranked.

@@ -1,7 +1,7 @@
 //! Tests of the placement of projects as more information becomes available.
 
 use super::testing::{clean, day, insert, memory_in};
-use super::{Alias, Store, StoreError};
+use super::{Alias, Filter, Order, Store, StoreError};
 use crate::memory::Namespace;
 use crate::project::{Identity, Machine, ProjectSighting, Remote};
 
@@ -237,4 +237,14 @@ fn a_name_from_a_file_never_takes_the_namespace_of_a_repository() {
     // Folders that choose the same name still share a project.
     assert_eq!(place(&store, &seen("/nowhere/acme/web", Identity::named("acme")), 3).0, "project/acme");
     assert_eq!(place(&store, &seen("/nowhere/acme/api", Identity::named("acme")), 4).0, "project/acme");
+}
+
+#[test]
+fn a_project_whose_memories_are_all_forgotten_is_still_listed() {
+    let store = Store::in_memory().unwrap();
+    learn(&store, "project/old");
+    let id = store.list(&Filter::default(), Order::Id, 1, 0).unwrap().remove(0).id;
+    store.write::<_, StoreError>(None, day(1), |writer| writer.forget(&id, None).map(drop)).unwrap();
+    assert_eq!(store.project("old").unwrap().memories, 0);
+    assert_eq!(store.projects().unwrap().len(), 1);
 }

@@ -486,7 +486,7 @@ impl Project {
 /// Every known namespace of a project, with the stored data.
 // `GLOB` is used instead of `LIKE`, which ignores case.
 const PROJECTS: &str = "
-    SELECT namespace, 'memories', sum(count) FILTER (WHERE name = 'active'), NULL FROM memory_counts
+    SELECT namespace, 'memories', ifnull(sum(count) FILTER (WHERE name = 'active'), 0), NULL FROM memory_counts
         WHERE of = 'status' AND namespace GLOB 'project/*' GROUP BY namespace
     UNION ALL SELECT namespace, 'identity', id, name FROM projects
     UNION ALL SELECT p.namespace, 'path', f.path, NULL FROM project_paths f JOIN projects p ON p.id = f.project

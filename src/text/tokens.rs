@@ -194,6 +194,20 @@ impl Query {
     }
 }
 
+/// Returns the parts of a query's word of which a text may contain some: the pairs of characters of text without spaces,
+/// and otherwise the whole word.
+pub(crate) fn word_parts(word: &str) -> Vec<String> {
+    if !word.contains(is_unspaced) {
+        return vec![word.to_owned()];
+    }
+    let mut parts = Vec::new();
+    split_runs(word, |run| match run {
+        Run::Word(word) => parts.push(word.to_owned()),
+        Run::Unspaced(characters) => parts.extend(pairs_or_single(characters).map(str::to_owned)),
+    });
+    parts
+}
+
 /// Removes a possessive ending.
 fn owned_by_none(chunk: &str) -> &str {
     chunk.strip_suffix("'s").or_else(|| chunk.strip_suffix("’s")).unwrap_or(chunk)

@@ -23,6 +23,7 @@ use rmcp::transport::stdio;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio::runtime::Builder;
+use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
 use self::tool::error_chain;
@@ -40,13 +41,15 @@ const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
 pub struct MemoryServer {
     pool: Arc<MemoryPool>,
     profile: Profile,
+    /// Keeps calls of one client in order: a call sees the writes that were sent before it, and reads run side by side.
+    turns: Arc<RwLock<()>>,
 }
 
 impl MemoryServer {
     /// Returns a server that offers the tools of `profile`.
     #[must_use]
     pub fn new(pool: MemoryPool, profile: Profile) -> Self {
-        Self { pool: Arc::new(pool), profile }
+        Self { pool: Arc::new(pool), profile, turns: Arc::default() }
     }
 
     fn tools(&self) -> impl Iterator<Item = &'static ToolRow> + use<> {
@@ -113,10 +116,16 @@ impl ServerHandler for MemoryServer {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let done = self.with(move |memories| Ok((tool.call)(memories, arguments))).await?;
-        if tool.effect != Effect::Reads {
+        let call = self.with(move |memories| Ok((tool.call)(memories, arguments)));
+        let done = if tool.effect == Effect::Reads {
+            let _turn = self.turns.read().await;
+            call.await?
+        } else {
+            let _turn = self.turns.write().await;
+            let done = call.await?;
             self.embed();
-        }
+            done
+        };
         let result = match done.map_err(|error| error_chain(&error)).and_then(|done| done) {
             Ok(answer) => CallToolResult::structured(answer),
             Err(why) => CallToolResult::error(vec![ContentBlock::text(format!("{}: {why}", tool.name))]),

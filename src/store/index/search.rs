@@ -132,12 +132,16 @@ impl Database {
     /// of the query. A longer word with the same beginning counts as well. Returns the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
-        let claim = &memory.claim;
-        let subject = claim.subject.as_deref().unwrap_or_default();
-        let text = [claim.title.as_str(), &claim.content, subject, &claim.tags.join(" "), &parts_of(claim)].join("\n");
         let words = Self::words_of(query);
-        let forms = Self::forms_in(&words, &text);
+        let forms = Self::forms_in(&words, &Self::own_text(&memory.claim));
         words.into_iter().zip(forms).filter(|(_, forms)| !forms.is_empty()).map(|(word, _)| word).collect()
+    }
+
+    /// Returns the texts of a claim in which the words of a query count as its own.
+    #[must_use]
+    pub(crate) fn own_text(claim: &Claim) -> String {
+        let subject = claim.subject.as_deref().unwrap_or_default();
+        [claim.title.as_str(), &claim.content, subject, &claim.tags.join(" "), &parts_of(claim)].join("\n")
     }
 
     /// Returns for each of `words` the forms in which it appears in `text`, in lower case.

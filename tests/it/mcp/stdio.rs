@@ -306,3 +306,21 @@ fn an_unknown_profile_names_the_known_ones() {
     assert_eq!(told.code, 2);
     assert!(told.err.contains("use standard, basecoat, blockcell or full"), "{}", told.err);
 }
+
+#[test]
+fn calls_that_are_sent_without_waiting_are_carried_out_in_their_order() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--profile", "blockcell"]);
+    for number in 0..16 {
+        let arguments = json!({"content": format!("Round {number} is the latest."), "dedup_key": "latest-round"});
+        let call = json!({"name": "memory_upsert", "arguments": arguments});
+        let id = 100 + number;
+        client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call}).to_string());
+    }
+    let found = json!({"name": "memory_query", "arguments": {"query": "round latest"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": 200, "method": "tools/call", "params": found}).to_string());
+    let last = client.answer(200);
+    let results = &last["result"]["structuredContent"]["memories"];
+    assert_eq!(results.as_array().unwrap().len(), 1, "one memory per key: {last}");
+    assert_eq!(results[0]["content"], "Round 15 is the latest.");
+}
