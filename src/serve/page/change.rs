@@ -59,7 +59,7 @@ fn leaves(name: &str, before: Option<Value>, after: Option<Value>) -> Vec<Differ
 }
 
 /// Formats the value of a field in the same way as the rest of the page.
-fn spelled(language: Language, name: &str, value: &Value) -> String {
+pub(super) fn spelled(language: Language, name: &str, value: &Value) -> String {
     let named = |table: &str, text: &str| language.text(&format!("{table}.{text}")).unwrap_or(text).to_owned();
     match value {
         Value::String(text) => match name {

@@ -18,11 +18,13 @@ const MAX_LABELLED: usize = 36;
 const LABEL_CHARS: usize = 26;
 /// Size of the drawing, in SVG units.
 const WIDTH: f64 = 1000.0;
-const MAX_HEIGHT: f64 = 640.0;
+const MAX_HEIGHT: f64 = 960.0;
 const MARGIN: f64 = 44.0;
 /// Size of a label.
 const LABEL_WIDTH: f64 = 230.0;
 const LINE: f64 = 24.0;
+/// Half of the width of the widest node, with a margin.
+const NODE: f64 = 12.0;
 
 /// Shows the memories linked with the memory, the subject or the project given in the URL.
 pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
@@ -147,6 +149,7 @@ impl<'m> Graph<'m> {
             degrees[edge.from] += 1;
             degrees[edge.to] += 1;
         }
+        let labels = labels(&self.nodes.iter().map(|node| node.label).collect::<Vec<_>>());
         let few = self.nodes.len() <= MAX_LABELLED;
         if few {
             part(&mut places, height);
@@ -162,9 +165,8 @@ impl<'m> Graph<'m> {
             let is_labelled = few || is_center || (node.memory.is_none() && degrees[at] > 2);
             json!({
                 "x": rounded(x), "y": rounded(y), "kind": kind.unwrap_or("hub"), "title": node.label,
-                "label": is_labelled.then(|| shortened(node.label)), "is_center": is_center,
-                // A label in the right half is to the left of its node, so that it stays inside the drawing.
-                "is_left": x > WIDTH * 0.62,
+                "label": is_labelled.then(|| &labels[at]), "is_center": is_center,
+                "is_left": is_left(x),
                 "id": node.memory.map(|memory| memory.id.as_str()), "status": node.memory.map(|memory| memory.status.as_str()),
             })
         };
@@ -242,7 +244,7 @@ fn fitted(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
 /// Returns the height of the drawing, which is smaller for fewer nodes.
 #[expect(clippy::cast_precision_loss, reason = "at most 300 nodes")]
 fn height(nodes: usize) -> f64 {
-    (160.0 + 18.0 * nodes as f64).min(MAX_HEIGHT)
+    (160.0 + 22.0 * nodes as f64).min(MAX_HEIGHT)
 }
 
 /// Separates nodes whose labels would overlap.
@@ -251,8 +253,9 @@ fn part(places: &mut [(f64, f64)], height: f64) {
     for _ in 0..ROUNDS {
         for a in 0..places.len() {
             for b in a + 1..places.len() {
-                let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
-                if dx.abs() < LABEL_WIDTH && dy.abs() < LINE {
+                let dy = places[a].1 - places[b].1;
+                let ((left, right), (other_left, other_right)) = (extent(places[a].0), extent(places[b].0));
+                if left < other_right && other_left < right && dy.abs() < LINE {
                     let step = (LINE - dy.abs()) / 2.0 * if dy < 0.0 { -1.0 } else { 1.0 };
                     places[a].1 = (places[a].1 + step).clamp(MARGIN, height - MARGIN);
                     places[b].1 = (places[b].1 - step).clamp(MARGIN, height - MARGIN);
@@ -260,6 +263,34 @@ fn part(places: &mut [(f64, f64)], height: f64) {
             }
         }
     }
+}
+
+/// Returns the horizontal extent of a node with its label.
+fn extent(x: f64) -> (f64, f64) {
+    if is_left(x) { (x - LABEL_WIDTH, x + NODE) } else { (x - NODE, x + LABEL_WIDTH) }
+}
+
+/// Returns whether the label stands to the left of its node, so that it stays inside the drawing.
+fn is_left(x: f64) -> bool {
+    x > WIDTH * 0.62
+}
+
+/// Returns the label of each node. If two long texts begin alike, their labels contain the beginning and the end.
+fn labels(texts: &[&str]) -> Vec<String> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for text in texts {
+        *seen.entry(shortened(text)).or_default() += 1;
+    }
+    let label = |text: &&str| {
+        let label = shortened(text);
+        let chars: Vec<char> = text.chars().collect();
+        if seen[&label] == 1 || chars.len() <= LABEL_CHARS {
+            return label;
+        }
+        let (head, tail) = (LABEL_CHARS / 2 - 1, LABEL_CHARS / 2);
+        chars[..head].iter().chain(['…'].iter()).chain(&chars[chars.len() - tail..]).collect()
+    };
+    texts.iter().map(label).collect()
 }
 
 fn shortened(text: &str) -> String {
@@ -300,12 +331,23 @@ mod tests {
 
     #[test]
     fn labels_do_not_cover_each_other() {
-        let mut places = vec![(500.0, 300.0), (510.0, 300.0), (500.0, 310.0), (900.0, 300.0)];
+        let mut places = vec![(500.0, 300.0), (510.0, 300.0), (500.0, 310.0), (990.0, 300.0)];
         part(&mut places, MAX_HEIGHT);
         for (a, b) in [(0, 1), (0, 2), (1, 2)] {
             assert!((places[a].1 - places[b].1).abs() > LINE - 1.0, "{places:?}");
         }
-        assert_eq!(places[3], (900.0, 300.0));
+        assert_eq!(places[3], (990.0, 300.0));
+        // The left node has its label on the right, and the right node on the left.
+        let mut facing = vec![(400.0, 300.0), (700.0, 300.0)];
+        part(&mut facing, MAX_HEIGHT);
+        assert!((facing[0].1 - facing[1].1).abs() > LINE - 1.0, "{facing:?}");
+    }
+
+    #[test]
+    fn labels_that_begin_alike_differ() {
+        let texts =
+            ["The project's API is now deployed on Heroku", "The project's API is now deployed on Fly.io", "Tea"];
+        assert_eq!(labels(&texts), ["The project'…yed on Heroku", "The project'…yed on Fly.io", "Tea"]);
     }
 
     #[test]

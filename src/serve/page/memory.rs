@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use transcripts::Message;
 
-use super::change::entry;
-use super::visit::{Reply, Visit, categories, values_of};
+use super::change::{entry, spelled};
+use super::visit::{Reply, Visit, categories, values_of, version_of};
 use crate::api::{Action, ApiError, Author, HistoryEntry, Memories, MemoryChange, RivalPolicy};
-use crate::memory::{Evidence, Status};
+use crate::memory::{Evidence, Memory, Status};
 
 /// Number of messages before and after a quote.
 const REACH: usize = 4;
@@ -57,14 +57,20 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
         "edit" => {
             // The form shows all fields, so a blank field was cleared by the user; only text fields can be cleared.
             let tags = visit.sent("tags").unwrap_or_default().split([',', '，', '、']).map(str::trim);
+            let before = memories.resolve(id)?;
+            // A title that the person did not touch follows the new content if it was made from the former content.
+            let title = visit.sent("title").filter(|title| *title != before.claim.title);
             let change = MemoryChange {
                 content: visit.sent("content").map(str::to_owned),
-                title: visit.sent("title").map(str::to_owned),
+                title: title.map(str::to_owned),
                 category: visit.sent("category").map(str::to_owned),
                 importance: visit.sent("importance").and_then(|text| text.parse().ok()),
                 tags: Some(tags.filter(|tag| !tag.is_empty()).map(str::to_owned).collect()),
                 ..MemoryChange::default()
             };
+            if visit.sent("seen").is_some_and(|seen| seen != version_of(&before)) {
+                return Ok(conflict(memories, visit, &before, &change));
+            }
             memories.update_memory(id, &change, Author::Person)?;
             "edited"
         }
@@ -92,6 +98,32 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
         _ => return Ok(Reply::NotFound),
     };
     Ok(visit.done(&format!("/memory/{id}"), said))
+}
+
+/// Compares the change in an outdated form with the memory, and offers the change again.
+fn conflict(memories: &Memories, visit: &Visit, memory: &Memory, change: &MemoryChange) -> Reply {
+    let theirs = values_of(memory);
+    let mut mine = theirs.clone();
+    if let (Value::Object(mine), Value::Object(sent)) = (
+        &mut mine,
+        json!({
+            "content": change.content, "title": change.title, "category": change.category,
+            "importance": change.importance, "tags": change.tags,
+        }),
+    ) {
+        mine.extend(sent.into_iter().filter(|(_, value)| !value.is_null()));
+    }
+    let fields = ["content", "title", "category", "importance", "tags"];
+    let differing = fields.into_iter().filter(|name| theirs[*name] != mine[*name]);
+    let fields: Vec<Value> = differing
+        .map(|name| {
+            let [theirs, mine] = [&theirs, &mine].map(|side| spelled(visit.language, name, &side[name]));
+            json!({"name": name, "theirs": theirs, "mine": mine})
+        })
+        .collect();
+    Reply::Conflict(json!({
+        "memory": theirs, "mine": mine, "fields": fields, "categories": categories(memories), "back": visit.sent("back"),
+    }))
 }
 
 /// Shows a quote in the context of the surrounding messages, which are read from the log.

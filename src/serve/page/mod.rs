@@ -212,6 +212,7 @@ impl Page {
         let done = tokio::task::spawn_blocking(move || {
             let reply = page.pool().with(|memories| match view(memories, &visit)? {
                 Reply::Page(template, values) => Ok(Reply::Page(template, merged(frame(memories, &visit)?, values))),
+                Reply::Conflict(values) => Ok(Reply::Conflict(merged(frame(memories, &visit)?, values))),
                 other => Ok(other),
             });
             if matches!(reply, Ok(Reply::SettingsChanged(_))) {
@@ -237,7 +238,8 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     let segments: Vec<&str> = visit.path.split('/').filter(|part| !part.is_empty()).collect();
     match (visit.form.is_some(), segments.as_slice()) {
         (false, []) => search::show(memories, visit),
-        (false, ["memory", id]) => memory::show(memories, visit, id),
+        // A reload of the page that refused an outdated form leads to the memory.
+        (false, ["memory", id] | ["memory", id, "edit"]) => memory::show(memories, visit, id),
         (false, ["memory", id, "quote"]) => memory::quote(memories, visit, id),
         (false, ["memory", id, "merge"]) => merge::show(memories, visit, id),
         (true, ["memory", id, "merge"]) => merge::merge(memories, visit, id),
@@ -280,6 +282,7 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
     let language = visit.language;
     match reply {
         Ok(Reply::Page(template, values)) => shown(StatusCode::OK, language, template, values),
+        Ok(Reply::Conflict(values)) => shown(StatusCode::CONFLICT, language, "conflict", values),
         Ok(Reply::SeeOther(address) | Reply::SettingsChanged(address)) => see_other(&address),
         Ok(Reply::Language(chosen, address)) => {
             let mut response = see_other(&address);
@@ -295,6 +298,17 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
             | StoreError::ShortId { .. }
             | StoreError::UnknownRun { .. }),
         )) => message(StatusCode::NOT_FOUND, language, "not_found", &language.error(&error.to_string())),
+        Err(error @ ApiError::NotNow { .. }) => {
+            let detail = language.error(&error.to_string());
+            let ApiError::NotNow { id, .. } = error else { unreachable!("matched above") };
+            let values = json!({"key": "refused", "detail": detail, "memory": id});
+            shown(StatusCode::CONFLICT, language, "message", values)
+        }
+        Err(ApiError::Config(error)) if visit.form.is_some() => {
+            let detail = language.error(&error.to_string());
+            let values = json!({"key": "refused", "detail": detail, "settings": true});
+            shown(StatusCode::UNPROCESSABLE_ENTITY, language, "message", values)
+        }
         Err(error) => {
             // An error while handling a form is attributed to the submitted values; an error while showing a page is
             // attributed to the database file.

@@ -1,6 +1,11 @@
 // Keys of the inbox, search as you type, and changes as they happen. Everything works without this file, too.
 "use strict";
 
+const showGone = (isGone) => {
+  const line = document.getElementById("gone");
+  if (line) line.hidden = !isGone;
+};
+
 const search = document.getElementById("search");
 if (search) {
   let isBusy = false, isStale = false;
@@ -13,7 +18,9 @@ if (search) {
       isStale = false;
       const fields = new URLSearchParams(new FormData(search));
       const answer = await fetch("/?live=1&" + fields).catch(() => null);
-      // The session is over, or the server has ended.
+      // The session is over, or the server has ended. The results do not belong to the new words.
+      document.getElementById("results").hidden = !answer?.ok;
+      showGone(!answer?.ok);
       if (!answer?.ok) break;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const results = page.getElementById("results");
@@ -76,8 +83,17 @@ document.addEventListener("keydown", (event) => {
     edit.closest("li").focus();
   }
 });
-// After a decision, the next one is at hand.
-if (rows().length && document.querySelector(".notice")) rows()[0].focus();
+// After a decision, the focus goes to the row of the memory, or to the row that has taken its place.
+document.addEventListener("submit", (event) => {
+  const item = event.target.closest("[data-memory]") ?? document.querySelector(".waiting > li:has(.pick input:checked)");
+  const at = rows().indexOf(item);
+  const isInbox = document.querySelector(".view-inbox") && item;
+  if (isInbox) sessionStorage.setItem("decided", JSON.stringify({ memory: item.dataset.memory, at: Math.max(at, 0) }));
+});
+if (rows().length && document.querySelector(".notice:not([hidden])")) {
+  const { memory, at } = JSON.parse(sessionStorage.getItem("decided")) ?? { at: 0 };
+  (rows().find((row) => row.dataset.memory === memory) ?? rows()[Math.min(at, rows().length - 1)]).focus();
+}
 
 // The server says when memories have changed. What is being edited stays as it is, and a line offers the news instead.
 const news = document.getElementById("news");
@@ -89,13 +105,20 @@ if (news) {
       news.hidden = false;
       return;
     }
-    const answer = await fetch(location.href);
-    if (!answer.ok) return;
+    const answer = await fetch(location.href).catch(() => null);
+    if (!answer?.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     // The field of the search keeps its listeners.
     for (const place of [document.getElementById("results") ? "#results" : "#main", ".frame nav"]) {
       document.querySelector(place).replaceWith(page.querySelector(place));
     }
   };
-  new EventSource("/events").addEventListener("change", renew);
+  const events = new EventSource("/events");
+  events.addEventListener("change", renew);
+  events.addEventListener("open", () => showGone(false));
+  // A lost connection is made again. Only a server that does not answer, or refuses, is gone.
+  events.addEventListener("error", async () => {
+    const answer = await fetch("/inbox", { method: "HEAD" }).catch(() => null);
+    showGone(!answer?.ok);
+  });
 }

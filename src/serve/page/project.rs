@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::language::Language;
 use super::visit::{Reply, Visit, values_of};
 use crate::api::{ApiError, Filter, Memories, Order};
 use crate::memory::{MemoryType, Namespace, Remedy, Task, TaskOutcome};
@@ -36,6 +37,10 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     };
     let tasks = memories.tasks(&within)?;
     let name = memories.projects()?.into_iter().find(|project| project.namespace == namespace);
+    let any_status = Filter { statuses: Vec::new(), ..within.clone() };
+    if name.is_none() && tasks.is_empty() && memories.count_memories(any_status)? == 0 {
+        return Ok(Reply::NotFound);
+    }
     Ok(Reply::Page(
         "project",
         json!({
@@ -54,8 +59,25 @@ pub(super) fn file(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     let (Some(namespace), Some(path)) = (visit.asked_as::<Namespace>("namespace"), visit.asked("path")) else {
         return Ok(Reply::NotFound);
     };
-    let usages = memories.blame(path, None, &Filter::exactly(std::slice::from_ref(&namespace)))?;
+    let mut usages = memories.blame(path, None, &Filter::exactly(std::slice::from_ref(&namespace)))?;
+    for usage in &mut usages {
+        usage.did = in_words(&usage.did, visit.language);
+    }
     Ok(Reply::Page("file", json!({"path": path, "namespace": namespace.to_string(), "usages": usages})))
+}
+
+/// Translates the actions on a file, such as `edited 2 times, read`.
+fn in_words(did: &str, language: Language) -> String {
+    let action = |part: &str| {
+        let (verb, rest) = part.split_once(' ').unwrap_or((part, ""));
+        let Some(verb) = language.text(&format!("usage.{verb}")) else { return part.to_owned() };
+        match rest.strip_suffix(" times") {
+            Some(count) => format!("{verb} ×{count}"),
+            None => format!("{verb} {}", rest.trim_start_matches("to ")).trim_end().to_owned(),
+        }
+    };
+    let actions: Vec<String> = did.split(", ").map(action).collect();
+    actions.join(language.text("word.separator").unwrap_or(", "))
 }
 
 /// Returns the unfinished tasks, the latest first.

@@ -24,6 +24,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("projects", include_str!("templates/projects.html")),
     ("project", include_str!("templates/project.html")),
     ("file", include_str!("templates/file.html")),
+    ("conflict", include_str!("templates/conflict.html")),
     ("edit", include_str!("templates/edit.html")),
     ("evals", include_str!("templates/evals.html")),
     ("choose_evals", include_str!("templates/choose_evals.html")),

@@ -1,10 +1,11 @@
 //! Runs: the changes of each run, and the form that undoes a run.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::change::entry;
 use super::visit::{Reply, Visit, values_of};
-use crate::api::{ApiError, Memories, Run, RunId};
+use crate::api::{ApiError, HistoryEntry, Memories, Run, RunId};
+use crate::memory::{MemoryId, short};
 
 /// Number of runs on the page.
 const SHOWN: usize = 50;
@@ -21,12 +22,17 @@ pub(super) fn list(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
 pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
     let run = memories.run(id)?;
     let all = memories.changes_of(&run.id)?;
-    let (mut changes, mut last) = (Vec::new(), None);
+    let is_undone = run.status.as_str() == "undone";
+    let (mut changes, mut kept, mut last) = (Vec::new(), Vec::new(), None);
     for change in all.iter().take(MAX_CHANGES) {
         // Consecutive changes of one memory show its name only once.
-        let memory = if last == Some(&change.memory) { None } else { memories.get_memory(&change.memory)? };
+        let is_first = last != Some(&change.memory);
+        let memory = if is_first { memories.get_memory(&change.memory)? } else { None };
+        let memory = memory.as_ref().map(values_of);
+        kept.extend(memory.clone().filter(|memory| is_undone && !change.undone && !kept.contains(memory)));
+        let name = is_first.then(|| name_in(&all, &change.memory));
         last = Some(&change.memory);
-        changes.push(json!({"entry": entry(change, visit.language), "memory": memory.as_ref().map(values_of)}));
+        changes.push(json!({"entry": entry(change, visit.language), "memory": memory, "name": name}));
     }
     let later = memories.built_upon(&run.id)?;
     let later: Vec<&RunId> = later.iter().filter_map(|changes| changes.run.as_ref()).collect();
@@ -38,14 +44,24 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
         })
         .map(|window| json!({"path": window.origin, "attempts": window.attempts, "error": window.error}))
         .collect();
-    let is_undone = run.status.as_str() == "undone";
     Ok(Reply::Page(
         "run",
         json!({
             "run": values(&run, visit), "changes": changes, "total": all.len(), "later": later,
             "can_undo": !is_undone && !all.is_empty(), "counts": counts(&run), "failed": failed,
+            "kept": kept,
         }),
     ))
+}
+
+/// Returns the text that a memory has in the changes of a run; an undone run has removed the memory itself.
+fn name_in(changes: &[HistoryEntry], memory: &MemoryId) -> String {
+    let of_memory = changes.iter().filter(|change| change.memory == *memory);
+    let mut texts = of_memory.filter_map(|change| {
+        let content = |side: &Option<Value>| Some(side.as_ref()?.get("content")?.as_str()?.to_owned());
+        content(&change.after).or_else(|| content(&change.before))
+    });
+    texts.next().unwrap_or_else(|| short(memory.as_str()).to_owned())
 }
 
 /// Undoes a run, together with the later runs that built on it if the form requests this.
@@ -68,15 +84,40 @@ fn values(run: &Run, visit: &Visit) -> Value {
     values["what"] = json!(visit.language.text(&format!("command.{what}")).unwrap_or(&what));
     let count = |pointer: &str| run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64());
     values["logs"] = json!(count("/transcripts"));
-    // A memory that contradicts an older one is new as well.
-    values["added"] = json!(count("/decisions/add").map(|added| added + count("/decisions/contradict").unwrap_or(0)));
+    values["added"] = json!(decisions(run).map(added));
+    values["failed"] = json!(count("/windows/failed"));
     values["calls"] = json!(count("/llm_calls"));
     values["cost"] = json!(run.summary.as_ref().and_then(|summary| summary.pointer("/cost")?.as_f64()));
     values
 }
 
-/// Returns the decisions of the run, each with the number of times that it was made.
+fn decisions(run: &Run) -> Option<&Map<String, Value>> {
+    run.summary.as_ref()?.get("decisions")?.as_object()
+}
+
+/// Returns the number of new memories. A memory that contradicts an older one is new as well.
+fn added(decisions: &Map<String, Value>) -> u64 {
+    ["add", "contradict"].iter().filter_map(|name| decisions.get(*name)?.as_u64()).sum()
+}
+
+/// Returns the decisions of the run, each with the number of times that it was made. The new memories come first.
 fn counts(run: &Run) -> Vec<Value> {
-    let decisions = run.summary.as_ref().and_then(|summary| summary.get("decisions")?.as_object());
-    decisions.into_iter().flatten().map(|(name, count)| json!({"name": name, "count": count})).collect()
+    let Some(decisions) = decisions(run) else { return Vec::new() };
+    let others = decisions.iter().filter(|(name, _)| *name != "add");
+    let others = others.map(|(name, count)| json!({"name": name, "count": count}));
+    [json!({"name": "add", "count": added(decisions)})].into_iter().chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_that_contradicts_another_is_counted_as_added() {
+        for (decisions, expected) in
+            [(json!({"contradict": 1}), 1), (json!({"add": 2, "contradict": 1, "skip": 4}), 3), (json!({}), 0)]
+        {
+            assert_eq!(added(decisions.as_object().unwrap()), expected, "{decisions}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! One request for a page, and the reply to it.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -32,6 +33,8 @@ pub(super) struct Visit {
 pub(super) enum Reply {
     /// A template and its values.
     Page(&'static str, Value),
+    /// The values of the page that compares an outdated form with the memory.
+    Conflict(Value),
     /// After a change: the page that shows it.
     SeeOther(String),
     /// After a change of the settings, which are then read again: the page that shows the change.
@@ -153,5 +156,13 @@ pub(super) fn categories(memories: &Memories) -> Vec<String> {
 pub(super) fn values_of(memory: &Memory) -> Value {
     let mut values = json!(memory);
     values["namespace"] = json!(memory.namespace.to_string());
+    values["version"] = json!(version_of(memory));
     values
+}
+
+/// Returns a number that differs whenever a field of the edit form differs, to find out whether a form is outdated.
+pub(super) fn version_of(memory: &Memory) -> String {
+    let (claim, mut hasher) = (&memory.claim, DefaultHasher::new());
+    (&claim.content, &claim.title, &claim.category, &claim.tags, claim.importance.to_bits()).hash(&mut hasher);
+    format!("{:x}", hasher.finish())
 }

@@ -64,6 +64,55 @@ fn merging_shows_the_result_first_and_is_undone_as_one_change() {
 }
 
 #[test]
+fn an_outdated_form_is_refused_with_both_texts_and_can_be_sent_again() {
+    let desk = Desk::new();
+    desk.json(&["remember", "The office is in Lisbon.", "--tag", "office"]);
+    let browser = Browser::open(&desk, "en");
+    let id = first_id(&browser.page("/?q=office"));
+    let seen = |page: &str| page.split("name=\"seen\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let page = browser.page(&format!("/memory/{id}"));
+    let edit = |seen: &str, content: &str| {
+        let fields = [("seen", seen), ("content", content), ("title", "The office is in Lisbon."), ("tags", "office")];
+        browser.post(&format!("/memory/{id}/edit"), &fields)
+    };
+    assert_eq!(edit(&seen(&page), "The office is in Oslo.").status, 303);
+    let changed = browser.page(&format!("/memory/{id}"));
+    assert!(changed.contains("<title>The office is in Oslo."), "the title follows the text: {changed}");
+    let refused = edit(&seen(&page), "The office is in Porto.");
+    assert_eq!(refused.status, 409, "{refused:?}");
+    let both = ["changed this memory after", "The office is in Oslo.", "The office is in Porto."];
+    assert!(both.iter().all(|text| refused.body.contains(text)), "{refused:?}");
+    assert!(desk.memories().contains(&("active".into(), "The office is in Oslo.".into())));
+    assert_eq!(edit(&seen(&refused.body), "The office is in Porto.").status, 303);
+    assert!(desk.memories().contains(&("active".into(), "The office is in Porto.".into())));
+    // A pin changes no field of the form.
+    let page = browser.page(&format!("/memory/{id}"));
+    desk.json(&["memory", "pin", &id]);
+    assert_eq!(edit(&seen(&page), "The office is in Rome.").status, 303);
+}
+
+#[test]
+fn what_is_not_possible_is_refused_with_a_way_back() {
+    let desk = Desk::new();
+    desk.json(&["remember", "The shop deploys to Fly.io."]);
+    desk.json(&["remember", "Deployments of the shop start on Tuesdays."]);
+    let browser = Browser::open(&desk, "en");
+    let (one, other) = (first_id(&browser.page("/?q=Fly.io")), first_id(&browser.page("/?q=Tuesdays")));
+    browser.submit(&format!("/memory/{one}/forget"), &[]);
+    let refused = browser.get(&format!("/memory/{one}/merge?with={other}"));
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert!(
+        refused.body.contains(&format!("href=\"/memory/{one}\"")) && !refused.body.contains("Health"),
+        "{refused:?}"
+    );
+    let refused = browser.post("/settings", &[("key", "jobs"), ("value", "many")]);
+    assert!(refused.status == 422 && refused.body.contains("href=\"/settings\""), "{refused:?}");
+    assert_eq!(browser.get("/project?namespace=nope").status, 404);
+    let empty = Browser::open(&Desk::new(), "en").page("/");
+    assert!(empty.replace("&#x2f;", "/").contains("afterthought run examples/demo --extractor rules"), "{empty}");
+}
+
+#[test]
 fn a_quote_stands_in_its_conversation_while_the_log_is_there_and_erasing_shows_what_goes() {
     let desk = Desk::new();
     let from = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo/codex");

@@ -3,6 +3,7 @@
 use super::browser::Browser;
 use super::reading::{demo, first_id};
 use crate::desk::Desk;
+use crate::sources::session;
 
 const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
 
@@ -74,6 +75,40 @@ fn each_decision_and_each_edit_is_undone_from_the_inbox() {
         assert!(undone.contains("The run was undone.") && !undone.contains("Last decisions"), "{undone}");
         assert_eq!(statuses(&desk), ("active".into(), "pending".into()));
     }
+}
+
+#[test]
+fn a_run_shows_failed_windows_until_they_are_tried_again() {
+    let desk = Desk::new();
+    desk.write("c.jsonl", session("c", 10, "/home/ana/shop", &["My cat is called Miso."]));
+    let failing = ["run", "c.jsonl", "--model", "test", "--base-url", "http://127.0.0.1:9/v1", "-q"];
+    desk.run(&failing);
+    let browser = Browser::open(&desk, "en");
+    let runs = browser.page("/runs");
+    assert!(runs.contains("1 window failed"), "{runs}");
+    let listed = desk.json(&["runs", "list"]);
+    let failed = listed.iter().find(|run| run["summary"]["windows"]["failed"] == 1).unwrap()["id"].as_str().unwrap();
+    let path = format!("/runs/{failed}");
+    assert!(browser.page(&path).contains("action=\"/retry\""));
+    let retried = browser.submit("/retry", &[("back", &path)]);
+    assert!(retried.contains("waits for the next run") && !retried.contains("action=\"/retry\""), "{retried}");
+}
+
+#[test]
+fn an_undone_run_names_what_it_removed_and_what_it_left() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    let runs = browser.page("/runs");
+    let path = runs.split("href=\"").find(|link| link.starts_with("/runs/")).unwrap().split('"').next().unwrap();
+    let id = first_id(&browser.page("/?q=pnpm"));
+    browser.submit(&format!("/memory/{id}/edit"), &[("content", "The project uses pnpm 10."), ("tags", "")]);
+    let undone = browser.submit(&format!("{path}/undo"), &[]);
+    assert!(undone.contains("except for memories that were changed since"), "{undone}");
+    let kept = undone.split("Later changes keep these memories").nth(1).unwrap().split("</ul>").next().unwrap();
+    assert!(kept.contains(&id) && kept.matches("<li>").count() == 1, "{kept}");
+    let headings: Vec<&str> =
+        undone.split("class=\"of\"").skip(1).map(|of| of.split("</li>").next().unwrap()).collect();
+    assert!(headings.iter().any(|of| of.contains("Fly.io") && !of.contains("<a ")), "{headings:?}");
 }
 
 #[test]
