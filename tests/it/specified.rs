@@ -65,7 +65,7 @@ fn a_value_outside_its_scale_is_refused_wherever_it_is_given() {
         |field: &str, value: f64| json!({"category": "fact", "subject": "x", "content": "Dee sings.", field: value});
     assert!(client.refused("memory_store", fact("importance", 11.0)).contains("importance 11 is out of range"));
     let upsert = json!({"content": "Dee sings.", "importance": 0.5});
-    assert_eq!(client.call("memory_upsert", upsert)["memory"]["importance"], 0.5);
+    assert_eq!(client.call("memory_upsert", upsert)["memory"]["importance"], 5.0, "a fraction of 1 is kept");
     assert!(client.refused("memory_query", json!({"min_importance": 70})).contains("importance 70 is out of range"));
     assert!(client.refused("memory_list", json!({"min_confidence": 7})).contains("confidence 7 is out of range"));
 }
@@ -77,6 +77,14 @@ fn a_query_of_blockcell_takes_importance_from_1_to_10() {
     for (content, importance) in [("Ana drinks tea.", 1), ("Bo keeps bees.", 5), ("Cy rides a horse.", 10)] {
         client.call("memory_upsert", json!({"content": content, "importance": importance}));
     }
+    // What a client reads can be written back.
+    let horse =
+        client.call("memory_upsert", json!({"content": "Dee has a horse.", "importance": 10}))["memory"].clone();
+    let again = json!({"content": "Dee has a horse.", "importance": horse["importance"]});
+    assert_eq!(client.call("memory_upsert", again)["memory"]["importance"], 10.0);
+    let shown = client.call("memory_query", json!({"query": "Dee"}))["memories"][0]["importance"].clone();
+    assert_eq!(shown, 10.0);
+    client.call("memory_forget", json!({"id": horse["id"]}));
     let mut found = |filter: Value| client.call("memory_query", filter)["count"].clone();
     assert_eq!(found(json!({"min_importance": 1})), 3, "1 is the least, not the most");
     assert_eq!(found(json!({"min_importance": 5})), 2);

@@ -130,7 +130,7 @@ async def blockcell(session, mark):
         dedup_key=f"{mark}_user_lang",
     )
     memory = saved["memory"]
-    expect(abs(memory["importance"] - 0.8) < 1e-9 and memory["scope"] == "long_term", f"saved: {memory}")
+    expect(memory["importance"] == 8 and memory["scope"] == "long_term", f"saved: {memory}")
     again = await session.call(
         "memory_upsert", content=f"The user of {mark} prefers Rust.", type="preference", dedup_key=f"{mark}_user_lang"
     )

@@ -201,7 +201,7 @@ impl MemoryTool for Query {
         }
         // A forgotten memory that looks like an instruction is just as harmful.
         found.retain(|hit| status == Status::Active || !reads_like_an_order(&hit.memory.claim));
-        Page::of_results(found, &query, memories)
+        Ok(Page::of_results(found, &query, memories)?.in_tenths())
     }
 }
 

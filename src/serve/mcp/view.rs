@@ -31,7 +31,7 @@ pub(super) struct MemoryView {
     memory_type: MemoryType,
     /// Whether it is meant to last
     scope: Scope,
-    /// How much it matters, 0-1
+    /// How much it matters, 0-1; 1-10 from tools that take it so
     importance: f64,
     /// A shorter wording
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,6 +116,14 @@ impl From<&Memory> for MemoryView {
     }
 }
 
+impl MemoryView {
+    /// Gives the importance from 1 to 10, as the tools of blockcell take it.
+    fn in_tenths(mut self) -> Self {
+        self.importance = rounded((self.importance * 10.0).clamp(1.0, 10.0));
+        self
+    }
+}
+
 /// Returns a number with three decimals, which are precise enough and cost fewer tokens than seventeen.
 fn rounded(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
@@ -155,6 +163,11 @@ impl Page {
             Ok(MemoryView { score: Some(rounded(*score)), match_share: share, now, ..MemoryView::from(memory) })
         };
         Ok(Self::of(found.iter().map(view).collect::<Result<_, ApiError>>()?))
+    }
+
+    /// Gives the importance from 1 to 10.
+    pub(super) fn in_tenths(self) -> Self {
+        Self { memories: self.memories.into_iter().map(MemoryView::in_tenths).collect(), ..self }
     }
 
     pub(super) const fn count(&self) -> usize {
@@ -206,6 +219,13 @@ struct NearView {
     id: String,
     /// Its text
     content: String,
+}
+
+impl Stored {
+    /// Gives the importance from 1 to 10.
+    pub(super) fn in_tenths(self) -> Self {
+        Self { memory: self.memory.map(MemoryView::in_tenths), ..self }
+    }
 }
 
 impl From<Remembered> for Stored {

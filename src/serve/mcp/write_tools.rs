@@ -177,7 +177,7 @@ impl MemoryTool for Upsert {
             },
             &given,
         )?;
-        Ok(remembered.into())
+        Ok(Stored::from(remembered).in_tenths())
     }
 }
 

@@ -438,3 +438,16 @@ fn only_sources_that_somebody_gave_are_searched() -> Result<(), StoreError> {
     assert_eq!(found(&store, "deploy elsewhere"), [""; 0], "all words are in the source");
     Ok(())
 }
+
+#[test]
+fn the_punctuation_between_tags_is_not_searched() {
+    let store = Store::in_memory().unwrap();
+    let mut tagged = memory("tagged", "One.");
+    tagged.claim.tags = vec!["db, cache".into(), "say \"hi\"".into()];
+    insert(&store, &tagged);
+    insert(&store, &memory("other", "Two."));
+    assert_eq!(found(&store, "["), [""; 0]);
+    assert_eq!(found(&store, "\",\""), [""; 0]);
+    assert_eq!(found(&store, ","), ["tagged"]);
+    assert_eq!(found(&store, "\""), ["tagged"]);
+}

@@ -272,7 +272,14 @@ impl Clauses {
     ///
     /// The condition does not use `LIKE`, which rejects long patterns.
     pub(in crate::store) fn containing(&mut self, text: &str) {
-        self.push("holds(?, m.title, m.content, m.summary, m.subject, m.tags)", [Value::from(text.to_owned())]);
+        // Tags are stored as a JSON list, whose punctuation is not part of any tag.
+        let tags = if text.contains(['"', '[', ']', ',', '\\']) {
+            "(SELECT group_concat(value, char(10)) FROM json_each(m.tags))"
+        } else {
+            "m.tags"
+        };
+        let condition = format!("holds(?, m.title, m.content, m.summary, m.subject, {tags})");
+        self.push(condition, [Value::from(text.to_owned())]);
     }
 
     fn within(&mut self, namespaces: &[NamespaceSubtree]) {
