@@ -132,7 +132,7 @@ pub struct Remembered {
     pub memory: Option<Memory>,
     /// Whether the memory had been forgotten and is active again.
     pub restored: bool,
-    /// Fields of a known memory that took over the values given with the text; see [`Memories::remember_with`].
+    /// Fields of a known memory that took over the values given with the text; see `Memories::remember_with`.
     pub updated: Vec<&'static str>,
     /// Known memories about the same matter, if the text became a new memory beside them: the author knows whether it
     /// replaces one of them.

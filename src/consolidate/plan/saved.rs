@@ -208,7 +208,7 @@ pub struct ReviewedChange {
     pub instead_of: Option<Box<Change>>,
 }
 
-/// Applies a plan in one transaction, as `run`, which must be a run of [`APPLY`] with [`SavedPlan::arguments`].
+/// Applies a plan in one transaction, as `run`, which must be a run of `APPLY` with `SavedPlan::arguments`.
 ///
 /// A change is written as it was reviewed, unless a memory that it affects, or a similar one, has changed since the
 /// plan was made or was removed from the file. Only such a change is decided again, by the rules. If only similar
