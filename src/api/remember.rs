@@ -244,15 +244,15 @@ impl Memories {
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         let mut incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
-        if let Some(id) = incoming.id.take_if(|id| id_is_taken(store, id)) {
+        if let Some(id) = &incoming.id
+            && let Some(known) = store.find(id)?
+        {
             // A repeated call with the same id and words finds the memory of the first call.
-            let is_same = |known: &Memory| {
-                known.namespace == incoming.namespace && known.claim.content == incoming.candidate.claim.content
-            };
-            if !store.find(&id)?.is_some_and(|known| is_same(&known)) {
+            if known.namespace != incoming.namespace || known.claim.content != incoming.candidate.claim.content {
                 let reason = "is taken; leave it out, or update that memory";
                 return Err(ApiError::Id { id: id.to_string(), reason });
             }
+            incoming.id = None;
         }
         let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
@@ -454,7 +454,7 @@ impl Memories {
             refuse_orders(&incoming.candidate.claim)?;
         }
         // What was forgotten does not return as a new wording of another memory.
-        let forgotten = not_again(store, &incoming)?.filter(|_| draft.author == Author::Agent);
+        let forgotten = if draft.author == Author::Agent { not_again(store, &incoming)? } else { None };
         let before = known.claim.clone();
         let importance = given.importance.map(unit_importance).transpose()?;
         let claim = MemoryChange { importance, ..given.clone() }.applied_to(&before);
@@ -973,11 +973,6 @@ fn not_again(store: &Store, incoming: &IncomingClaim) -> Result<Option<String>, 
              memory_forget restores it"
         )
     }))
-}
-
-/// Whether a memory has this id; if the database cannot be read, the next read reports it.
-fn id_is_taken(store: &Store, id: &MemoryId) -> bool {
-    store.find(id).is_ok_and(|known| known.is_some())
 }
 
 /// Returns the memory that contains the stored text after the change was written.

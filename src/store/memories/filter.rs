@@ -279,7 +279,7 @@ impl Clauses {
             "m.tags"
         };
         let condition = format!("holds(?, m.title, m.content, m.summary, m.subject, {tags})");
-        self.push(condition, [Value::from(text.to_owned())]);
+        self.push(condition, [Value::from(text.replace('\0', ""))]);
     }
 
     fn within(&mut self, namespaces: &[NamespaceSubtree]) {
