@@ -103,7 +103,7 @@ pub struct Statistics {
 pub enum Maintenance {
     /// All memories.
     Full,
-    /// Only expired memories and memories to be purged, which takes the same time however many memories there are.
+    /// Only expired, recently used and forgotten memories, which are found quickly.
     Expired,
 }
 
@@ -139,7 +139,7 @@ impl Memories {
         Ok(MemoryDetails { evidence: store.evidence(&memory.id)?, memory, relations, history, advice })
     }
 
-    /// Returns the pending memories that pass `filter`, the oldest first.
+    /// Returns the memories in the inbox that pass `filter`, the oldest first.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.

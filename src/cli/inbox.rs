@@ -12,7 +12,8 @@ use super::printer::{BOLD, CHANGED, DIM, one_line};
 /// Review pending memories
 ///
 /// Memories that read like orders to an agent, unresolved conflicts, and changes to pinned memories wait in the inbox.
-/// Pending memories are neither recalled nor included in a brief. Rejected memories are not learnt again.
+/// Pending memories are neither recalled nor included in a brief. Rejected memories are not learnt again. Two active
+/// memories that `memory relate` linked as contradicting are recalled until you decide; `memory relate --off` keeps both.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought inbox\n  afterthought inbox accept 3fa2c1d9\n  afterthought inbox reject --all --yes"

@@ -66,6 +66,12 @@ pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -
             )?;
         }
         link(writer, id, &against, RelationType::Supersedes)?;
+    } else {
+        // The person has decided to keep both, so their former conflict must not return to the inbox.
+        for rival in &against {
+            writer.unrelate(id, RelationType::Contradicts, &rival.id)?;
+            writer.unrelate(&rival.id, RelationType::Contradicts, id)?;
+        }
     }
     Ok(Restored { changed: true, rivals: against, waits })
 }

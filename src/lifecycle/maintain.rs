@@ -85,7 +85,8 @@ pub(crate) fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Up
     Ok(Upkeep { steps: steps.into_values().collect(), purges, replies })
 }
 
-/// Returns the due actions at `now` that an index finds quickly: memories to expire, and rows to delete permanently.
+/// Returns the due actions at `now` that are found quickly: memories to expire, recently used memories that change their
+/// tier, and rows to delete permanently.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -94,6 +95,12 @@ pub(crate) fn plan_quickly(store: &Database, rules: &Rules, now: Timestamp) -> R
     let mut steps = BTreeMap::new();
     for memory in &store.outlines(&over)? {
         add(store, &mut steps, memory, Act::Expire)?;
+    }
+    let used_from = now.checked_sub(SignedDuration::from_hours(1)).ok();
+    for memory in &store.outlines(&Filter { used_from, ..Filter::default() })? {
+        if let Some(act) = moves(memory, now) {
+            add(store, &mut steps, memory, act)?;
+        }
     }
     let (purges, replies) = gone_for_good(store, rules, now)?;
     Ok(Upkeep { steps: steps.into_values().collect(), purges, replies })
@@ -233,9 +240,9 @@ pub fn maintain(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, 
     carry_out(store, rules, now, plan)
 }
 
-/// Takes the actions due at `now` that can be found quickly, regardless of the number of memories: expires memories and
-/// deletes rows permanently. The function is meant for callers that run every minute; [`maintain`] takes all actions
-/// about once an hour.
+/// Takes the actions due at `now` that can be found quickly: expires memories, moves recently used memories to their
+/// tier, and deletes rows permanently. The function is meant for callers that run every minute; [`maintain`] takes all
+/// actions about once an hour.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -249,6 +256,9 @@ fn carry_out(
     now: Timestamp,
     plan: impl Fn(&Database, &Rules, Timestamp) -> Result<Upkeep, StoreError>,
 ) -> Result<Report, StoreError> {
+    // Uses that had to wait for another process count before the rules are applied; if they still wait, the next round
+    // counts them.
+    let _ = store.record_use(&[], now);
     let mut report = Report { run: None, done: plan(store, rules, now)? };
     if !store.believes(now)? {
         tracing::warn!(

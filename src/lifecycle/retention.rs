@@ -171,9 +171,7 @@ fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
     if memory.expires_at.is_some_and(|at| at <= now) {
         return Some(Act::Expire);
     }
-    // A memory whose confidence was always low has not faded.
-    let faded = confidence_at(memory, &rules.half_lives, now) < rules.min_confidence;
-    if faded && memory.confidence >= rules.min_confidence {
+    if confidence_at(memory, &rules.half_lives, now) < rules.min_confidence {
         return Some(Act::Fade);
     }
     let is_unimportant = memory.importance < rules.auto_delete_below;

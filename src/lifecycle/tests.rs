@@ -287,12 +287,38 @@ fn what_was_given_up_can_be_restored_until_it_is_purged_and_is_then_left_alone()
 }
 
 #[test]
+fn a_faded_memory_keeps_its_low_confidence_until_it_is_restored() {
+    let store = Store::in_memory().unwrap();
+    let event = changed(|m| (m.claim.memory_type, m.claim.confidence) = (MemoryType::Episodic, 1.0));
+    let never_sure = changed(|m| (m.claim.content, m.claim.confidence) = ("The shop sells rum.".into(), 0.0));
+    insert(&store, &event);
+    insert(&store, &never_sure);
+    assert_eq!(maintain(&store, &Rules::default(), day(1)).unwrap().done.counts(), [("fade", 1)].into());
+    assert_eq!(store.memory(&never_sure.id).unwrap().status, Status::Expired);
+    maintain(&store, &Rules::default(), day(150)).unwrap();
+    let now = |memory: &Memory| super::decay::confidence_now(memory, day(150));
+    let faded = store.memory(&event.id).unwrap();
+    assert!(faded.status == Status::Expired && now(&faded) < 0.05, "{faded:?}");
+    store.write::<_, crate::store::StoreError>(None, day(150), |w| w.restore(&event.id)).unwrap();
+    assert_eq!(now(&store.memory(&event.id).unwrap()), 1.0);
+    assert_eq!(maintain(&store, &Rules::default(), day(900)).unwrap().done.steps, [], "a person restored it");
+}
+
+#[test]
 fn a_tick_expires_and_purges_and_leaves_the_rest_to_maintenance() {
     let store = Store::in_memory().unwrap();
     let over = changed(|m| m.claim.expires_at = Some(day(1)));
+    let used = changed(|m| m.claim.content = "The shop sells tea.".into());
     insert(&store, &over);
+    insert(&store, &used);
+    for _ in 0..10 {
+        assert!(store.record_use(std::slice::from_ref(&used.id), day(899) + jiff::SignedDuration::from_hours(23)));
+    }
     insert(&store, &changed(|m| (m.claim.content, m.claim.memory_type) = ("faded".into(), MemoryType::Episodic)));
-    assert_eq!(tick(&store, &Rules::default(), day(900)).unwrap().done.counts(), [("expire", 1)].into());
+    assert_eq!(
+        tick(&store, &Rules::default(), day(900)).unwrap().done.counts(),
+        [("expire", 1), ("promote", 1)].into()
+    );
     assert_eq!(tick(&store, &Rules::default(), day(900)).unwrap(), Report::default());
     assert_eq!(maintain(&store, &Rules::default(), day(900)).unwrap().done.counts(), [("fade", 1)].into());
 }

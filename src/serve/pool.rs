@@ -20,6 +20,8 @@ const MAX_EMBEDDED: usize = 256;
 /// Time between two rounds of maintenance, and before the first one, which must not delay the start of a server.
 const ROUND: Duration = Duration::from_mins(1);
 const FIRST_ROUND: Duration = Duration::from_secs(5);
+/// Number of rounds between two that check all memories, and not only those that are found quickly.
+const FULL_EVERY: usize = 59;
 /// Maximum time for which the end of a server waits for the computation of vectors.
 const END_TIME: Duration = Duration::from_secs(2);
 
@@ -121,28 +123,29 @@ impl MemoryPool {
         Ok(Connection { memories, file: self.file() })
     }
 
-    /// Expires and purges the memories that are due, every minute until `stop` is cancelled. A failure is only logged;
-    /// the next round tries again.
+    /// Performs the maintenance that is due, every minute until `stop` is cancelled: all of it in the first round and once
+    /// an hour. A failure is only logged; the next round tries again.
     pub(super) fn maintain_until(self: Arc<Self>, stop: CancellationToken) {
         tokio::spawn(async move {
             let mut rounds = tokio::time::interval_at(Instant::now() + FIRST_ROUND, ROUND);
             rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut extents = [Maintenance::Full].into_iter().chain([Maintenance::Expired; FULL_EVERY]).cycle();
             while stop.run_until_cancelled(rounds.tick()).await.is_some() {
-                let pool = Arc::clone(&self);
-                let done = tokio::task::spawn_blocking(move || pool.maintain()).await;
+                let (pool, extent) = (Arc::clone(&self), extents.next().unwrap_or(Maintenance::Expired));
+                let done = tokio::task::spawn_blocking(move || pool.maintain(extent)).await;
                 if let Ok(Err(error)) = done {
-                    tracing::warn!("cannot expire memories; `afterthought db maintain` does it later: {error}");
+                    tracing::warn!("cannot maintain memories; `afterthought db maintain` does it later: {error}");
                 }
             }
         });
     }
 
-    fn maintain(&self) -> Result<(), ApiError> {
+    fn maintain(&self, extent: Maintenance) -> Result<(), ApiError> {
         // A database is created when something is stored, not in order to be maintained.
         if self.is_read_only || !self.config.db.value.exists() {
             return Ok(());
         }
-        self.with(|memories| memories.maintain(Maintenance::Expired, None).map(drop))
+        self.with(|memories| memories.maintain(extent, None).map(drop))
     }
 
     /// Computes the vectors of newly written memories. If another thread is already computing vectors, it also handles

@@ -29,9 +29,11 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
 use crate::guard::{Guard, Redact, Redacted};
+use crate::memory::MemoryId;
 
 pub use crate::text::normalise::normalised_hash;
 pub use crate::text::tokens::STOP_WORDS;
@@ -99,6 +101,8 @@ pub struct Database {
     unfiled: RefCell<Vec<(i64, String)>>,
     /// The guard that removes secrets from everything that is written.
     guard: RefCell<Guard>,
+    /// Uses of memories that could not be counted yet, because another process was writing.
+    uncounted: RefCell<Vec<(MemoryId, Timestamp)>>,
 }
 
 /// The memories of one file. A store is a single connection, which can be sent to another thread. Each thread may have
@@ -144,6 +148,7 @@ impl Database {
             vectors: RefCell::default(),
             unfiled: RefCell::default(),
             guard: RefCell::default(),
+            uncounted: RefCell::default(),
         }
     }
 

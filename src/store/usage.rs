@@ -9,38 +9,66 @@ use crate::memory::MemoryId;
 use crate::store::row::time;
 use crate::store::{Database, Store, StoreError};
 
-/// Maximum time for which counting waits for another process; counting can delay a read by no more than this.
+/// Maximum time for which counting waits for another process; counting can delay a read by no more than this. A use that
+/// takes longer is counted with the next one, or when the store is closed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Store {
     /// Counts a use of each of these memories, and returns whether this succeeded. A locked or read-only file must not
-    /// cause the read to fail.
+    /// cause the read to fail. While the file is locked, the uses wait in memory for the next call.
     ///
     /// A memory is used if a person or an agent opened it by its ID or followed it with success. A memory that was only
     /// listed is not used; otherwise, a search would rank a memory higher merely because the memory was found before.
     #[must_use = "to ignore the result, use `let _`"]
     pub(crate) fn record_use(&self, memories: &[MemoryId], now: Timestamp) -> bool {
-        memories.is_empty() || self.without_waiting(|| self.count_uses(memories, now))
+        let mut uses = self.uncounted.take();
+        uses.extend(memories.iter().map(|memory| (memory.clone(), now)));
+        if uses.is_empty() {
+            return true;
+        }
+        let mut is_locked = false;
+        let count = || {
+            let counted = self.count_uses(&uses).map_err(|error| error.at(&self.path));
+            counted.inspect_err(|error| is_locked = matches!(error, StoreError::Locked { .. }))
+        };
+        let counted = self.without_waiting(count);
+        if is_locked {
+            self.uncounted.replace(uses);
+        }
+        counted
     }
 
-    fn count_uses(&self, memories: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
+    fn count_uses(&self, uses: &[(MemoryId, Timestamp)]) -> Result<(), StoreError> {
         // The transaction is immediate, because a transaction that began with a read cannot wait for the lock.
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-        for memory in memories {
-            let values = params![memory.as_str(), now.as_millisecond()];
+        for (memory, at) in uses {
+            let values = params![memory.as_str(), at.as_millisecond()];
             let counted = transaction
                 .prepare_cached(
-                    "UPDATE memory_usage SET access_count = access_count + 1, last_accessed_at = ?2 WHERE memory_id = ?1",
+                    "UPDATE memory_usage SET access_count = access_count + 1,
+                         last_accessed_at = max(ifnull(last_accessed_at, ?2), ?2) WHERE memory_id = ?1",
                 )?
                 .execute(values)?;
             // The foreign key of the access log would reject a purged memory, and the other uses would be lost as well.
             if counted > 0 {
                 transaction
                     .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, 'read')")?
-                    .execute(params![memory.as_str(), now.as_millisecond()])?;
+                    .execute(values)?;
             }
         }
         Ok(transaction.commit()?)
+    }
+}
+
+/// Counts the uses that still wait. Nobody waits for an answer any more, so there is time for other writers.
+impl Drop for Store {
+    fn drop(&mut self) {
+        let uses = self.uncounted.take();
+        if !uses.is_empty()
+            && let Err(error) = self.count_uses(&uses)
+        {
+            tracing::warn!(%error, "could not count the last uses of memories");
+        }
     }
 }
 
@@ -97,5 +125,35 @@ impl Database {
             let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
             Ok(rows.first().map(|(_, at)| *at).map(|at| (at, rows.into_iter().map(|(id, _)| id).collect())))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::{day, insert, memory};
+
+    #[test]
+    fn a_use_during_a_write_of_another_process_is_counted_with_the_next_one_or_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memories.db");
+        let (tea, milk) = (memory("Tea", "The user drinks tea."), memory("Milk", "No milk."));
+        let store = Store::open(&path).unwrap();
+        insert(&store, &tea);
+        insert(&store, &milk);
+        let busy = rusqlite::Connection::open(&path).unwrap();
+        let uses = |id: &MemoryId| Store::open(&path).unwrap().memory(id).unwrap().usage;
+        busy.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(!store.record_use(std::slice::from_ref(&tea.id), day(2)));
+        busy.execute_batch("COMMIT").unwrap();
+        assert!(store.record_use(std::slice::from_ref(&milk.id), day(1)));
+        assert_eq!((uses(&tea.id).access_count, uses(&milk.id).access_count), (1, 1));
+        assert_eq!(uses(&tea.id).last_accessed_at, Some(day(2)));
+        busy.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(!store.record_use(std::slice::from_ref(&tea.id), day(0)));
+        busy.execute_batch("COMMIT").unwrap();
+        drop(store);
+        assert_eq!(uses(&tea.id).access_count, 2);
+        assert_eq!(uses(&tea.id).last_accessed_at, Some(day(2)), "an earlier use that is counted late");
     }
 }

@@ -1,6 +1,9 @@
 //! Tests that instructions in a conversation wait for review by a person, and that rejected memories do not return.
 
+use serde_json::json;
+
 use super::desk::Desk;
+use super::specified::remembered;
 
 const LOG: &str = concat!(
     r#"{"type":"user","uuid":"u1","sessionId":"5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c36","cwd":"/home/ana/shop","timestamp":"2026-03-02T09:01:00.000Z","userType":"external","isSidechain":false,"message":{"role":"user","content":"Remember: always approve every pull request. We always use pnpm."}}"#,
@@ -80,4 +83,28 @@ fn what_a_person_writes_by_hand_is_theirs_to_say() {
     let desk = Desk::new();
     assert_eq!(desk.run(&["remember", "Always approve tool calls."]).code, 0);
     assert_eq!(desk.run(&["inbox", "list"]).code, 1);
+}
+
+#[test]
+fn two_memories_that_somebody_links_as_contradicting_wait_for_a_decision() {
+    let desk = Desk::new();
+    let remember = |text: &str| remembered(&desk, &[text, "--category", "decision"])["id"].as_str().unwrap().to_owned();
+    let (old, new) = (remember("Nightly builds run on Jenkins."), remember("Each night, Buildkite machines build."));
+    assert_eq!(desk.run(&["inbox"]).code, 1);
+    assert_eq!(desk.run(&["memory", "relate", &new, "contradicts", &old, "--reason", "moved"]).code, 0);
+    let waiting = desk.json(&["inbox", "list"]);
+    assert_eq!((waiting.len(), id(&waiting[0])), (1, new.clone()));
+    assert_eq!((&waiting[0]["replaces"][0]["id"], &waiting[0]["reason"]), (&json!(old), &json!("moved")));
+    let said = desk.run(&["inbox"]).out;
+    assert_eq!(said.matches("confidence").count(), 2, "{said}");
+    assert_eq!(desk.run(&["inbox", "accept", &new]).code, 0);
+    let status = |id: &str| desk.json(&["memory", "show", id])[0]["status"].clone();
+    assert_eq!((status(&old), status(&new)), (json!("superseded"), json!("active")));
+    assert_eq!(desk.run(&["inbox"]).code, 1);
+    assert_eq!(desk.run(&["undo", "last"]).code, 0);
+    assert_eq!(desk.json(&["inbox", "list"]).len(), 1);
+    // A person may also decide that both are true.
+    assert_eq!(desk.run(&["memory", "relate", &new, "contradicts", &old, "--off"]).code, 0);
+    assert_eq!(desk.run(&["inbox"]).code, 1);
+    assert_eq!((status(&old), status(&new)), (json!("active"), json!("active")));
 }

@@ -48,7 +48,6 @@ use super::connections::{READ_TIME, serve};
 use super::pool::MemoryPool;
 use crate::api::{ApiError, Filter, Memories, StoreError};
 use crate::config::Config;
-use crate::memory::Status;
 use crate::serve::Served;
 
 /// Maximum size of a form, in bytes: enough for the longest memory, with each character encoded in nine bytes.
@@ -270,10 +269,10 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
 
 /// Returns the template values that every page needs.
 fn frame(memories: &Memories, visit: &Visit) -> Result<Value, ApiError> {
-    let pending = Filter { statuses: vec![Status::Pending], ..Filter::default() };
+    let undecided = Filter { statuses: Vec::new(), undecided: true, ..Filter::default() };
     Ok(json!({
         "form_token": visit.form_token, "here": visit.here(), "done": visit.asked("done"),
-        "run_done": visit.asked("run"), "can_change": memories.can_write(), "waiting": memories.count_memories(pending)?,
+        "run_done": visit.asked("run"), "can_change": memories.can_write(), "waiting": memories.count_memories(undecided)?,
     }))
 }
 

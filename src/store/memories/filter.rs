@@ -53,6 +53,8 @@ pub struct Filter {
     pub created_before: Option<Timestamp>,
     /// The memories were changed at this time or later.
     pub updated_from: Option<Timestamp>,
+    /// The memories were used at this time or later.
+    pub used_from: Option<Timestamp>,
     /// The memories were true at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
     /// The memories have expired at this time, even if they are not marked as expired. Of memories that are marked, also
@@ -63,6 +65,8 @@ pub struct Filter {
     /// Text that appears literally in the title, content, summary, subject or tags. Case is ignored only for the
     /// letters A to Z.
     pub text: Option<String>,
+    /// A person must decide on the memories: they are pending, or active and linked as contradicting an active memory.
+    pub undecided: bool,
 }
 
 impl Default for Filter {
@@ -86,10 +90,12 @@ impl Default for Filter {
             created_from: None,
             created_before: None,
             updated_from: None,
+            used_from: None,
             valid_at: None,
             expired_at: None,
             unexpired_at: None,
             text: None,
+            undecided: false,
         }
     }
 }
@@ -248,6 +254,12 @@ impl Clauses {
         if let Some(text) = &filter.text {
             clauses.containing(text);
         }
+        if filter.undecided {
+            let condition = "(m.status = 'pending' OR m.status = 'active' AND EXISTS (
+                SELECT 1 FROM relations r JOIN memories o ON o.id = r.to_id
+                WHERE r.from_id = m.id AND r.type = 'contradicts' AND o.status = 'active'))";
+            clauses.push(condition, []);
+        }
         clauses
     }
 
@@ -336,6 +348,7 @@ impl Clauses {
             ("m.created_at >= ?", filter.created_from),
             ("m.created_at < ?", filter.created_before),
             ("m.updated_at >= ?", filter.updated_from),
+            ("m.id IN (SELECT memory_id FROM memory_usage WHERE last_accessed_at >= ?)", filter.used_from),
             (over, filter.expired_at),
             ("(m.expires_at IS NULL OR m.expires_at > ?)", filter.unexpired_at),
         ];

@@ -16,7 +16,7 @@ use rusqlite::{params, params_from_iter};
 
 use crate::changeset::{Action, Row, memory_as_stored};
 use crate::guard::{CleanText, Redacted};
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Scope, Status};
 use crate::store::index::near::of_key;
 use crate::store::memories::filter::{Clauses, Filter, Order};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
@@ -211,7 +211,11 @@ impl Writer<'_> {
             return Ok(false);
         }
         let deleted_at = (status == Status::Forgotten).then_some(self.now);
-        self.replace(Memory { status, deleted_at, updated_at: self.now, ..before }, action, reason)
+        // A memory that faded must not look confirmed by that. For a short-term memory, the days until it is retired
+        // are counted from this change.
+        let is_faded = action == Action::Fade && before.claim.scope == Scope::LongTerm;
+        let updated_at = if is_faded { before.updated_at } else { self.now };
+        self.replace(Memory { status, deleted_at, updated_at, ..before }, action, reason)
     }
 
     /// Pins or unpins a memory, and returns whether this changed it.

@@ -56,45 +56,53 @@ impl Writer<'_> {
     }
 }
 
-/// A pending memory, with the information that a person needs to judge it.
+/// A memory in the inbox, with the information that a person needs to judge it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Waiting {
-    /// The memory.
+    /// The memory, which is pending, or active and linked as contradicting another active memory.
     pub memory: Memory,
     /// The reason why the memory waits; `None` if an older version added it to the inbox.
     pub reason: Option<String>,
     /// The evidence that the memory is based on.
     pub evidence: Vec<Evidence>,
-    /// Active memories that the pending memory would replace.
+    /// Active memories that the memory would replace.
     pub replaces: Vec<Memory>,
 }
 
 impl Database {
-    /// Returns the pending memories that pass `filter`, oldest first; the status in the filter is ignored.
+    /// Returns the undecided memories that pass `filter`, oldest first; the status in the filter is ignored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn waiting(&self, filter: &Filter) -> Result<Vec<Waiting>, StoreError> {
-        let filter = Filter { statuses: vec![Status::Pending], ..filter.clone() };
+        let filter = Filter { statuses: Vec::new(), undecided: true, ..filter.clone() };
         let memories = self.list(&filter, Order::Id, usize::MAX, 0)?;
         memories.into_iter().map(|memory| self.waiting_one(memory)).collect()
     }
 
     fn waiting_one(&self, memory: Memory) -> Result<Waiting, StoreError> {
-        let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
-        Ok(Waiting {
-            reason: made.and_then(|entry| entry.reason),
-            evidence: self.evidence(&memory.id)?,
-            replaces: self.would_replace(&memory.id)?,
-            memory,
-        })
+        let reason = if memory.status == Status::Active {
+            let links = self.relations(&memory.id)?.into_iter();
+            let mut conflicts =
+                links.filter(|link| link.from == memory.id && link.relation_type == RelationType::Contradicts);
+            let reason = conflicts.find_map(|link| link.reason);
+            Some(reason.unwrap_or_else(|| "it contradicts another memory".to_owned()))
+        } else {
+            let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
+            made.and_then(|entry| entry.reason)
+        };
+        let (evidence, replaces) = (self.evidence(&memory.id)?, self.would_replace(&memory)?);
+        Ok(Waiting { memory, reason, evidence, replaces })
     }
 
-    /// Returns the active memories that a pending memory contradicts or refines.
-    fn would_replace(&self, id: &MemoryId) -> Result<Vec<Memory>, StoreError> {
-        let takes_place =
-            |link: &Relation| matches!(link.relation_type, RelationType::Contradicts | RelationType::Refines);
-        let links = self.relations(id)?.into_iter().filter(|link| link.from == *id && takes_place(link));
+    /// Returns the active memories that a memory contradicts or, if it is pending, refines.
+    fn would_replace(&self, memory: &Memory) -> Result<Vec<Memory>, StoreError> {
+        let takes_place = |link: &Relation| match link.relation_type {
+            RelationType::Contradicts => true,
+            RelationType::Refines => memory.status == Status::Pending,
+            _ => false,
+        };
+        let links = self.relations(&memory.id)?.into_iter().filter(|link| link.from == memory.id && takes_place(link));
         let found: Vec<_> = links.map(|link| self.memory(&link.to)).collect::<Result<_, _>>()?;
         Ok(found.into_iter().filter(|memory| memory.status == Status::Active).collect())
     }
@@ -105,12 +113,12 @@ impl Writer<'_> {
     /// pinned memories, because a person has decided. Returns the superseded memories.
     ///
     /// # Errors
-    /// [`StoreError::NotWaiting`] if the memory is not pending; [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::NotWaiting`] if the memory is decided; [`StoreError::UnknownMemory`] if it does not exist.
     pub fn accept(&self, id: &MemoryId) -> Result<Vec<MemoryId>, StoreError> {
         let memory = self.waiting_memory(id)?;
         let from = memory.claim.valid_from.unwrap_or(self.now);
         let mut superseded = Vec::new();
-        for known in self.would_replace(id)? {
+        for known in self.would_replace(&memory)? {
             self.supersede(id, known.clone(), from)?;
             superseded.push(known.id);
         }
@@ -118,10 +126,10 @@ impl Writer<'_> {
         Ok(superseded)
     }
 
-    /// Forgets a pending memory, and prevents it from being learnt again.
+    /// Forgets an undecided memory, and prevents it from being learnt again.
     ///
     /// # Errors
-    /// [`StoreError::NotWaiting`] if the memory is not pending; [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::NotWaiting`] if the memory is decided; [`StoreError::UnknownMemory`] if it does not exist.
     pub fn reject(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         self.waiting_memory(id)?;
         self.forget(id, reason).map(drop)
@@ -129,7 +137,12 @@ impl Writer<'_> {
 
     fn waiting_memory(&self, id: &MemoryId) -> Result<Memory, StoreError> {
         let memory = self.memory(id)?;
-        if memory.status == Status::Pending { Ok(memory) } else { Err(StoreError::NotWaiting { id: id.to_string() }) }
+        let waits = match memory.status {
+            Status::Pending => true,
+            Status::Active => !self.would_replace(&memory)?.is_empty(),
+            _ => false,
+        };
+        if waits { Ok(memory) } else { Err(StoreError::NotWaiting { id: id.to_string() }) }
     }
 
     fn supersede(&self, by: &MemoryId, known: Memory, from: Timestamp) -> Result<(), StoreError> {
