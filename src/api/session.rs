@@ -11,8 +11,9 @@ use crate::pipeline::{Stamp, is_unread};
 use crate::search::brief::{self, Brief, BriefRequest, Counting};
 use crate::search::{Direct, Found, direct};
 use crate::store::{EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store};
-use crate::work::act::{Fact, few};
-use crate::work::command::{error_line, signature, tidied};
+use crate::text::shell::signature;
+use crate::work::act::{ACTION_TOKENS, Fact, PROMPT_TOKENS, few};
+use crate::work::command::{error_line, tidied};
 use crate::work::{self, fixes};
 
 /// Maximum number of memories that are shown with a prompt.
@@ -181,7 +182,7 @@ impl Session<'_> {
             remedies.into_iter().map(|memory| (memory.id, memory.claim.content)).unzip();
         if lines.is_empty() {
             let known = self.with(|session| session.after_failure(command, printed))?;
-            let facts = self.unseen(known.into_iter().collect())?;
+            let facts = self.unseen(known.into_iter().collect(), ACTION_TOKENS)?;
             (ids, lines) = facts.into_iter().map(|fact| (fact.id(), fact.text)).unzip();
         }
         if !ids.is_empty() {
@@ -230,7 +231,7 @@ impl Session<'_> {
             lines.extend(known.into_iter().map(|memory| memory.claim.content));
         }
         if lines.is_empty() {
-            let facts = self.unseen(self.with(|session| session.before_command(command))?)?;
+            let facts = self.unseen(self.with(|session| session.before_command(command))?, ACTION_TOKENS)?;
             lines.extend(facts.into_iter().map(|fact| fact.text));
         }
         Ok(lines)
@@ -242,12 +243,30 @@ impl Session<'_> {
     /// [`ApiError`] if the facts cannot be read or recorded as shown.
     pub(crate) fn before_edit(&self, file: &str, folder: Option<&Path>) -> Result<Vec<String>, ApiError> {
         let paths = spellings(file, folder);
-        let facts = self.unseen(self.with(|session| session.before_edit(&paths))?)?;
+        let facts = self.unseen(self.with(|session| session.before_edit(&paths))?, ACTION_TOKENS)?;
         Ok(facts.into_iter().map(|fact| fact.text).collect())
     }
 
-    /// Returns the facts that the session was not shown yet, and records them as shown.
-    fn unseen(&self, facts: Vec<Fact>) -> Result<Vec<Fact>, ApiError> {
+    /// Returns how earlier sessions called the programs that a shell script calls.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the facts cannot be read or recorded as shown.
+    pub(crate) fn before_script(&self, script: &str) -> Result<Vec<String>, ApiError> {
+        let facts = self.unseen(self.with(|session| session.on_script(script))?, PROMPT_TOKENS)?;
+        Ok(facts.into_iter().map(|fact| fact.text).collect())
+    }
+
+    /// Returns how earlier sessions called the programs that a prompt names.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the facts cannot be read or recorded as shown.
+    pub(crate) fn named_programs(&self, prompt: &str) -> Result<Vec<String>, ApiError> {
+        let facts = self.unseen(self.with(|session| session.on_prompt(prompt))?, PROMPT_TOKENS)?;
+        Ok(facts.into_iter().map(|fact| fact.text).collect())
+    }
+
+    /// Returns the facts that the session was not shown yet, at most `most` tokens, and records them as shown.
+    fn unseen(&self, facts: Vec<Fact>, most: usize) -> Result<Vec<Fact>, ApiError> {
         if facts.is_empty() {
             return Ok(Vec::new());
         }
@@ -255,7 +274,8 @@ impl Session<'_> {
         let ids: Vec<MemoryId> = facts.iter().map(Fact::id).collect();
         let advice = self.store.advice(&ids)?;
         let is_refuted = |fact: &Fact| advice.get(&fact.id()).is_some_and(|outcome| outcome.is_refuted());
-        let facts = few(facts.into_iter().filter(|fact| !shown.contains(&fact.id()) && !is_refuted(fact)).collect());
+        let facts = facts.into_iter().filter(|fact| !shown.contains(&fact.id()) && !is_refuted(fact));
+        let facts = few(facts.collect(), most);
         self.store.memories_shown(self.id, &facts.iter().map(Fact::id).collect::<Vec<_>>(), self.now)?;
         Ok(facts)
     }

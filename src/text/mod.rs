@@ -1,4 +1,5 @@
-//! The language layer: scripts, normalised forms, words, stems, languages, numbers, dates and negation.
+//! The language layer: scripts, normalised forms, words, stems, languages, numbers, dates, negation and
+//! shell commands.
 //!
 //! Extraction, checks, comparison and search all use this module, so that they treat texts in the same way.
 
@@ -13,6 +14,7 @@ pub(crate) mod number;
 pub(crate) mod pattern_set;
 pub(crate) mod relative;
 pub(crate) mod script;
+pub(crate) mod shell;
 pub(crate) mod stem;
 pub(crate) mod tokens;
 pub(crate) mod visible;

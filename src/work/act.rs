@@ -10,7 +10,7 @@ use regex::Regex;
 use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
-use super::command::{is_misuse, signature, tidied};
+use super::command::{is_misuse, tidied};
 use super::fix::fix;
 use super::output::error_signature;
 use super::{Session, clipped, fixes};
@@ -18,13 +18,17 @@ use crate::memory::{Memory, MemoryId, Task, TaskFile, TaskOutcome, TaskRecord};
 use crate::search;
 use crate::store::{FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::negation;
+use crate::text::shell::signature;
 use crate::tokens;
 
 /// Maximum number of tasks that are examined for a file or a command, newest first.
 const MAX_TASKS: usize = 12;
-/// Maximum number of facts that are shown together, and maximum number of tokens in them.
+/// Maximum number of facts that are shown together.
 const MAX_FACTS: usize = 3;
-const MAX_TOKENS: usize = 60;
+/// Maximum number of tokens in the facts that are shown at one action.
+pub(crate) const ACTION_TOKENS: usize = 60;
+/// Maximum number of tokens in the facts that are shown with a prompt, which is less frequent than an action.
+pub(crate) const PROMPT_TOKENS: usize = 200;
 /// Maximum number of memories that are examined for one file or command.
 const MAX_MEMORIES: usize = 12;
 /// Maximum distance, in bytes, between a negation and the name of the command that it forbids.
@@ -42,7 +46,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    fn of_ledger(text: String) -> Self {
+    pub(super) fn of_ledger(text: String) -> Self {
         // The signature ignores counts and dates, which may change although the fact remains the same.
         let plain = error_signature(&text);
         Self { key: format!("fact:{}", &hex(&Sha256::digest(plain.as_bytes()))[..16]), text }
@@ -59,13 +63,13 @@ impl Fact {
     }
 }
 
-/// Returns the first facts that may be shown together, and shortens facts that are too long.
-pub(crate) fn few(facts: Vec<Fact>) -> Vec<Fact> {
-    let mut room = MAX_TOKENS;
+/// Returns the first facts that fit into `most` tokens together, and shortens facts that are too long.
+pub(crate) fn few(facts: Vec<Fact>, most: usize) -> Vec<Fact> {
+    let mut room = most;
     let mut kept = Vec::new();
     for fact in facts.into_iter().take(MAX_FACTS) {
         // The limit assumes about three letters per token.
-        let text = clipped(&fact.text.split_whitespace().collect::<Vec<_>>().join(" "), (MAX_TOKENS - 1) * 3);
+        let text = clipped(&fact.text.split_whitespace().collect::<Vec<_>>().join(" "), (most - 1) * 3);
         let cost = tokens::estimate(&text);
         if cost > room {
             break;
@@ -78,7 +82,7 @@ pub(crate) fn few(facts: Vec<Fact>) -> Vec<Fact> {
 
 impl Session<'_> {
     /// Returns the project, if the session has one. Without a project, paths in tasks cannot be matched to files.
-    fn project(&self) -> Vec<NamespaceSubtree> {
+    pub(super) fn project(&self) -> Vec<NamespaceSubtree> {
         let own = self.namespaces.first().filter(|namespace| **namespace != crate::memory::Namespace::global());
         own.cloned().map(NamespaceSubtree::Exactly).into_iter().collect()
     }
@@ -283,7 +287,7 @@ fn names_file(content: &str, path: &str, name: &str) -> bool {
     })
 }
 
-fn day(at: Option<Timestamp>) -> String {
+pub(super) fn day(at: Option<Timestamp>) -> String {
     at.map_or_else(|| "undated".to_owned(), |at| at.to_string().chars().take(10).collect())
 }
 
@@ -300,7 +304,7 @@ mod tests {
         let guard = Guard::default();
         let session =
             Session { store, guard: &guard, agent: "claude-code", id: "s", namespaces: &namespaces, now: at(30) };
-        few(ask(&session)).into_iter().map(|fact| fact.text).collect()
+        few(ask(&session), ACTION_TOKENS).into_iter().map(|fact| fact.text).collect()
     }
 
     fn before_edit(store: &Store, path: &str) -> Vec<String> {
@@ -397,9 +401,9 @@ mod tests {
     #[test]
     fn at_most_three_facts_and_sixty_tokens_are_shown() {
         let fact = |text: String| Fact::of_ledger(text);
-        assert_eq!(few((0..5).map(|number| fact(format!("short {number}"))).collect()).len(), 3);
-        let long = few(vec![fact("word ".repeat(200)), fact("more".into())]);
+        assert_eq!(few((0..5).map(|number| fact(format!("short {number}"))).collect(), ACTION_TOKENS).len(), 3);
+        let long = few(vec![fact("word ".repeat(200)), fact("more".into())], ACTION_TOKENS);
         assert_eq!(long.len(), 1);
-        assert!(tokens::estimate(&long[0].text) <= MAX_TOKENS, "{long:?}");
+        assert!(tokens::estimate(&long[0].text) <= ACTION_TOKENS, "{long:?}");
     }
 }

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::command::{is_misuse, likeness, only_looks, parts, signature};
+use super::command::{is_misuse, likeness, only_looks};
 use super::output::{runs_checks, runs_tests};
 use crate::memory::{Remedy, Task, TaskError};
+use crate::text::shell::{parts, signature};
 
 /// Minimum similarity of two commands at which a spelling that once helped one of them is proposed for the other.
 const MIN_LIKENESS: f64 = 0.34;

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use transcripts::{MessageTime, hex};
 
 use super::Session;
-use super::command::{is_misuse, likeness, only_looks, signature};
+use super::command::{is_misuse, likeness, only_looks};
 use crate::consolidate::{ApplyError, IncomingClaim, settle_by_rules};
 use crate::memory::{
     Audience, Candidate, Claim, Episode, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Outcome,
@@ -15,6 +15,7 @@ use crate::memory::{
 };
 use crate::search;
 use crate::store::{Database, FailedCommand, Filter, Order, Step, Store, StoreError};
+use crate::text::shell::signature;
 
 /// Category of remedies.
 const CATEGORY: &str = "solution";

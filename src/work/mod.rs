@@ -9,6 +9,7 @@ mod fix;
 mod how;
 mod outcome;
 mod output;
+mod programs;
 mod shell;
 mod tasks;
 pub use blame::FileUsage;

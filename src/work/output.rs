@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::command::{error_line, parts};
+use super::command::error_line;
+use crate::text::shell::parts;
 
 /// Maximum length of an error signature, in characters.
 const MAX_SIGNATURE: usize = 160;

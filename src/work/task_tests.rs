@@ -233,3 +233,23 @@ fn a_greeting_is_not_the_goal() {
     let goals: Vec<&str> = tasks.iter().map(|task| task.goal.as_str()).collect();
     assert_eq!(goals, ["Please fix the crash of the loader when a row is empty"]);
 }
+
+#[test]
+fn a_file_that_receives_the_output_of_a_command_is_no_remedy() {
+    let remedy = |first: &str, second: &str| {
+        let tasks = claude(&[
+            ("user", json!("Load the prices of week nine into the shop")),
+            ran("a", first),
+            got("a", true, "ValueError: no currency"),
+            ran("b", second),
+            got("b", false, "9 rows"),
+            said("The prices are loaded."),
+        ]);
+        tasks[0].errors[0].cleared.clone().unwrap().files
+    };
+    let load = "python3 load.py /tmp/p.csv";
+    let files = remedy(&format!("pricectl > /tmp/p.csv && {load}"), &format!("pricectl --all > /tmp/p.csv && {load}"));
+    assert_eq!(files, [""; 0]);
+    let text = |row: &str| format!("echo '{row}' > /tmp/p.csv && {load}");
+    assert_eq!(remedy(&text("a"), &text("b")), ["/tmp/p.csv"]);
+}

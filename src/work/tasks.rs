@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
 
 use super::clipped;
-use super::command::{is_misuse, likeness, only_looks, signature, tidied};
+use super::command::{is_misuse, likeness, only_looks, tidied};
 use super::outcome::{Proof, StopReason, is_document, is_no_answer, outcome, stops_with_error, verdict};
 use super::output::{
     check_result, commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_checks, runs_tests,
@@ -17,6 +17,7 @@ use super::output::{
 };
 use super::shell::changed_files;
 use crate::memory::{Citation, Remedy, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
+use crate::text::shell::{parts, signature};
 use crate::text::tokens::words;
 
 /// Maximum length of a goal and of a report, in characters.
@@ -84,6 +85,8 @@ struct OpenError {
     is_misuse: bool,
     files: Vec<String>,
     commands: Vec<String>,
+    /// The files that receive the output of the command.
+    outputs: Vec<String>,
 }
 
 /// Reads a log message by message.
@@ -281,7 +284,15 @@ impl<'t> Reader<'t> {
             errors.iter().position(|one| one.signature == signature && one.command == shown).unwrap_or_default();
         let is_open = self.open.iter().any(|open| open.draft == call.draft && open.place == place);
         if !is_open {
+            let (folder, root) = (call.action.folder.as_deref(), draft.record.folder.as_deref());
+            // A file that the same command has written anew is its result and no remedy, unless the command contains
+            // the text of the file.
+            let has_text = command.contains("<<") || command.contains("echo ") || command.contains("printf ");
+            let files =
+                changed_files(command).into_iter().filter(|file| file.access == FileAccess::Written && !has_text);
+            let outputs = files.map(|file| within(&file.path, folder, root)).collect();
             self.open.push(OpenError {
+                outputs,
                 draft: call.draft,
                 place,
                 command: shown.to_owned(),
@@ -343,7 +354,7 @@ impl<'t> Reader<'t> {
             if access != FileAccess::Read {
                 draft.prove(if is_document(&path) { Proof::Documented } else { Proof::Edited });
                 for open in self.open.iter_mut().filter(|open| open.files.len() < MAX_REMEDIES) {
-                    if !open.files.contains(&path) {
+                    if !open.files.contains(&path) && !open.outputs.contains(&path) {
                         open.files.push(path.clone());
                     }
                 }
@@ -528,7 +539,7 @@ fn shown(command: &str) -> String {
 
 /// Returns the target of a command, regardless of its spelling: its words without options, redirections and versions.
 fn target(command: &str) -> String {
-    let last = super::command::parts(command).into_iter().next_back().unwrap_or(command);
+    let last = parts(command).into_iter().next_back().unwrap_or(command);
     let plain = |word: &&str| !word.starts_with('-') && !word.contains('>');
     let words = last.split_whitespace().filter(plain).map(|word| match word {
         "python3" => "python",

@@ -510,6 +510,48 @@ fn before_an_edit_and_a_command_the_agent_sees_what_is_known_once() {
 }
 
 #[test]
+fn a_prompt_or_a_script_that_names_a_program_shows_how_it_was_called() {
+    let desk = Desk::new();
+    let folder = desk.world.path("shop");
+    let line = |id: usize, role: &str, content: Value| {
+        json!({
+            "type": role, "uuid": format!("m{id}"), "sessionId": "s0", "cwd": folder, "timestamp": format!("2026-03-02T09:{id:02}:00.000Z"),
+            "message": {"role": role, "content": content},
+        })
+        .to_string()
+    };
+    let ran = |id: &str, command: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]);
+    let result = |id: &str, is_error: bool, text: &str| json!([{"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": text}]);
+    let log = [
+        line(1, "user", json!("Load the prices of week nine")),
+        line(2, "assistant", ran("a", "pricectl export --week 9 > /tmp/p.csv && python3 load.py /tmp/p.csv")),
+        line(3, "user", result("a", true, "Exit code 1\nValueError: no currency")),
+        line(
+            4,
+            "assistant",
+            ran("b", "pricectl export --currency --week 9 > /tmp/p.csv && python3 load.py /tmp/p.csv"),
+        ),
+        line(5, "user", result("b", false, "9 rows")),
+    ];
+    fs::write(desk.world.path("s0.jsonl"), log.join("\n") + "\n").unwrap();
+    desk.world.good(&["run", desk.world.path("s0.jsonl").to_str().unwrap(), "--extractor", "rules"]);
+    let prompt = |session: &str, text: &str| desk.hook("user-prompt-submit", session, &json!({ "prompt": text }));
+    let expected = "`pricectl export --week 9 > /tmp/p.csv` led to “ValueError: no currency”; \
+        `pricectl export --currency --week 9 > /tmp/p.csv` worked.";
+    let said = prompt("s1", "Write a script that exports every week with pricectl.");
+    assert!(context(&said).contains(expected), "{said}");
+    assert_eq!(prompt("s1", "And another one with pricectl."), Value::Null, "once a session");
+    assert_eq!(prompt("s2", "Write a script that exports every week."), Value::Null);
+    let writes = |session: &str, name: &str, text: &str| {
+        let input = json!({"tool_name": "Write", "tool_input": {"file_path": folder.join(name), "content": text}});
+        desk.hook("pre-tool-use", session, &input)
+    };
+    let said = writes("s3", "all.sh", "for week in 1 2; do\n  pricectl export --week $week\ndone\n");
+    assert!(context(&said).contains(expected), "{said}");
+    assert_eq!(writes("s4", "all.md", "Call `pricectl export`.\n"), Value::Null);
+}
+
+#[test]
 fn what_failed_with_a_secret_is_not_kept() {
     let desk = Desk::new();
     let secret = "sk-ant-api03-Wq8nRt5yUi2oPl4kJh7gFd9sAz1xCv3bNm6QwErTyUiOpAsDfGh";

@@ -167,7 +167,17 @@ fn before_tool(session: &Session<'_>, call: &HookCall) -> Result<Option<HookOutp
         known.extend(session.before_edit(file, call.input.cwd.as_deref())?);
     }
     known.truncate(MAX_LINES);
+    if let Some(script) = tool.written.as_deref().filter(|text| tool.files.iter().any(|file| is_shell(file, text))) {
+        known.extend(session.before_script(script)?);
+    }
     Ok(context("Known from earlier sessions about this file", known))
+}
+
+/// Returns whether a file is a shell script, judged by its name or its first line.
+fn is_shell(file: &str, text: &str) -> bool {
+    let has_ending = [".sh", ".bash", ".zsh"].iter().any(|ending| file.ends_with(ending));
+    let first = text.lines().next().unwrap_or_default();
+    has_ending || first.starts_with("#!") && first.ends_with("sh")
 }
 
 /// Records how a tool call ended, and returns earlier remedies for such a failure.

@@ -179,6 +179,8 @@ pub struct ToolCall {
     pub command: Option<String>,
     /// The files that are changed.
     pub files: Vec<String>,
+    /// The new text of a file, or of a part of it.
+    pub written: Option<String>,
     /// The tool's response.
     pub response: Value,
     /// The reason why the tool failed, if the agent reports one.
@@ -231,6 +233,7 @@ impl ToolCall {
             id: text(value, "tool_use_id").unwrap_or_default(),
             command,
             files,
+            written: ["content", "new_string"].into_iter().find_map(|field| text(input, field)),
             response: value["tool_response"].clone(),
             error: text(value, "error"),
             is_interrupt: value["is_interrupt"].as_bool().unwrap_or(false),

@@ -12,6 +12,7 @@ use crate::fault::point;
 use crate::store::StoreError;
 use crate::store::index::near::fill_near;
 use crate::store::index::words::{fill as fill_words, fill_parts};
+use crate::store::tasks::fill_programs;
 
 /// Maximum time for which an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,6 +64,10 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         }),
         step(include_str!("../migrations/0029_sources.sql")),
         step(include_str!("../migrations/0030_sync_automatic.sql")),
+        M::up_with_hook(include_str!("../migrations/0031_programs.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
+            fill_programs(file).map_err(|error| HookError::Hook(error.to_string()))
+        }),
     ]
 });
 

@@ -8,7 +8,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
+use rusqlite::{OptionalExtension as _, Row, Transaction, params, params_from_iter};
 use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
@@ -17,6 +17,7 @@ use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord};
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::{json, rows, spelled, to_json};
 use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};
+use crate::text::shell;
 
 #[cfg(test)]
 use words::digest;
@@ -36,6 +37,8 @@ pub(crate) enum FactKind {
     Command,
     /// A failed command that was replaced by another command.
     Failed,
+    /// A program, script or task that a command calls and that not every project has.
+    Program,
 }
 
 impl FactKind {
@@ -46,6 +49,7 @@ impl FactKind {
             Self::Error => "error",
             Self::Command => "command",
             Self::Failed => "failed",
+            Self::Program => "program",
         }
     }
 }
@@ -273,7 +277,27 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
     found.extend(replaced.map(|error| (FactKind::Failed, error.command.clone())));
     let signatures = record.commands.iter().filter_map(|command| command.signature.clone());
     found.extend(signatures.map(|signature| (FactKind::Command, signature)));
+    found.extend(called(record).into_iter().map(|program| (FactKind::Program, program)));
     found
+}
+
+/// Returns the programs that a task called and that not every project has.
+fn called(record: &TaskRecord) -> BTreeSet<String> {
+    record.commands.iter().flat_map(|one| shell::programs(&one.command)).collect()
+}
+
+/// Adds the programs that the existing tasks called.
+pub(in crate::store) fn fill_programs(file: &Transaction<'_>) -> Result<(), StoreError> {
+    let mut tasks = file.prepare("SELECT seq, record FROM tasks WHERE state = 'current'")?;
+    let mut insert = file.prepare("INSERT OR IGNORE INTO task_facts (kind, key, task) VALUES (?1, ?2, ?3)")?;
+    let stored = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, json::<TaskRecord>(row.get_ref(1)?.as_str()?, 1)?));
+    for task in tasks.query_map((), stored)? {
+        let (seq, record) = task?;
+        for program in called(&record) {
+            insert.execute(params![FactKind::Program.as_str(), program, seq])?;
+        }
+    }
+    Ok(())
 }
 
 impl Database {
@@ -316,6 +340,23 @@ impl Database {
              ) CROSS JOIN tasks t ON t.seq = wanted ORDER BY t.started_at DESC, t.seq DESC"
         );
         self.query_all(&sql, params![self.task_spaces(within)?, kind.as_str(), key, limit], task_from_row)
+    }
+
+    /// Returns the keys among `keys` that current tasks in these projects have, in the given order.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn known_keys(
+        &self,
+        kind: FactKind,
+        keys: &[String],
+        within: &[NamespaceSubtree],
+    ) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT w.value FROM json_each(?3) w WHERE EXISTS (
+                 SELECT 1 FROM task_facts f JOIN tasks t ON t.seq = f.task WHERE f.kind = ?2 AND f.key = w.value
+                 AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1))))
+             ORDER BY w.key";
+        self.query_all(sql, params![self.task_spaces(within)?, kind.as_str(), to_json(&keys)?], |row| row.get(0))
     }
 
     /// Returns all keys of a kind in these projects, with the number of tasks for each key.

@@ -1,0 +1,2 @@
+-- The programs that tasks called are facts as well. The program adds them to existing tasks, because commands are not
+-- parsed in SQL.
