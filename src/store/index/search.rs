@@ -222,8 +222,10 @@ impl Database {
         }
         let mut clauses = Clauses::of(filter);
         clauses.containing(&text);
+        // Reading all texts in the order of an index takes four times as long as in the order of the file.
+        let table = if filter.namespaces.is_empty() { "memories m NOT INDEXED" } else { "memories m" };
         let sql = format!(
-            "SELECT m.seq FROM memories m WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
+            "SELECT m.seq FROM {table} WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
             clauses.sql(),
             rows(limit),
         );

@@ -270,6 +270,8 @@ fn hostile_queries_are_only_text() {
     }
     assert_eq!(found(&store, "the"), ["tea"], "a query of stop words alone is looked up");
     assert_eq!(found(&store, "offe"), ["tea"], "a part of a word is found by its letters");
+    let within = store.search_candidates("offe", &Filter::exactly(&[shop()]), 10).unwrap();
+    assert_eq!(within.len(), 1, "also in one namespace");
 }
 
 proptest! {
