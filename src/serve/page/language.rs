@@ -131,27 +131,40 @@ fn accepted(list: &str) -> Option<Language> {
         .map(|(_, language)| language)
 }
 
-/// Returns the text of a catalogue whose keys are patterns.
+/// Returns the text of a catalogue whose keys are patterns. If several patterns fit, the one with the most words of its
+/// own is used.
 fn translated(catalogue: &Catalogue, part: &str) -> Option<String> {
-    let known = catalogue.get(part).cloned();
-    known.or_else(|| catalogue.iter().find_map(|(pattern, text)| filled(pattern, text, part)))
+    if let Some(known) = catalogue.get(part) {
+        return Some(known.clone());
+    }
+    let fitting = catalogue.iter().filter_map(|(pattern, text)| Some((pattern, text, values_in(pattern, part)?)));
+    let (_, text, values) = fitting.max_by_key(|(pattern, ..)| own_length(pattern))?;
+    let text = values.iter().fold(text.clone(), |text, (name, value)| {
+        // Some values are themselves words or messages of the program.
+        let known = CHINESE_REASONS.get(*value).cloned();
+        let known = known.or_else(|| CHINESE.get(&format!("status.{value}")).cloned());
+        let known = known.or_else(|| translated(&CHINESE_ERRORS, value));
+        text.replace(&format!("{{{name}}}"), known.as_deref().unwrap_or(value))
+    });
+    Some(text)
 }
 
-/// Returns `text` with the placeholders of `pattern` replaced by the corresponding values in `part`; `None` if `part`
-/// does not match.
-fn filled(pattern: &str, text: &str, part: &str) -> Option<String> {
+/// Returns the length of a pattern without its placeholders.
+fn own_length(pattern: &str) -> usize {
+    pattern.split('{').map(|part| part.split_once('}').map_or(part, |(_, after)| after).len()).sum()
+}
+
+/// Returns the values in `part` of the placeholders of `pattern`, by name; `None` if `part` does not match.
+fn values_in<'a>(pattern: &'a str, part: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let (head, mut rest) = pattern.split_once('{')?;
-    let (mut part, mut text) = (part.strip_prefix(head)?, text.to_owned());
+    let (mut part, mut values) = (part.strip_prefix(head)?, Vec::new());
     while let Some((name, after)) = rest.split_once('}') {
         let (between, next) = after.split_once('{').unwrap_or((after, ""));
         let (value, left) = if between.is_empty() { (part, "") } else { part.split_once(between)? };
-        // Some values are themselves words of the program.
-        let known = [&CHINESE_REASONS, &CHINESE_ERRORS].into_iter().find_map(|texts| texts.get(value));
-        let known = known.or_else(|| CHINESE.get(&format!("status.{value}")));
-        text = text.replace(&format!("{{{name}}}"), known.map_or(value, String::as_str));
+        values.push((name, value));
         (part, rest) = (left, next);
     }
-    part.is_empty().then_some(text)
+    part.is_empty().then_some(values)
 }
 
 /// Reads a catalogue; templates spell its keys as `table.name`.
@@ -290,7 +303,7 @@ mod tests {
         let message = regex::Regex::new(r#"(?s)#\[error\(\s*"((?:[^"\\]|\\.)*)""#).unwrap();
         let continued = regex::Regex::new(r"\\\s*\n\s*").unwrap();
         let (place, mut found) = (regex::Regex::new(r"\{(\w*)(?::\?)?\}").unwrap(), Vec::new());
-        for path in ["api/error.rs", "store/error.rs", "config/setting.rs"] {
+        for path in ["api/error.rs", "store/error.rs", "config/setting.rs", "llm/mod.rs", "llm/fault.rs"] {
             for text in message.captures_iter(&read(path)) {
                 let (mut places, mut unnamed) = (Vec::<String>::new(), 0);
                 // A long message continues on the next line.
@@ -306,10 +319,30 @@ mod tests {
                         format!("{{{name}}}")
                     }
                 });
-                found.push(key.into_owned());
+                // Some errors only repeat what a server says.
+                if own_length(&key) > 0 {
+                    found.push(key.into_owned());
+                }
             }
         }
-        assert!(found.len() > 50, "{found:?}");
+        // The remedies of errors, and the reasons why a window was not read.
+        for (path, pattern) in [
+            ("llm/fault.rs", r#"Verdict::Permanent\("([^"]+)"\)"#),
+            (
+                "extract/llm/mod.rs",
+                r#"(?s)(?:\bfail\(\s*(?:&view, )?|reason = |unrepaired\(view, answer, )"((?:[^"\\]|\\.)*)""#,
+            ),
+        ] {
+            let texts = read(path);
+            let texts = regex::Regex::new(pattern)
+                .unwrap()
+                .captures_iter(&texts)
+                .map(|text| text[1].to_owned())
+                .collect::<Vec<_>>();
+            assert!(texts.len() > 3, "{path}: {texts:?}");
+            found.extend(texts.iter().map(|text| continued.replace_all(text, "").into_owned()));
+        }
+        assert!(found.len() > 70, "{found:?}");
         let missing: Vec<&String> = found.iter().filter(|key| !CHINESE_ERRORS.contains_key(*key)).collect();
         assert_eq!(missing, Vec::<&String>::new());
         let stale = CHINESE_ERRORS.keys().filter(|key| key.contains("; ") && !found.contains(key));
@@ -321,6 +354,16 @@ mod tests {
         );
         assert_eq!(said("memory 3fa2 is forgotten; restore it first"), "记忆 3fa2 的状态是“已遗忘”；请先恢复它");
         assert_eq!(said("something else"), "something else");
+        let unreachable = "http://127.0.0.1:9/v1: is the server running? no connection (Connection refused) after 3 \
+                           attempts; try again later (finished work is kept)";
+        assert_eq!(
+            said(unreachable),
+            "http://127.0.0.1:9/v1：服务器是否在运行？无法连接（Connection refused），已尝试 3 次；请稍后重试（已完成的工作会保留）"
+        );
+        assert_eq!(
+            said("openai: status 401: wrong key; check OPENAI_API_KEY"),
+            "openai：状态 401：wrong key；请检查 OPENAI_API_KEY"
+        );
     }
 
     #[test]

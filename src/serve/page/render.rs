@@ -65,6 +65,7 @@ fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'stati
     for form in ["time", "day"] {
         environment.add_filter(form, move |state: &State<'_, '_>, at: &str| language(state).time(at, form));
     }
+    environment.add_filter("error", |state: &State<'_, '_>, message: &str| language(state).error(message));
     environment.add_filter("percent", |share: f64| format!("{:.0}%", share * 100.0));
     environment.add_filter("short", |id: String| crate::memory::short(&id).to_owned());
     environment
