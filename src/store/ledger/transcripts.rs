@@ -1,6 +1,7 @@
 //! Transcripts and log files that were read, and the context that agents read at every start.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use jiff::Timestamp;
 use rusqlite::{Row, params};
@@ -125,6 +126,16 @@ impl Database {
     }
 }
 
+/// Returns the origin of a log with an absolute path, because the log is opened again from other folders. The origin of
+/// a conversation that is not from a file is unchanged.
+fn lasting(origin: &str) -> String {
+    // Several conversations in one file are distinguished by a number after `#`.
+    let file = origin.rsplit_once('#').map_or(origin, |(file, _)| file);
+    let is_file = [origin, file].into_iter().any(|path| Path::new(path).is_file());
+    let whole = if is_file { std::path::absolute(origin).ok() } else { None };
+    whole.map_or_else(|| origin.to_owned(), |path| path.display().to_string())
+}
+
 impl Store {
     /// Records that a transcript was read in its current state, and returns the transcript's id; the same key always
     /// has the same id. `user` is the namespace for memories about the user, if that is not `global`.
@@ -151,7 +162,7 @@ impl Store {
                 transcript.key(),
                 transcript.source,
                 transcript.external_id,
-                transcript.origin,
+                lasting(&transcript.origin),
                 transcript.title,
                 transcript.project,
                 namespace.to_string(),
