@@ -1,11 +1,11 @@
 //! Hook input from agents, the events that handle it, and the settings files of agents.
 #![no_main]
 
-use afterthought::config::{Config, Folders, Partial};
+use afterthought::config::{Config, Partial};
 use afterthought::serve::hook::{
     Agent, Event, HookCall, HookOutput, Input, MAX_CONTEXT, commands_in, handle, install, read_input, uninstall,
 };
-use afterthought_fuzz::{ELSEWHERE, assert_whole, folder, now, small_store};
+use afterthought_fuzz::{ELSEWHERE, assert_whole, folder, folders, now};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -54,8 +54,7 @@ fn happened(input: Input, choice: usize, bytes: &[u8]) {
         return;
     }
     let folder = folder();
-    let database = small_store(folder.path());
-    let folders = Folders { user_file: folder.path().join("none.toml"), default_db: database.clone() };
+    let folders = folders(folder.path());
     let call = HookCall {
         agent: Agent::ALL[choice % Agent::ALL.len()],
         event: Event::ALL[choice / 2 % Event::ALL.len()],
@@ -72,5 +71,5 @@ fn happened(input: Input, choice: usize, bytes: &[u8]) {
         assert!(!said.contains("zanzibar") || bytes.windows(8).any(|part| part == b"zanzibar"), "{ELSEWHERE}");
     });
     std::hint::black_box(done.is_ok());
-    assert_whole(&database);
+    assert_whole(&folders.default_db);
 }

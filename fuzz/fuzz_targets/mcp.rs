@@ -1,11 +1,11 @@
 //! Messages from clients of the Model Context Protocol after the handshake.
 #![no_main]
 
-use afterthought::config::{Config, Folders, Partial};
+use afterthought::config::{Config, Partial};
 use afterthought::memory::Namespace;
 use afterthought::serve::mcp::{MemoryServer, Profile, TOOLS};
 use afterthought::serve::{MemoryPool, Served};
-use afterthought_fuzz::{ELSEWHERE, assert_whole, folder, small_store};
+use afterthought_fuzz::{ELSEWHERE, assert_whole, folder, folders};
 use libfuzzer_sys::fuzz_target;
 use rmcp::ServiceExt as _;
 use serde_json::Value;
@@ -31,7 +31,7 @@ fn lines(bytes: &[u8]) -> Vec<u8> {
 
 fuzz_target!(|bytes: &[u8]| {
     let folder = folder();
-    let folders = Folders { user_file: folder.path().join("none.toml"), default_db: small_store(folder.path()) };
+    let folders = folders(folder.path());
     let config = Config::load(&folders, folder.path(), None, &|_: &str| None, Partial::default()).unwrap();
     let server = MemoryServer::new(MemoryPool::new(config, Served::Namespace(Namespace::global())), Profile::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

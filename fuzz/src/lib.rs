@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use afterthought::config::Folders;
 use afterthought::guard::Guard;
-use transcripts::{Head, INGESTORS, Ingestor, Input, MAX_PROSE_BYTES, Sink, Skipped};
 use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryType, Namespace};
 use afterthought::store::{Store, StoreError};
-use transcripts::Transcript;
 use jiff::Timestamp;
 use tempfile::TempDir;
+use transcripts::{Head, INGESTORS, Ingestor, Input, MAX_PROSE_BYTES, Sink, Skipped, Transcript};
 
 /// A memory of another project, which must not appear anywhere else.
 pub const ELSEWHERE: &str = "The zanzibar turbine hums at dusk.";
@@ -93,6 +93,11 @@ pub fn small_store(folder: &Path) -> PathBuf {
     let path = folder.join("m.db");
     std::fs::write(&path, &*STORE).expect("it can be written");
     path
+}
+
+/// Returns folders in which there are no settings, with a small store as the database.
+pub fn folders(folder: &Path) -> Folders {
+    Folders { user_file: folder.join("none.toml"), default_db: small_store(folder), state: folder.join("state") }
 }
 
 /// Panics unless the store is intact.
