@@ -222,3 +222,48 @@ fn answer(body: &str) -> Value {
         "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
     })
 }
+
+#[test]
+fn a_value_that_an_agent_writes_into_a_file_is_in_no_file_of_the_store() {
+    let values = [
+        concat!("EmnRYcUVn", "WloUKExHCA"),
+        concat!("KxQmVt", "LpWzHbN"),
+        concat!("Kx7Qm2", "Vt9LpWz"),
+        "correct_horse_battery",
+    ];
+    let [quoted, plain, mixed, words] = values;
+    let edits = [
+        ("a.py", format!("def load_rows():\n    secret = \"{quoted}\"\n    pin = '{words}'\n")),
+        ("settings.ini", format!("password = {plain}\n[old]\nkey={mixed}\n")),
+        ("notes.py", format!("# The old value was {mixed}.\n")),
+    ];
+    let mut lines = vec![json!({"role": "user", "content": "Write the settings of the shop."})];
+    for (number, (file, text)) in edits.iter().enumerate() {
+        let id = format!("t{number}");
+        let input = json!({"file_path": format!("/src/shop/{file}"), "content": text});
+        lines.push(
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Write", "input": input}]}),
+        );
+        lines.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "ok"}]}));
+    }
+    let line = |(number, message): (usize, &Value)| {
+        json!({
+            "type": message["role"], "uuid": format!("u{number}"), "sessionId": "s1", "cwd": "/src/shop",
+            "timestamp": format!("2026-03-02T09:{number:02}:00.000Z"), "message": message,
+        })
+        .to_string()
+    };
+    let desk = Desk::new();
+    desk.write("log.jsonl", lines.iter().enumerate().map(line).collect::<Vec<_>>().join("\n"));
+    let _held = Store::open(desk.path("memories.db")).unwrap();
+    desk.run(&["run", "log.jsonl", "--extractor", "rules"]);
+    let found = desk.run(&["blame", "/src/shop/a.py", "--everywhere"]);
+    assert!(found.out.contains("Write the settings of the shop"), "{found:?}");
+    for name in ["memories.db", "memories.db-wal", "memories.log"] {
+        let bytes = std::fs::read(desk.path(name)).unwrap_or_default();
+        for value in values {
+            let is_kept = bytes.windows(value.len()).any(|window| window == value.as_bytes());
+            assert!(!is_kept, "{name} contains {value}");
+        }
+    }
+}

@@ -4,9 +4,10 @@
 //! The text of a call is one short line for people and models. The exact details are stored separately, so that the
 //! hash of a message does not depend on them.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -215,34 +216,52 @@ static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
 static MENTIONED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[A-Za-z_]\w{4,60}\b").expect("the pattern is constant"));
 
+/// A word in quotes, and a setting such as `KEY=value` or `key: value`.
+static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    let quoted = r#""[^"\s]+"|'[^'\s]+'|`[^`\s]+`"#;
+    let setting = r"(?m)^[ \t]*(?:export[ \t]+|-[ \t]+)?[\w.-]+(?:=|:[ \t]+|[ \t]=[ \t])[A-Za-z0-9_/+=~-]{6,}[ \t]*$";
+    Regex::new(&format!("{quoted}|{setting}")).expect("the pattern is constant")
+});
+
+/// Returns a change without the values of settings and without words in quotes, because either may be a secret, which
+/// nothing marks as such once it is separated from its name. Words in quotes that are keys remain.
+fn without_values(text: &str) -> Cow<'_, str> {
+    VALUE.replace_all(text, |found: &Captures<'_>| {
+        let whole = found.get_match();
+        let is_key = text[whole.end()..].trim_start_matches([' ', '\t']).starts_with([':', ']']);
+        if is_key && whole.as_str().starts_with(['"', '\'']) { whole.as_str().to_owned() } else { " ".to_owned() }
+    })
+}
+
 /// Returns the names that a change defines, followed by the compound names that it mentions, the most frequent first.
 fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
-    let (mut found, mut counts): (Vec<String>, Vec<(&str, usize)>) = (Vec::new(), Vec::new());
+    let (mut found, mut counts): (Vec<String>, Vec<(String, usize)>) = (Vec::new(), Vec::new());
     let mut left = MAX_CHANGE_BYTES;
     for text in texts {
         let text = &text[..text.floor_char_boundary(left.min(text.len()))];
         left -= text.len();
+        let text = &*without_values(text);
         for name in DEFINED.captures_iter(text).map(|found| found[1].to_owned()) {
             if found.len() < MAX_NAMES && !found.contains(&name) {
                 found.push(name);
             }
         }
         // A letter after a backslash belongs to an escape such as `\\n`, not to a name.
-        let is_whole = |name: &regex::Match<'_>| !text[..name.start()].ends_with('\\');
+        let is_whole = |name: &regex::Match<'_>| !text[..name.start()].ends_with(['\\', '-']);
         for name in
             MENTIONED.find_iter(text).filter(is_whole).map(|name| name.as_str()).filter(|name| is_compound(name))
         {
-            match counts.iter().position(|(known, _)| *known == name) {
+            match counts.iter().position(|(known, _)| known == name) {
                 Some(place) => counts[place].1 += 1,
-                None if counts.len() < 4 * MAX_NAMES => counts.push((name, 1)),
+                None if counts.len() < 4 * MAX_NAMES => counts.push((name.to_owned(), 1)),
                 None => {}
             }
         }
     }
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     for (name, _) in counts {
-        if found.len() < MAX_NAMES && !found.iter().any(|known| known == name) {
-            found.push(name.to_owned());
+        if found.len() < MAX_NAMES && !found.contains(&name) {
+            found.push(name);
         }
     }
     found
@@ -251,8 +270,20 @@ fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
 /// Returns whether a word is spelled like an identifier: `snake_case` or `camelCase`.
 fn is_compound(word: &str) -> bool {
     let inner = word.trim_matches('_');
+    if is_random(inner) {
+        return false;
+    }
     inner.contains('_')
         || inner.as_bytes().windows(2).any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
+}
+
+/// Returns whether a word is spelled like a random value: capital letters, small letters and digits alternate.
+fn is_random(word: &str) -> bool {
+    let kind = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_digit());
+    // A small letter after a capital letter does not count, because it is spelled so in every name.
+    let changes =
+        |two: &&[u8]| kind(two[0]) != kind(two[1]) && !(two[0].is_ascii_uppercase() && two[1].is_ascii_lowercase());
+    word.len() >= 10 && word.as_bytes().windows(2).filter(changes).count() >= 6
 }
 
 #[cfg(test)]
@@ -293,6 +324,26 @@ mod tests {
         assert_eq!(command("Bash", json!({"command": long})).as_deref(), Some(long.trim()));
         assert_eq!(command("shell", json!({"command": ["bash", "-lc", "ls -l"]})).as_deref(), Some("ls -l"));
         assert_eq!(command("exec_command", json!({"cmd": "ls"})).as_deref(), Some("ls"));
+    }
+
+    #[test]
+    fn values_are_no_names() {
+        let text = [
+            "API_SECRET=\"EmnRYcUVnWloUKExHCAyKnxH\"",
+            "DB_PASSWORD=KxQmVtLpWz",
+            "  token: glpat-aTqMqtAFoBKsZGb",
+            "password = 'KxQmVtLpWzb'",
+            "export KEY=mNbVcXzAsDf",
+            "# the old one was Kx7Qm2Vt9LpWz",
+            "curl -H x-key-aBcDeFgHiJkL",
+            "const loadRows = readAll(rowReader);",
+            "let textDecoder: Decoder = makeDecoder(\"aBcDeFgHiJk\");",
+            "row = {'user_name': 1, \"plan_id\": 'aBcDeFgHi'}",
+        ];
+        assert_eq!(
+            names([text.join("\n").as_str()].into_iter()),
+            ["API_SECRET", "loadRows", "readAll", "rowReader", "textDecoder", "makeDecoder", "user_name", "plan_id"]
+        );
     }
 
     #[test]
