@@ -427,9 +427,8 @@ impl MemoryTool for Relate {
     type Answer = RelateAnswer;
     const NAME: &'static str = "memory_relate";
     const TITLE: &'static str = "Link two memories";
-    const DESCRIPTION: &'static str = "Link two memories, e.g. a decision that refines an older one, or two that contradict \
-        each other. supersedes retires the other memory; two that contradict each other wait in the user's inbox, \
-        where the user decides; any other link changes neither.";
+    const DESCRIPTION: &'static str = "Link two memories, e.g. a decision that refines an older one. supersedes retires \
+        the other memory; contradicts asks the user; any other link changes neither.";
     const EFFECT: Effect = Effect::Adds;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
