@@ -28,16 +28,17 @@ const ERROR: usize = 90;
 impl Session<'_> {
     /// Returns facts about the programs that a prompt names.
     pub(crate) fn on_prompt(&self, prompt: &str) -> Result<Vec<Fact>, StoreError> {
-        self.on_programs(named(prompt))
+        self.on_programs(&named(prompt))
     }
 
     /// Returns facts about the programs that a new part of a shell script calls.
     pub(crate) fn on_script(&self, script: &str) -> Result<Vec<Fact>, StoreError> {
         let second = |call: &str| call.split_whitespace().nth(1).map(str::to_owned);
-        self.on_programs(calls(script).into_iter().map(|(name, call)| (name, second(call))).collect())
+        let names: Vec<_> = calls(script).into_iter().map(|(name, call)| (name, second(call))).collect();
+        self.on_programs(&names)
     }
 
-    fn on_programs(&self, names: Vec<(String, Option<String>)>) -> Result<Vec<Fact>, StoreError> {
+    fn on_programs(&self, names: &[(String, Option<String>)]) -> Result<Vec<Fact>, StoreError> {
         let within = self.project();
         // Without a project, the calls may be from anywhere.
         if names.is_empty() || within.is_empty() {
