@@ -292,19 +292,24 @@ pub(super) fn day(at: Option<Timestamp>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::guard::Guard;
     use crate::memory::{Namespace, Remedy, TaskCommand, TaskError};
     use crate::store::Store;
     use crate::store::testing::{day as at, insert, memory, put_tasks, shop, task};
 
-    fn facts(store: &Store, ask: impl FnOnce(&Session<'_>) -> Vec<Fact>) -> Vec<String> {
+    /// Returns the facts for which `ask` asks in a session of the shop.
+    pub(in crate::work) fn asked(store: &Store, ask: impl FnOnce(&Session<'_>) -> Vec<Fact>) -> Vec<Fact> {
         let namespaces = [shop(), Namespace::global()];
         let guard = Guard::default();
         let session =
             Session { store, guard: &guard, agent: "claude-code", id: "s", namespaces: &namespaces, now: at(30) };
-        few(ask(&session), ACTION_TOKENS).into_iter().map(|fact| fact.text).collect()
+        ask(&session)
+    }
+
+    fn facts(store: &Store, ask: impl FnOnce(&Session<'_>) -> Vec<Fact>) -> Vec<String> {
+        few(asked(store, ask), ACTION_TOKENS).into_iter().map(|fact| fact.text).collect()
     }
 
     fn before_edit(store: &Store, path: &str) -> Vec<String> {

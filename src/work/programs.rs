@@ -33,8 +33,8 @@ impl Session<'_> {
 
     /// Returns facts about the programs that a new part of a shell script calls.
     pub(crate) fn on_script(&self, script: &str) -> Result<Vec<Fact>, StoreError> {
-        let second = |call: &str| call.split_whitespace().nth(1).map(str::to_owned);
-        let names: Vec<_> = calls(script).into_iter().map(|(name, call)| (name, second(call))).collect();
+        let names: Vec<_> =
+            calls(script).into_iter().map(|(name, call)| (name, action(call).map(str::to_owned))).collect();
         self.on_programs(&names)
     }
 
@@ -96,6 +96,11 @@ fn named(text: &str) -> Vec<(String, Option<String>)> {
     names
 }
 
+/// Returns the first argument of a call, which is often the name of an action.
+fn action(call: &str) -> Option<&str> {
+    call.split_whitespace().nth(1)
+}
+
 /// A program whose calls are sought.
 struct Program {
     name: String,
@@ -106,23 +111,21 @@ struct Program {
 impl Program {
     /// Returns the last call of the program in a command, without redirections of its errors.
     fn call_in(&self, command: &str) -> Option<String> {
-        let is_sought = |call: &&str| {
-            let second = call.split_whitespace().nth(1);
-            self.action.is_none() || second == self.action.as_deref()
-        };
-        let mut own = calls(command).into_iter().rev().filter(|(name, _)| *name == self.name).map(|(_, call)| call);
-        let call = own.find(is_sought)?;
+        let is_sought = |call: &&str| self.action.is_none() || action(call) == self.action.as_deref();
+        let call = self.own_calls(command).rfind(is_sought)?;
         let words: Vec<&str> =
             call.split_whitespace().filter(|word| !matches!(*word, "2>&1" | "2>/dev/null")).collect();
         Some(clipped(&words.join(" "), COMMAND))
     }
 
-    fn is_called_with(&self, record: &TaskRecord, action: &str) -> bool {
-        let called = |command: &str| {
-            let mut own = calls(command).into_iter().filter(|(name, _)| *name == self.name);
-            own.any(|(_, call)| call.split_whitespace().nth(1) == Some(action))
-        };
-        record.commands.iter().any(|one| called(&one.command))
+    /// Returns whether a task calls the program with this first argument.
+    fn is_called_with(&self, record: &TaskRecord, first: &str) -> bool {
+        record.commands.iter().any(|one| self.own_calls(&one.command).any(|call| action(call) == Some(first)))
+    }
+
+    /// Returns the calls of the program in a command, in order.
+    fn own_calls<'c>(&self, command: &'c str) -> impl DoubleEndedIterator<Item = &'c str> {
+        calls(command).into_iter().filter(|(name, _)| *name == self.name).map(|(_, call)| call)
     }
 
     /// Returns whether a command ends with the program, apart from a pipeline that processes its output, so that
@@ -190,18 +193,14 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Guard;
-    use crate::memory::{Namespace, Remedy, TaskCommand};
+    use crate::memory::{Remedy, TaskCommand};
     use crate::store::Store;
-    use crate::store::testing::{day as at, put_tasks, shop, task};
+    use crate::store::testing::{put_tasks, task};
     use crate::text::shell::signature;
+    use crate::work::act::tests::asked;
 
     fn facts(store: &Store, ask: impl FnOnce(&Session<'_>) -> Vec<Fact>) -> Vec<String> {
-        let namespaces = [shop(), Namespace::global()];
-        let guard = Guard::default();
-        let session =
-            Session { store, guard: &guard, agent: "claude-code", id: "s", namespaces: &namespaces, now: at(30) };
-        ask(&session).into_iter().map(|fact| fact.text).collect()
+        asked(store, ask).into_iter().map(|fact| fact.text).collect()
     }
 
     fn on_prompt(store: &Store, prompt: &str) -> Vec<String> {

@@ -472,26 +472,34 @@ fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
     assert!(desk.world.export().contains("claude-code:s1"));
 }
 
+/// Returns a line of a Claude Code log of a session in `folder`.
+fn logged(folder: &Path, id: usize, role: &str, content: &Value) -> String {
+    json!({
+        "type": role, "uuid": format!("m{id}"), "sessionId": "s0", "cwd": folder, "timestamp": format!("2026-03-02T09:{id:02}:00.000Z"),
+        "message": {"role": role, "content": content},
+    })
+    .to_string()
+}
+
+fn call(id: &str, tool: &str, input: &Value) -> Value {
+    json!([{"type": "tool_use", "id": id, "name": tool, "input": input}])
+}
+
+fn result(id: &str, is_error: bool, text: &str) -> Value {
+    json!([{"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": text}])
+}
+
 #[test]
 fn before_an_edit_and_a_command_the_agent_sees_what_is_known_once() {
     let desk = Desk::new();
     let folder = desk.world.path("shop");
-    let line = |id: usize, role: &str, content: Value| {
-        json!({
-            "type": role, "uuid": format!("m{id}"), "sessionId": "s0", "cwd": folder, "timestamp": format!("2026-03-02T09:{id:02}:00.000Z"),
-            "message": {"role": role, "content": content},
-        })
-        .to_string()
-    };
-    let call =
-        |id: &str, tool: &str, input: Value| json!([{"type": "tool_use", "id": id, "name": tool, "input": input}]);
-    let result = |id: &str, is_error: bool, text: &str| json!([{"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": text}]);
+    let line = |id: usize, role: &str, content: Value| logged(&folder, id, role, &content);
     let file = folder.join("loader.py");
     let log = [
         line(1, "user", json!("Make the loader cache its rows")),
-        line(2, "assistant", call("a", "Edit", json!({"file_path": file, "old_string": "x", "new_string": "y"}))),
+        line(2, "assistant", call("a", "Edit", &json!({"file_path": file, "old_string": "x", "new_string": "y"}))),
         line(3, "user", result("a", false, "updated")),
-        line(4, "assistant", call("b", "Bash", json!({"command": "pytest"}))),
+        line(4, "assistant", call("b", "Bash", &json!({"command": "pytest"}))),
         line(5, "user", result("b", true, "Exit code 1\n2 failed in 0.1s")),
     ];
     fs::write(desk.world.path("s0.jsonl"), log.join("\n") + "\n").unwrap();
@@ -513,15 +521,8 @@ fn before_an_edit_and_a_command_the_agent_sees_what_is_known_once() {
 fn a_prompt_or_a_script_that_names_a_program_shows_how_it_was_called() {
     let desk = Desk::new();
     let folder = desk.world.path("shop");
-    let line = |id: usize, role: &str, content: Value| {
-        json!({
-            "type": role, "uuid": format!("m{id}"), "sessionId": "s0", "cwd": folder, "timestamp": format!("2026-03-02T09:{id:02}:00.000Z"),
-            "message": {"role": role, "content": content},
-        })
-        .to_string()
-    };
-    let ran = |id: &str, command: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]);
-    let result = |id: &str, is_error: bool, text: &str| json!([{"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": text}]);
+    let line = |id: usize, role: &str, content: Value| logged(&folder, id, role, &content);
+    let ran = |id: &str, command: &str| call(id, "Bash", &json!({ "command": command }));
     let log = [
         line(1, "user", json!("Load the prices of week nine")),
         line(2, "assistant", ran("a", "pricectl export --week 9 > /tmp/p.csv && python3 load.py /tmp/p.csv")),

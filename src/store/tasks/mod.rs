@@ -54,6 +54,8 @@ impl FactKind {
     }
 }
 
+const INSERT_FACT: &str = "INSERT OR IGNORE INTO task_facts (kind, key, task) VALUES (?1, ?2, ?3)";
+
 /// Number of tasks, newest first, whose branches are compared.
 const MAX_BRANCHES: usize = 200;
 
@@ -215,8 +217,7 @@ impl Writer<'_> {
 
     fn index_task(&self, seq: i64, record: &TaskRecord) -> Result<(), StoreError> {
         for (kind, key) in facts(record) {
-            let sql = "INSERT OR IGNORE INTO task_facts (kind, key, task) VALUES (?1, ?2, ?3)";
-            self.execute(sql, params![kind.as_str(), key, seq])?;
+            self.execute(INSERT_FACT, params![kind.as_str(), key, seq])?;
         }
         let (length, words) = task_words(record);
         let sql = "INSERT OR REPLACE INTO task_words (task, length, words) VALUES (?1, ?2, ?3)";
@@ -289,7 +290,7 @@ fn called(record: &TaskRecord) -> BTreeSet<String> {
 /// Adds the programs that the existing tasks called.
 pub(in crate::store) fn fill_programs(file: &Transaction<'_>) -> Result<(), StoreError> {
     let mut tasks = file.prepare("SELECT seq, record FROM tasks WHERE state = 'current'")?;
-    let mut insert = file.prepare("INSERT OR IGNORE INTO task_facts (kind, key, task) VALUES (?1, ?2, ?3)")?;
+    let mut insert = file.prepare(INSERT_FACT)?;
     let stored = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, json::<TaskRecord>(row.get_ref(1)?.as_str()?, 1)?));
     for task in tasks.query_map((), stored)? {
         let (seq, record) = task?;

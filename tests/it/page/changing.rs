@@ -121,8 +121,8 @@ fn a_quote_stands_in_its_conversation_while_the_log_is_there_and_erasing_shows_w
     let mut run = desk.command(&["run", "../logs", "--extractor", "rules", "-q"]);
     std::fs::create_dir(desk.path("shop")).unwrap();
     run.current_dir(desk.path("shop"));
-    let told = desk.finish(run);
-    assert_eq!(told.code, 0, "{told:?}");
+    let finished = desk.finish(run);
+    assert_eq!(finished.code, 0, "{finished:?}");
     let browser = Browser::open(&desk, "en");
     let id = first_id(&browser.page("/?q=Fly.io"));
     let quote = browser.page(&format!("/memory/{id}/quote?at=0"));
