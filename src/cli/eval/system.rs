@@ -77,7 +77,8 @@ impl CaseFolder {
         let Some(keep) = keep else {
             return Ok(Self::Temporary(tempfile::tempdir().context("cannot create a temporary folder for the case")?));
         };
-        let folder = keep.join(label);
+        // Other processes of the run have working directories of their own.
+        let folder = std::path::absolute(keep.join(label)).context("cannot find the working directory")?;
         ensure!(
             !folder.exists(),
             "{} already exists and contains memories of an earlier run; choose another folder with --keep",
