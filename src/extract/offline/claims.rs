@@ -48,10 +48,11 @@ fn of_person(name: &str, key: &str) -> String {
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let shared = hit.act == Act::Preference;
-    // Among people, "I like" is small talk or an invented example of a lecturer, but "I prefer" is a real preference.
+    // Among people, "I like" and "I hate" are small talk or an invented example of a lecturer, but "I prefer" is a real
+    // preference.
     let clause = hit.clause.to_lowercase();
     let prefers = ["prefer", "更", "偏好", "比起"].iter().any(|word| clause.contains(word));
-    let is_small_talk = voice.speaker.is_some() && shared && !prefers;
+    let is_small_talk = voice.speaker.is_some() && !prefers;
     if is_of_the_moment(&value, hit) || is_small_talk {
         return None;
     }

@@ -54,6 +54,12 @@ const ROWS: &[Row] = &[
     ),
     ("请写进 CLAUDE.md：发布只在周二进行。", Some((SEMANTIC, "发布只在周二进行。"))),
     ("Can you update CLAUDE.md?", None),
+    // A decision that was not made.
+    ("Nunca acordamos dónde nos veríamos.", None),
+    ("No hemos decidido qué base de datos usar.", None),
+    ("Wir haben nie vereinbart, wo wir uns treffen.", None),
+    ("We never agreed on a place for the offsite.", None),
+    ("我们一直没决定用哪个数据库。", None),
     // True, but nobody asked to keep it.
     ("The kiln was cold because of the fuse, and a new element did nothing.", None),
     ("The report is due next Friday.", None),
@@ -134,6 +140,16 @@ fn a_correction_takes_back_what_it_corrects_and_nothing_else() {
         Message::user("Exam news: the college has moved the date, it is on 28 June."),
     ]);
     assert_eq!(found, ["The user is allergic to kiwis."]);
+}
+
+#[test]
+fn likes_and_dislikes_among_people_are_small_talk() {
+    let by = |name: &str, text: &str| Message { speaker: Some(name.to_owned()), ..Message::user(text) };
+    for small_talk in ["I hate fish.", "I don't like 1d.", "I love this round."] {
+        assert_eq!(contents(vec![by("Joe", small_talk)]), [""; 0], "{small_talk}");
+    }
+    assert_eq!(contents(vec![by("Joe", "I prefer tabs over spaces.")]), ["Joe prefers tabs over spaces."]);
+    assert_eq!(contents(vec![Message::user("I hate YAML with a passion.")]).len(), 1);
 }
 
 #[test]
