@@ -10,7 +10,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::pipeline::{Stamp, is_unread};
 use crate::search::brief::{self, Brief, BriefRequest, Counting};
 use crate::search::{Direct, Found, direct};
-use crate::store::{EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store};
+use crate::store::{EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store, StoreError};
 use crate::text::shell::signature;
 use crate::work::act::{ACTION_TOKENS, Fact, PROMPT_TOKENS, few};
 use crate::work::command::{error_line, tidied};
@@ -256,12 +256,18 @@ impl Session<'_> {
         Ok(facts.into_iter().map(|fact| fact.text).collect())
     }
 
-    /// Returns how earlier sessions called the programs that a prompt names.
+    /// Returns what the ledger contains about a prompt: how earlier sessions called the programs that it names, and
+    /// what was said about its subject.
     ///
     /// # Errors
     /// [`ApiError`] if the facts cannot be read or recorded as shown.
-    pub(crate) fn named_programs(&self, prompt: &str) -> Result<Vec<String>, ApiError> {
-        let facts = self.unseen(self.with(|session| session.on_prompt(prompt))?, PROMPT_TOKENS)?;
+    pub(crate) fn on_prompt(&self, prompt: &str) -> Result<Vec<String>, ApiError> {
+        let known = self.with(|session| -> Result<_, StoreError> {
+            let mut facts = session.on_prompt(prompt)?;
+            facts.extend(session.on_subject(prompt)?);
+            Ok(facts)
+        })?;
+        let facts = self.unseen(known, PROMPT_TOKENS)?;
         Ok(facts.into_iter().map(|fact| fact.text).collect())
     }
 

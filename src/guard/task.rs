@@ -33,6 +33,7 @@ impl Redact for TaskRecord {
             text.edit_texts(edit);
         }
         self.report.edit_texts(edit);
+        self.remarks.edit_texts(edit);
         self.commits.edit_texts(edit);
         self.pull_requests.edit_texts(edit);
         self.symbols.edit_texts(edit);

@@ -29,8 +29,8 @@ pub(crate) use rank::{WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIG
 pub use search::Search;
 pub(crate) use search::{Direct, Highlight, Related, direct, direct_with, highlight, match_share};
 pub(crate) use standing::standing;
-pub(crate) use tasks::search_tasks;
 pub use tasks::{FoundTask, TaskScore};
+pub(crate) use tasks::{search_tasks, tasks_about};
 pub(crate) use vectors::by_meaning;
 pub use vectors::by_vectors;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
 use crate::project::{CitedPart, Freshness, References};
-use crate::store::{Database, Filter, StoreError, stored_words, word_number};
+use crate::store::{Database, Filter, NamespaceSubtree, StoreError, stored_words, word_number};
 use crate::text::code::code_words;
 
 /// The parameter k1 of BM25: how slowly the effect of further occurrences of a word levels off.
@@ -98,7 +98,7 @@ pub(crate) fn search_tasks(
         return Ok(Vec::new());
     }
     let query = Query::of(text);
-    let mut ranked = rank(store, &query, filter)?;
+    let mut ranked = rank(store, &query, &filter.namespaces)?;
     ranked.truncate(WITH_FILES.max(limit));
     let rows: Vec<i64> = ranked.iter().map(|hit| hit.row).collect();
     let tasks: Vec<Task> = store.tasks_at(&rows)?;
@@ -122,6 +122,20 @@ pub(crate) fn search_tasks(
     found.retain(|one| seen.insert(one.task.clone()));
     found.truncate(limit);
     Ok(found)
+}
+
+/// Returns the tasks of these projects that share most words with `text`, best first.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn tasks_about(
+    store: &Database,
+    text: &str,
+    within: &[NamespaceSubtree],
+    limit: usize,
+) -> Result<Vec<Task>, StoreError> {
+    let ranked = rank(store, &Query::of(text), within)?;
+    store.tasks_at(&ranked.iter().take(limit).map(|hit| hit.row).collect::<Vec<_>>())
 }
 
 /// The words of a query, indexed by number, with weights.
@@ -155,10 +169,10 @@ struct Hit {
 }
 
 /// Scores every task that contains a word of the query, best first.
-fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, StoreError> {
+fn rank(store: &Database, query: &Query, within: &[NamespaceSubtree]) -> Result<Vec<Hit>, StoreError> {
     let (mut hits, mut tasks, mut words) = (Vec::new(), 0_u32, 0_u64);
     let mut occurrences = vec![0_u32; query.words.len()];
-    store.for_task_words(&filter.namespaces, |row, length, stored| {
+    store.for_task_words(within, |row, length, stored| {
         tasks += 1;
         words += u64::from(length);
         let mut weights = Vec::new();

@@ -101,6 +101,7 @@ pub(crate) fn task(goal: &str, files: &[&str]) -> TaskRecord {
         folder: None,
         branch: None,
         report: Some(Citation { text: "Done.".into(), message: "m3".into() }),
+        remarks: Vec::new(),
         files: files.iter().map(file).collect(),
         symbols: Vec::new(),
         commands: Vec::new(),

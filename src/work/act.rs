@@ -28,7 +28,7 @@ const MAX_FACTS: usize = 3;
 /// Maximum number of tokens in the facts that are shown at one action.
 pub(crate) const ACTION_TOKENS: usize = 60;
 /// Maximum number of tokens in the facts that are shown with a prompt, which is less frequent than an action.
-pub(crate) const PROMPT_TOKENS: usize = 200;
+pub(crate) const PROMPT_TOKENS: usize = 260;
 /// Maximum number of memories that are examined for one file or command.
 const MAX_MEMORIES: usize = 12;
 /// Maximum distance, in bytes, between a negation and the name of the command that it forbids.

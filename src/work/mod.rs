@@ -10,6 +10,7 @@ mod how;
 mod outcome;
 mod output;
 mod programs;
+mod remarks;
 mod shell;
 mod tasks;
 pub use blame::FileUsage;

@@ -23,6 +23,10 @@ use crate::text::tokens::words;
 /// Maximum length of a goal and of a report, in characters.
 const MAX_GOAL: usize = 4_000;
 const MAX_REPORT: usize = 2_000;
+/// Maximum length of a remark in characters, maximum number of remarks, and minimum number of words of a remark.
+const MAX_REMARK: usize = 600;
+const MAX_REMARKS: usize = 20;
+const MIN_REMARK_WORDS: usize = 6;
 /// Maximum number of facts of each kind in one task.
 const MAX_FILES: usize = 200;
 const MAX_COMMANDS: usize = 200;
@@ -116,6 +120,9 @@ impl<'t> Reader<'t> {
             draft.record.goal = clipped(&message.text, MAX_GOAL);
         }
         draft.see(message, asks);
+        if message.is_human() && !is_new {
+            draft.note_remark(message);
+        }
         match (message.kind, &message.action) {
             (Kind::ToolCall, Some(action)) => {
                 draft.is_worked = true;
@@ -382,6 +389,7 @@ impl Draft {
             folder,
             branch,
             report: None,
+            remarks: Vec::new(),
             files: Vec::new(),
             symbols: Vec::new(),
             commands: Vec::new(),
@@ -421,6 +429,14 @@ impl Draft {
             self.stop = None;
             self.record.report =
                 Some(Citation { text: clipped(&message.text, MAX_REPORT), message: message.id.clone() });
+        }
+    }
+
+    /// Notes what the person says after the request. Short messages, such as "go on", say nothing by themselves.
+    fn note_remark(&mut self, message: &Message) {
+        let remarks = &mut self.record.remarks;
+        if remarks.len() < MAX_REMARKS && words(&message.text).len() >= MIN_REMARK_WORDS {
+            remarks.push(Citation { text: clipped(&message.text, MAX_REMARK), message: message.id.clone() });
         }
     }
 

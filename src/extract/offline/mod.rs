@@ -27,6 +27,7 @@ mod updates;
 
 pub(super) use explicit::title as first_words;
 pub(crate) use instructed::unfollowed;
+pub(crate) use sentence::prose_sentences;
 
 use crate::extract::{Extraction, Outcome, Spent, Task};
 use crate::memory::MemoryType;

@@ -74,7 +74,7 @@ const GERMAN_MONTHS: &[&str] = &[
 ];
 
 /// Returns the sentences in `text` that its author said, as slices of `text` in order.
-pub(super) fn prose_sentences(text: &str) -> Vec<&str> {
+pub(crate) fn prose_sentences(text: &str) -> Vec<&str> {
     let blocks = blocks(text);
     blocks.iter().flat_map(|block| split(&text[block.clone()])).collect()
 }

@@ -27,6 +27,16 @@ impl Database {
         )
     }
 
+    /// Returns whether a memory, whatever its status, quotes this message.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn is_quoted(&self, transcript: &str, message: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM evidence WHERE transcript = ?1
+             AND EXISTS (SELECT 1 FROM json_each(messages) WHERE value = ?2))";
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row([transcript, message], |row| row.get(0))?))
+    }
+
     /// Returns when each of these memories was last stated, if its evidence has a time.
     ///
     /// # Errors

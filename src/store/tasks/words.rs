@@ -8,6 +8,7 @@ use crate::text::code::code_words;
 /// Maximum length of each field that is read, in bytes.
 const GOAL_BYTES: usize = 4_000;
 const REPORT_BYTES: usize = 2_000;
+const REMARKS_BYTES: usize = 1_200;
 const FILES_BYTES: usize = 900;
 const SYMBOLS_BYTES: usize = 1_200;
 const COMMANDS_BYTES: usize = 600;
@@ -18,7 +19,7 @@ const DIGEST_BYTES: usize = 2_048;
 const WORD_BYTES: usize = 5;
 
 /// Returns the texts of a task that are searched, with the weights of their words, the most useful texts first.
-fn fields(record: &TaskRecord) -> [(u32, String); 6] {
+fn fields(record: &TaskRecord) -> [(u32, String); 7] {
     let report = record.report.as_ref().map_or("", |report| report.text.as_str());
     let changed = record.files.iter().filter(|file| file.is_changed()).map(|file| file.path.as_str());
     let read = record.files.iter().filter(|file: &&TaskFile| !file.is_changed()).map(|file| file.path.as_str());
@@ -35,6 +36,7 @@ fn fields(record: &TaskRecord) -> [(u32, String); 6] {
         (2, clipped(&record.goal, GOAL_BYTES).to_owned()),
         (2, joined(record.errors.iter().map(|error| error.line.as_str()), ERRORS_BYTES)),
         (2, clipped(report, REPORT_BYTES).to_owned()),
+        (2, joined(record.remarks.iter().map(|remark| remark.text.as_str()), REMARKS_BYTES)),
         (1, joined(commands, COMMANDS_BYTES)),
     ]
 }
