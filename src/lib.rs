@@ -15,6 +15,7 @@ pub mod fault;
 mod private;
 mod text;
 mod process;
+mod schema;
 pub mod memory;
 pub mod config;
 mod project;

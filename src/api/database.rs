@@ -1,5 +1,6 @@
 //! The database as a file: backup, restore, check, repair and encryption; also its runs, queue, batches and spending.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use jiff::{Timestamp, Zoned};
@@ -9,7 +10,9 @@ use transcripts::known::Machine;
 
 use super::storage::SqliteStorage;
 use super::{ApiError, Memories, prices};
+use crate::changeset::{Action, Entity};
 use crate::config::Config;
+use crate::memory::MemoryId;
 use crate::pipeline::{self, Survey};
 use crate::store::{
     AuditAction, AuditEntry, AuditLog, Backup, Batch, Checked, Conversion, FailedWindow, Flaw, HistoryEntry,
@@ -162,12 +165,30 @@ impl Memories {
         Ok(self.ledger("list runs")?.runs(limit)?)
     }
 
-    /// Returns every change that a run made, the oldest first.
+    /// Returns every change of a run, in order. The reason for a memory or a quote that a run added, and that records no
+    /// other reason, is the quote on which it is based.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
     pub(crate) fn changes_of(&self, run: &RunId) -> Result<Vec<HistoryEntry>, ApiError> {
-        Ok(self.ledger("show a run")?.history_of_run(run)?)
+        let mut changes = self.ledger("show a run")?.history_of_run(run)?;
+        let quoted = |change: &HistoryEntry| {
+            let quote = change.after.as_ref().filter(|_| change.entity == Entity::Evidence)?["quote"].as_str()?;
+            Some((change.memory.clone(), format!("“{quote}”")))
+        };
+        let mut quotes: HashMap<MemoryId, String> = HashMap::new();
+        for (memory, quote) in changes.iter().filter_map(quoted) {
+            quotes.entry(memory).or_insert(quote);
+        }
+        for change in changes.iter_mut().filter(|change| change.reason.is_none()) {
+            change.reason = match (change.action, change.entity) {
+                (Action::Add, Entity::Memory) => {
+                    Some(quotes.get(&change.memory).map_or_else(|| "new".to_owned(), |quote| format!("new; {quote}")))
+                }
+                _ => quoted(change).map(|(_, quote)| quote),
+            };
+        }
+        Ok(changes)
     }
 
     /// Returns the cost of model replies on each of the last `days` days in local time, newest day first.

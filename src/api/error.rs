@@ -85,6 +85,12 @@ pub enum ApiError {
         /// Name of the rule that found the secret.
         name: &'static str,
     },
+    /// A namespace contains a secret.
+    #[error("the namespace contains a secret ({name}), which is never kept; choose another name")]
+    SecretNamespace {
+        /// Name of the rule that found the secret.
+        name: &'static str,
+    },
     /// The text would act as an instruction to a model that recalls it.
     #[error("the text {reason}, and only a person may store such a memory; state a fact instead of an instruction")]
     Order {

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
-use super::{ApiError, Memories, Model};
+use super::{ApiError, Memories, Model, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::{
-    Counts, Exported, ExportedTask, FilePlace, Gathered, Imported, Terms, exported, gather, import_as_is, place_of,
-    recognise,
+    Counts, Exported, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, Terms, exported, gather, import_as_is,
+    place_of, recognise,
 };
 use crate::fault::point;
 use crate::memory::{Audience, Candidate, Namespace, Status};
@@ -139,6 +139,7 @@ impl Memories {
         options: &ImportOptions,
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<ImportReport, ApiError> {
+        options.namespace.as_ref().map_or(Ok(()), refuse_secret_namespace)?;
         let mut report = ImportReport::default();
         for path in paths {
             if path.is_dir() || is_zip(path) {
@@ -211,7 +212,7 @@ impl Memories {
         let store = self.ledger("import memories")?;
         for imported in &mut gathered.memories {
             // A memory without a project belongs to the project of the file.
-            let names_none = !imported.has_id && imported.memory.namespace == Namespace::global();
+            let names_none = imported.id != IdOrigin::Export && imported.memory.namespace == Namespace::global();
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
         }
@@ -336,7 +337,7 @@ impl Memories {
     ) -> Result<usize, E> {
         let filter = self.confined(filter)?;
         let (store, audit) = (self.ledger("export memories")?, self.audit()?);
-        let mut count = 0;
+        let (mut count, now) = (0, Timestamp::now());
         loop {
             // Ids sort by creation, so memories that are added in the meantime appear on later pages.
             let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
@@ -344,7 +345,7 @@ impl Memories {
             count += page.len();
             point("export.page");
             for memory in page {
-                each(exported(store, memory).map_err(ApiError::from)?)?;
+                each(exported(store, memory.with_status_at(now)).map_err(ApiError::from)?)?;
             }
             if is_last {
                 break;
@@ -370,7 +371,7 @@ fn folder_digits(path: &Path) -> String {
 }
 
 fn arrival(imported: Imported) -> ImportedMemory {
-    let Imported { memory, has_id, evidence, .. } = imported;
+    let Imported { memory, id, evidence, .. } = imported;
     let candidate = Candidate {
         claim: memory.claim,
         audience: Audience::Project,
@@ -386,7 +387,7 @@ fn arrival(imported: Imported) -> ImportedMemory {
         method: memory.extraction_method,
         id: None,
     };
-    ImportedMemory { incoming, id: has_id.then_some(memory.id), at: memory.created_at }
+    ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
 }
 
 fn summary(settled: &ImportResult) -> Value {

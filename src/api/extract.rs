@@ -8,11 +8,10 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use transcripts::{Message, Transcript, content_hash};
 
-use super::remember::holder;
+use super::remember::{holder, refuse_secrets};
 use super::{ApiError, Memories, Model, ModelOptions, NewMemory, RunRequest};
 use crate::consolidate::pass::{self, UndonePolicy};
 use crate::consolidate::{ApplyError, Change, IncomingClaim, apply, consolidate, settle_by_rules};
-use crate::guard::Guard;
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
 use crate::pipeline::{
     CachedModel, Event, FullPass, FullSummary, InstructionText, Options, Pipeline, RereadPolicy, Selection, Sources,
@@ -281,10 +280,7 @@ impl Memories {
     /// Returns the memory, or an error if it may not be stored.
     fn acceptable(&self, new: NewMemory) -> Result<NewMemory, ApiError> {
         self.admitted(&new.namespace)?;
-        let (_, findings) = Guard::default().redact(new.evidence.clone());
-        if let Some(name) = findings.into_keys().next() {
-            return Err(ApiError::Secret { name });
-        }
+        refuse_secrets(new.evidence.clone())?;
         Ok(NewMemory { claim: self.checked(new.claim, &new.source)?, ..new })
     }
 }

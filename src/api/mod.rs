@@ -91,7 +91,7 @@ pub(crate) use crate::store::{
 pub use crate::sync::{SyncPolicy, SyncReport};
 #[cfg(feature = "cli")]
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
-pub use crate::work::{FileUsage, KnownError, KnownRemedy, Usage};
+pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage};
 pub(crate) use database::{DaySpending, Encryption, survey};
 #[cfg(feature = "serve")]
 pub(crate) use difference::differences;
@@ -102,8 +102,8 @@ pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, Extracti
 pub(crate) use model::{budget, model_settings, prices};
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
-pub(crate) use remember::reads_like_an_order;
 pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
+pub(crate) use remember::{reads_like_an_order, refuse_secret_namespace};
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
 pub(crate) use run::{Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns};
@@ -229,6 +229,8 @@ impl Builder {
             Some(config) => config,
             None => user_config(self.path.as_deref())?,
         };
+        let limited = self.namespaces.iter().flat_map(NamespaceSet::as_slice);
+        config.namespace().iter().chain(limited).try_for_each(refuse_secret_namespace)?;
         let address = self.path.unwrap_or_else(|| config.db.value.clone());
         let timeout = self.query_timeout;
         let from_config = || query_vectors(&config, &|name| std::env::var(name).ok(), timeout);
@@ -365,6 +367,10 @@ impl Memories {
             min_confidence: filter.min_confidence.map(unit_confidence).transpose()?,
             ..filter
         };
+        for within in &filter.namespaces {
+            let (NamespaceSubtree::Exactly(namespace) | NamespaceSubtree::Under(namespace)) = within;
+            refuse_secret_namespace(namespace)?;
+        }
         match &self.namespaces {
             Some(namespaces) => namespaces.confine(filter),
             None => Ok(filter),

@@ -110,8 +110,8 @@ impl Memories {
         }))
     }
 
-    /// Returns the memories in `start` and the memories linked to them, directly or indirectly; at most `limit` in
-    /// total.
+    /// Returns the memories in `start` and the memories linked to them, directly or indirectly, without forgotten ones; at
+    /// most `limit` in total.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be read.
@@ -125,8 +125,7 @@ impl Memories {
             for relation in store.relations(&id)? {
                 let other = if relation.from == id { &relation.to } else { &relation.from };
                 if !known.contains(other) {
-                    // A link would reveal that a memory exists in a namespace that cannot be accessed.
-                    let Some(memory) = self.get_memory(other)? else { continue };
+                    let Some(memory) = self.shows_link_to(other)? else { continue };
                     if found.memories.len() >= limit {
                         found.is_cut = true;
                         continue;

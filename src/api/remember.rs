@@ -12,7 +12,7 @@ use crate::consolidate::{
     self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
 };
 use crate::extract::{Span, Task, offline};
-use crate::guard::{Guard, Redact, steers};
+use crate::guard::{Redact, secret_in, steers};
 use crate::memory::{
     Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType,
     Scope, Status, Structured,
@@ -862,8 +862,13 @@ fn refuse_past(at: Option<Timestamp>) -> Result<(), ApiError> {
 
 /// Rejects values that contain a secret; personal data is not a secret.
 pub(super) fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
-    let (_, findings) = Guard::default().redact(value);
-    findings.into_keys().next().map_or(Ok(()), |name| Err(ApiError::Secret { name }))
+    secret_in(value).map_or(Ok(()), |name| Err(ApiError::Secret { name }))
+}
+
+/// Rejects namespaces that contain a secret, because namespaces are stored and shown like texts. They are not redacted,
+/// because two namespaces would become one.
+pub(crate) fn refuse_secret_namespace(namespace: &Namespace) -> Result<(), ApiError> {
+    secret_in(namespace.to_string()).map_or(Ok(()), |name| Err(ApiError::SecretNamespace { name }))
 }
 
 /// Whether a claim would act as an instruction to a model that recalls it, so that only a person may have it stored.
@@ -939,8 +944,7 @@ fn active_with_key(store: &Store, namespace: &Namespace, key: &str) -> Result<Ve
 
 /// Whether a memory is no longer recalled because its time is over or its confidence has faded.
 fn has_ended(memory: &Memory) -> bool {
-    let is_over = memory.claim.expires_at.is_some_and(|at| at <= Timestamp::now());
-    memory.status == Status::Expired || memory.status == Status::Active && is_over
+    memory.status_at(Timestamp::now()) == Status::Expired
 }
 
 /// Makes a memory active again that had ended, with the lifetime of the claim that was written again.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{ApiError, Author, Memories};
 use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
-use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType};
+use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType, Status};
 use crate::store::{
     AdviceOutcome, AuditAction, Filter, Health, HistoryEntry, LastChange, LaterChanges, Run, RunId, RunStatus, Stats,
     Store, StoreError, UndoReport, Waiting,
@@ -19,7 +19,7 @@ pub struct MemoryDetails {
     pub memory: Memory,
     /// The quotes that the memory is based on.
     pub evidence: Vec<Evidence>,
-    /// Links between the memory and other accessible memories.
+    /// Links between the memory and other accessible memories that are not forgotten.
     pub relations: Vec<Relation>,
     /// Every change, oldest first.
     pub history: Vec<HistoryEntry>,
@@ -118,8 +118,7 @@ impl Memories {
         let mut relations = Vec::new();
         for relation in store.relations(&memory.id)? {
             let other = if relation.from == memory.id { &relation.to } else { &relation.from };
-            // A link would reveal that a memory exists in a namespace that cannot be accessed.
-            if self.get_memory(other)?.is_some() {
+            if self.shows_link_to(other)?.is_some() {
                 relations.push(relation);
             }
         }
@@ -137,6 +136,12 @@ impl Memories {
         }
         let advice = store.advice(std::slice::from_ref(&memory.id))?.remove(&memory.id).unwrap_or_default();
         Ok(MemoryDetails { evidence: store.evidence(&memory.id)?, memory, relations, history, advice })
+    }
+
+    /// Returns the memory at the other end of a link, if the link is shown: not if the memory was forgotten, whose links
+    /// are hidden until it is restored, and not if it cannot be accessed, since its existence must not be revealed.
+    pub(super) fn shows_link_to(&self, other: &MemoryId) -> Result<Option<Memory>, ApiError> {
+        Ok(self.get_memory(other)?.filter(|memory| memory.status != Status::Forgotten))
     }
 
     /// Returns the memories in the inbox that pass `filter`, the oldest first.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::ApiError;
+use super::{ApiError, refuse_secret_namespace};
 use crate::changeset::Action;
 use crate::embed::QueryVectors;
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
@@ -380,6 +380,7 @@ impl StorageAdapter for SqliteStorage {
     fn save_batch(&self, memories: Vec<NewMemory>) -> Result<Vec<MemoryId>, ApiError> {
         let (guard, now) = (self.store.guard(), Timestamp::now());
         let made = |new: NewMemory| (Memory::new(new.claim, new.namespace, new.source, new.method, now), new.evidence);
+        memories.iter().try_for_each(|new| refuse_secret_namespace(&new.namespace))?;
         let memories: Vec<(Memory, Vec<Evidence>)> = memories.into_iter().map(made).collect();
         let clean = |(memory, evidence): &(Memory, Vec<Evidence>)| {
             (guard.redact(memory.clone()).0, guard.redact(evidence.clone()).0)
@@ -393,6 +394,7 @@ impl StorageAdapter for SqliteStorage {
     }
 
     fn update(&self, memory: &Memory) -> Result<bool, ApiError> {
+        refuse_secret_namespace(&memory.namespace)?;
         let memory = self.store.redact(memory.clone());
         Ok(self
             .store

@@ -1,5 +1,7 @@
 //! Queries of the work ledger: the tasks that touched a file, the remedies for an error, and the commands that work.
 
+use jiff::Timestamp;
+
 use super::{ApiError, Memories};
 #[cfg(feature = "serve")]
 use crate::memory::Task;
@@ -27,13 +29,14 @@ impl Memories {
         Ok(work::blame(self.ledger("look up a file")?, path, commit, &self.projects_of(filter)?)?)
     }
 
-    /// Returns the remedies that resolved an error before; if the failed command is given, only remedies that fit the
+    /// Returns the remedies that resolved an error before, in the logs of agents and as hooks recorded them; if the failed command is given, only remedies that fit the
     /// command.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].
     pub fn fix(&self, printed: &str, command: Option<&str>, filter: &Filter) -> Result<KnownError, ApiError> {
-        Ok(work::fix_typed(self.ledger("look up an error")?, printed, command, &self.projects_of(filter)?)?)
+        let within = self.projects_of(filter)?;
+        Ok(work::fix_typed(self.ledger("look up an error")?, printed, command, &within, Timestamp::now())?)
     }
 
     /// Returns the calls of a command, or of the commands that a topic names, successful ones first.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{AuditChannel, Memories, database_path};
+use crate::api::{AuditChannel, Memories, database_path, refuse_secret_namespace};
 use crate::api::{EscapeMode, QUERY_TIMEOUT, expiry};
 use crate::config::{Config, Folders, LogFormat, Partial};
 use crate::memory::Namespace;
@@ -122,6 +122,7 @@ impl Global {
         // A variable that is not valid Unicode counts as unset.
         let environment = |name: &str| std::env::var(name).ok();
         let mut config = Config::load(&folders, directory, self.config.as_deref(), &environment, flags)?;
+        config.namespace().as_ref().map_or(Ok(()), refuse_secret_namespace)?;
         // Commands print the path and look for files beside it, so an address such as `sqlite:FILE` is resolved here.
         config.db.value = database_path(&config.db.value)?;
         Ok(config)

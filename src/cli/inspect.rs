@@ -37,7 +37,7 @@ pub(crate) struct HistoryArgs {
 fn details(id: &str, context: &Context<'_>) -> anyhow::Result<Option<(Memories, MemoryDetails)>> {
     let Some(memories) = context.existing_memories()? else { return Ok(None) };
     let details = memories.details(id)?;
-    Ok(Some((memories, details)))
+    Ok(Some((memories, MemoryDetails { memory: details.memory.with_status_at(now()), ..details })))
 }
 
 pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -124,15 +124,17 @@ fn print_relations(details: &MemoryDetails, memories: &Memories, out: &Printer) 
     for relation in &details.relations {
         let outgoing = relation.from == details.memory.id;
         let other = if outgoing { &relation.to } else { &relation.from };
-        let content =
-            memories.get_memory(other)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
+        let memory = memories.get_memory(other)?;
+        let content = memory.as_ref().map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
+        let status = memory.map(|memory| memory.status_at(now())).filter(|status| *status != Status::Active);
+        let status = status.map_or_else(String::new, |status| format!(" · {status}"));
         let verb = if outgoing {
             format!("{} ", relation.relation_type)
         } else {
             format!("← {} by ", relation.relation_type)
         };
         let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
-        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", other.short()))?;
+        out.line(format_args!("  {verb}{} {content}{DIM}{status}{reason}{DIM:#}", other.short()))?;
     }
     Ok(())
 }

@@ -139,7 +139,6 @@ impl Selection {
             namespaces: namespace.into_iter().map(within).collect(),
             types: self.types.clone(),
             categories: self.categories.clone(),
-            statuses,
             tags: self.tags.clone(),
             subject: self.subject.clone(),
             source: self.source.clone(),
@@ -151,7 +150,8 @@ impl Selection {
             created_from: self.since,
             created_before: self.until,
             expired_at: (self.statuses == [Status::Expired]).then(now),
-            unexpired_at: (self.statuses.is_empty() && !self.all).then(now),
+            unexpired_at: (statuses == [Status::Active]).then(now),
+            statuses,
             ..Filter::default()
         })
     }
@@ -229,16 +229,14 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let Some(all) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
     let filter = if args.everywhere { filter } else { in_project_of_folder(filter, &all, context.out)? };
-    let mut memories = all.query_memories(&Query {
+    let memories = all.query_memories(&Query {
         filter: filter.clone(),
         order: args.sort.order(),
         is_ascending: args.reverse,
         limit: args.limit,
         offset: args.offset,
     })?;
-    for memory in memories.iter_mut().filter(|memory| memory.is_over(now())) {
-        memory.status = Status::Expired;
-    }
+    let memories: Vec<Memory> = memories.into_iter().map(|memory| memory.with_status_at(now())).collect();
     if context.out.is_json() {
         for memory in &memories {
             context.out.json(memory)?;

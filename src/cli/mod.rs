@@ -52,6 +52,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 
+use crate::api::refuse_secret_namespace;
 use args::{Context, Global};
 use exit::ExitStatus;
 use printer::Printer;
@@ -248,6 +249,10 @@ pub fn main() -> ExitCode {
 
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     let context = Context { global: &cli.global, out };
+    // Some commands write the namespace without reading the settings. A hook must not fail, and reads the settings.
+    if let Some(namespace) = cli.global.namespace.as_ref().filter(|_| !hook::is_called()) {
+        refuse_secret_namespace(namespace)?;
+    }
     if matches!(cli.command, Command::Run(_) | Command::Remember(_) | Command::Search(_) | Command::Brief(_)) {
         import::offer_notes(&context)?;
     }
@@ -437,6 +442,32 @@ mod tests {
         let mut wrong = Vec::new();
         walk(&<Cli as clap::CommandFactory>::command(), "", &mut wrong);
         assert_eq!(wrong, [""; 0]);
+    }
+
+    #[test]
+    fn an_option_with_one_value_is_refused_when_it_is_given_twice() {
+        /// Returns the command with options that take any text, because a wrong value would be refused first.
+        fn with_any_values(command: clap::Command) -> clap::Command {
+            let any = clap::builder::ValueParser::string;
+            let takes_one = |option: &clap::Arg| matches!(option.get_action(), clap::ArgAction::Set);
+            let command = command.mut_args(|one| if takes_one(&one) { one.value_parser(any()) } else { one });
+            command.mut_subcommands(with_any_values)
+        }
+        fn walk(whole: &clap::Command, at: &clap::Command, path: &[String], tried: &mut usize) {
+            for option in at.get_arguments().filter(|one| matches!(one.get_action(), clap::ArgAction::Set)) {
+                let Some(name) = option.get_long().map(|name| format!("--{name}")) else { continue };
+                let given = [&name, "x", &name, "x"].map(str::to_owned);
+                let parsed = whole.clone().try_get_matches_from(path.iter().cloned().chain(given));
+                assert_eq!(parsed.unwrap_err().kind(), ErrorKind::ArgumentConflict, "{path:?} {name}");
+                *tried += 1;
+            }
+            for sub in at.get_subcommands() {
+                walk(whole, sub, &[path, &[sub.get_name().to_owned()]].concat(), tried);
+            }
+        }
+        let (whole, mut tried) = (with_any_values(command()), 0);
+        walk(&whole, &whole, &["afterthought".to_owned()], &mut tried);
+        assert!(tried > 100, "{tried}");
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<
             gone.insert(&change.memory);
             continue;
         };
-        let reason = change.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
+        let reason = change.reason.as_ref().map(|reason| format!(" ({})", one_line(reason, 160))).unwrap_or_default();
         out.line(format_args!(
             "{CHANGED}{:<10}{CHANGED:#} {} {}{DIM}{reason}{DIM:#}",
             change.action,

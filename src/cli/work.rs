@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::api::{
-    FileUsage, Filter, FoundTask, Freshness, KnownError, KnownRemedy, Memories, NamespaceSubtree, Usage, spelled_states,
+    FileUsage, Filter, FoundTask, Freshness, KnownError, KnownRemedy, Memories, NamespaceSubtree, RecordedRemedy,
+    Usage, spelled_states,
 };
 
 use crate::memory::Remedy;
@@ -140,9 +141,9 @@ fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
 
 /// Show how an error was fixed before
 ///
-/// Reads the work ledger. Ignores paths, numbers and hashes in the error. Shows only remedies that helped in a second
-/// session, or that changed something mentioned in the error, and how often each remedy helped. Exits 1 when there is
-/// no such remedy.
+/// Reads the work ledger, and the remedies that hooks recorded during sessions. Ignores paths, numbers and hashes in the
+/// error. Of the ledger, shows only remedies that helped in a second session, or that changed something mentioned in the
+/// error, and how often each remedy helped. Exits 1 when no remedy is known.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --command \"cargo test\""
@@ -171,12 +172,13 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     let filter = args.reach.filter(&memories, context)?;
     let mut known = memories.fix(&printed, args.command.as_deref(), &filter)?;
     known.remedies.truncate(args.reach.limit);
+    known.recorded.truncate(args.reach.limit);
     if context.out.is_json() {
         context.out.json(&known)?;
     } else {
         print_known(&known, context.out)?;
     }
-    if known.remedies.is_empty() {
+    if known.remedies.is_empty() && known.recorded.is_empty() {
         return Ok(context.out.nothing(args.reach.nothing("no reliable remedy for this error is known", &filter)));
     }
     Ok(ExitStatus::Success)
@@ -197,6 +199,11 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
         out.line(format_args!("     worked:  {}", one_line(command, 160)))?;
         let (at, message) = (when(remedy.at), &remedy.cleared.message);
         out.line(format_args!("     {DIM}{at} · {} · {} · message {message}{DIM:#}", remedy.task, remedy.transcript))?;
+    }
+    for RecordedRemedy { memory, content, outcome, at } in &known.recorded {
+        out.line(format_args!("{BOLD}recorded by a hook{BOLD:#} {}", one_line(content, 300)))?;
+        let (at, helped) = (when(*at), counted(outcome.helped, "time"));
+        out.line(format_args!("     {DIM}{at} · helped {helped} when it was shown · {}{DIM:#}", memory.short()))?;
     }
     if known.open > 0 && !known.remedies.is_empty() {
         out.note(format_args!(

@@ -23,6 +23,7 @@ use crate::guard::Guard;
 use crate::llm::{Complete, Cost, Finish, LlmError, Reply, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{Claim, Evidence, MemoryId};
 use crate::prompts::Prompt;
+use crate::schema::Schema;
 use crate::text::markup::request_line;
 
 /// Maximum number of candidates in one call, not counting a small remainder.
@@ -383,8 +384,6 @@ enum RelationName {
     Overlapping,
     Contradicts,
     Complementary,
-    // Models often use this name.
-    #[serde(alias = "new")]
     Unrelated,
 }
 
@@ -430,6 +429,17 @@ pub(super) struct Entries {
     unread: bool,
 }
 
+/// The schema of an entry.
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Entry>);
+
+/// Returns an entry in which the other name that models use for unrelated memories is replaced.
+fn with_usual_name(mut entry: serde_json::Value) -> serde_json::Value {
+    if entry["relation"] == "new" {
+        entry["relation"] = json!(RelationName::Unrelated);
+    }
+    entry
+}
+
 /// Reads all complete relations in `text`, regardless of the surrounding text; a truncated relation is ignored. Returns
 /// `None` if there is no list of relations.
 pub(super) fn entries(text: &str) -> Option<Entries> {
@@ -437,12 +447,14 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     let body = text.find('{').map_or("", |start| &text[start..]);
     let value = reader::parse_prefix(body.trim_end().trim_end_matches("```"));
     let listed = value.as_ref().and_then(|value| value.get("relations")?.as_array())?;
-    let read: Vec<Option<Entry>> = listed.iter().map(|entry| serde_json::from_value(entry.clone()).ok()).collect();
+    let listed: Vec<serde_json::Value> = listed.iter().cloned().map(with_usual_name).collect();
     let mut documents = serde_json::Deserializer::from_str(body).into_iter::<serde_json::Value>();
     let whole = matches!(documents.next(), Some(Ok(_)));
     // The last entry of a truncated list is incomplete.
-    let ends = if whole { read.len() } else { read.len().saturating_sub(1) };
-    let unread = read[..ends].iter().any(Option::is_none);
+    let (ended, cut) = listed.split_at(if whole { listed.len() } else { listed.len().saturating_sub(1) });
+    let mut read: Vec<Option<Entry>> = SCHEMA.entries(ended, "relations");
+    let unread = read.iter().any(Option::is_none);
+    read.extend(cut.iter().map(|entry| SCHEMA.read(entry.clone()).ok()));
     Some(Entries { named: read.into_iter().flatten().collect(), whole, unread })
 }
 

@@ -8,6 +8,7 @@ use transcripts::{Head, IngestError, Input, Records, Sink, instant};
 use super::import::{ImportError, parse_line};
 use super::notes::{INSTRUCTIONS, NOTES, front_matter, slug};
 use super::{ExportedTask, Gathered, MemoryFormat, Terms, claim, tagged, text_of};
+use crate::guard::secret_in;
 use crate::memory::{Claim, Namespace};
 
 /// Every format that can be imported, in sniffing order.
@@ -59,19 +60,25 @@ fn sniff_jsonl(head: &Head<'_>) -> bool {
         let is_task = line.get("task").is_some_and(|task| task.get("goal").is_some());
         is_task || words && line.get("role").is_none()
     };
-    head.any_line(has_words) || head.document.as_ref().is_some_and(has_words)
+    // The rows of a table, as a database prints them, are elements of an array. A list of messages has no such fields.
+    let is_row = |row: &Value| has_words(row) && row.get("type").is_some() && row.get("importance").is_some();
+    let is_table = head.document.as_ref().is_some_and(Value::is_array) && head.objects().any(is_row);
+    is_table || head.any_line(has_words) || head.document.as_ref().is_some_and(has_words)
 }
 
 fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let mut ignore = |_| {};
     let mut sink = Sink::new(&mut ignore);
-    let mut records = Records::lines(input);
+    let is_array = Head::of(&input).document.is_some_and(|document| document.is_array());
+    let mut records = if is_array { Records::elements(input) } else { Records::lines(input) };
     while let Some(record) = records.next(&mut sink)? {
         if let Some(ExportedTask { mut task }) = task_of(&record.text) {
             if terms.is_forced {
                 task.namespace = terms.namespace.clone();
             }
-            gathered.tasks.push(task);
+            if gathered.takes(&task.namespace, record.number) {
+                gathered.tasks.push(task);
+            }
             continue;
         }
         match parse_line(&record.text, record.number, &terms.namespace, terms.now) {
@@ -79,7 +86,9 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
                 if terms.is_forced {
                     imported.memory.namespace = terms.namespace.clone();
                 }
-                gathered.memories.push(imported);
+                if gathered.takes(&imported.memory.namespace, record.number) {
+                    gathered.memories.push(imported);
+                }
             }
             // The line is counted and reported, because one bad line must not prevent the import of the others.
             Err(ImportError::Line { reason, .. }) => gathered.skip(
@@ -128,7 +137,8 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
                 continue;
             };
             // One project's memories do not concern another. An invalid project name falls back to the given namespace.
-            let apart = Namespace::project(&format!("claude-ai-{id}")).ok().filter(|_| !terms.is_forced);
+            let apart = Namespace::project(&format!("claude-ai-{id}")).ok();
+            let apart = apart.filter(|apart| !terms.is_forced && secret_in(apart.to_string()).is_none());
             take_parts(text, id, apart.as_ref().unwrap_or(&terms.namespace), terms, gathered);
         }
     }
@@ -420,6 +430,28 @@ mod tests {
         for (format, text) in MEMORY_FORMATS.iter().flat_map(|format| rows.iter().map(move |text| (format, text))) {
             let _outcome = gather(Input::from_text("x", text), Some(format.name), &samples::terms());
         }
+    }
+
+    #[test]
+    fn rows_of_a_table_are_read_from_an_array() {
+        let row = |content: &str| {
+            format!(r#"{{"type":"semantic","content":"{content}","importance":0.5,"namespace":"[\"global\"]"}}"#)
+        };
+        let (format, gathered) = read("rows.json", &format!("[{},\n{}]", row("Ana sings."), row("Bo bakes.")));
+        assert_eq!((format, contents(&gathered)), ("jsonl", vec!["Ana sings.", "Bo bakes."]));
+        let messages = r#"[{"type":"message","text":"Good morning.","user":"U1"}]"#;
+        assert!(recognise(&Head::of(&Input::from_text("messages.json", messages))).is_none());
+    }
+
+    #[test]
+    fn a_namespace_with_a_secret_is_refused_unless_another_is_chosen() {
+        let secret = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
+        let line = format!(r#"{{"content":"Ana sings.","namespace":["project","{secret}"]}}"#);
+        let (_, gathered) = read("m.jsonl", &line);
+        assert!(gathered.memories.is_empty() && gathered.skipped[0].reason.contains("its namespace contains a secret"));
+        let forced = Terms { is_forced: true, ..samples::terms() };
+        let (_, gathered) = gather(Input::from_text("m.jsonl", &line), None, &forced).unwrap();
+        assert_eq!(gathered.memories[0].memory.namespace, Namespace::global());
     }
 
     #[test]

@@ -1,20 +1,23 @@
 //! Import of memories from JSONL: exports of this program, or objects with at least `content`.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use transcripts::json;
+use transcripts::{instant, json};
 
 use super::notes::ITEM;
-use super::{Exported, Gathered, Imported};
+use super::{Exported, Gathered, IdOrigin, Imported};
 use crate::changeset::Action;
 use crate::consolidate::compare::key::canonical;
 use crate::guard::Redacted;
 use crate::memory::{
     CATEGORIES, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status, Structured,
 };
+use crate::schema::Schema;
 use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 
 /// The reason why a line cannot be imported.
@@ -30,10 +33,16 @@ pub enum ImportError {
     },
 }
 
+/// The reason for refusing a line whose fields have the right types but not the right values.
+const UNREADABLE: &str = "a namespace is a list of names without slashes, and a time such as 2027-01-31T18:00:00Z";
+
+static PLAIN: LazyLock<Schema> = LazyLock::new(Schema::of::<Plain>);
+static EXPORTED: LazyLock<Schema> = LazyLock::new(Schema::of::<Exported>);
+
 /// The required and the optional fields of a line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct Plain {
-    #[serde(alias = "memory", alias = "text")]
+    id: Option<String>,
     content: String,
     #[serde(rename = "type")]
     memory_type: Option<MemoryType>,
@@ -43,7 +52,6 @@ struct Plain {
     // This is read without a check, since an unknown structure is not a reason to reject the line.
     structured: Option<serde_json::Value>,
     subject: Option<String>,
-    #[serde(alias = "dedup_key")]
     key: Option<String>,
     value: Option<String>,
     importance: Option<f64>,
@@ -51,12 +59,12 @@ struct Plain {
     scope: Option<Scope>,
     #[serde(default)]
     tags: Vec<String>,
+    #[schemars(with = "Option<Vec<String>>")]
     namespace: Option<Namespace>,
+    #[schemars(with = "Option<String>")]
     valid_from: Option<Timestamp>,
-    created_at: Option<Timestamp>,
-    /// The time of learning in milliseconds, as other programs write it.
-    #[serde(rename = "createdAt")]
-    created_at_ms: Option<i64>,
+    /// The time of learning: a text, or a number of milliseconds.
+    created_at: Option<Value>,
     #[serde(default)]
     metadata: PlainMetadata,
     #[serde(rename = "structuredData")]
@@ -68,7 +76,7 @@ struct Plain {
 }
 
 /// Further fields in the layout of another program.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 struct PlainMetadata {
     #[serde(default)]
     tags: Vec<String>,
@@ -76,7 +84,7 @@ struct PlainMetadata {
 }
 
 /// An attribute in the layout of another program.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct PlainAttribute {
     key: String,
     value: String,
@@ -118,7 +126,22 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
         check_scale("confidence", Some(exported.memory.claim.confidence), 1.0).map_err(wrong)?;
         return Ok(own(exported));
     }
-    let (plain, _) = json::parse::<Plain>(text).map_err(|error| wrong(reason_without_content(&error)))?;
+    let not_json = |error: serde_json::Error| wrong(format!("invalid JSON at column {}", error.column()));
+    let (mut value, _) = json::parse::<Value>(text).map_err(not_json)?;
+    // An export that cannot be read would otherwise lose its id and status.
+    if ["status", "sources", "relations"].iter().all(|field| value.get(field).is_some()) {
+        let fault = EXPORTED.read::<Exported>(value).err().unwrap_or_else(|| UNREADABLE.to_owned());
+        return Err(wrong(fault));
+    }
+    unfold(&mut value);
+    let faults = PLAIN.faults(&value);
+    if !faults.is_empty() {
+        return Err(wrong(faults.join(", ")));
+    }
+    let plain: Plain = serde_json::from_value(value).map_err(|_| wrong(UNREADABLE.to_owned()))?;
+    if plain.created_at.as_ref().is_some_and(|at| instant(at).is_none()) {
+        return Err(wrong("/created_at value is not a time such as 2027-01-31T18:00:00Z".to_owned()));
+    }
     if plain.content.trim().is_empty() {
         return Err(wrong("\"content\" is empty".into()));
     }
@@ -131,6 +154,47 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
     Ok(foreign(plain, namespace, now))
 }
 
+/// The structured parts of a memory in the layouts of several programs.
+const PARTS: &[&str] = &["structured", "structuredData", "profile", "episode", "procedure", "pattern"];
+/// Other names of fields.
+const OTHER_NAMES: &[(&str, &str)] =
+    &[("memory", "content"), ("text", "content"), ("dedup_key", "key"), ("createdAt", "created_at")];
+
+/// Gives the fields of a line the names and shapes that [`Plain`] has: JSON in a text becomes the value itself, a path
+/// such as `project/shop` a list, and a field without a value is removed.
+fn unfold(line: &mut Value) {
+    let Some(fields) = line.as_object_mut() else { return };
+    fields.retain(|_, value| !value.is_null());
+    for name in ["namespace", "tags", "metadata"].iter().chain(PARTS) {
+        let Some(Value::String(text)) = fields.get(*name) else { continue };
+        // Programs with a table of memories store these fields as JSON in a text.
+        let is_json = text.trim_start().starts_with(['[', '{']);
+        let read = if is_json { json::parse::<Value>(text).ok().map(|(value, _)| value) } else { None };
+        let path = || (*name == "namespace").then(|| json!(text.split('/').collect::<Vec<_>>()));
+        if let Some(value) = read.or_else(path) {
+            fields.insert((*name).to_owned(), value);
+        }
+    }
+    for (other, name) in OTHER_NAMES {
+        if let Some(value) = fields.remove(*other) {
+            fields.entry(*name).or_insert(value);
+        }
+    }
+    if let Some(mut metadata) = fields.remove("metadata") {
+        if let Some(inner) = metadata.as_object_mut() {
+            inner.remove("metadata");
+        }
+        unfold(&mut metadata);
+        // A table without columns for the parts of a memory stores them in the metadata.
+        for name in PARTS {
+            if let Some(value) = metadata.as_object_mut().and_then(|inner| inner.remove(*name)) {
+                fields.entry(*name).or_insert(value);
+            }
+        }
+        fields.insert("metadata".to_owned(), metadata);
+    }
+}
+
 /// Refuses a number that is not between 0 and `most`.
 fn check_scale(name: &str, value: Option<f64>, most: f64) -> Result<(), String> {
     match value.filter(|value| !(0.0..=most).contains(value)) {
@@ -139,20 +203,11 @@ fn check_scale(name: &str, value: Option<f64>, most: f64) -> Result<(), String> 
     }
 }
 
-/// Describes an error without its text, since serde quotes what it read, which may be private.
-fn reason_without_content(error: &serde_json::Error) -> String {
-    if error.is_data() {
-        format!("a field is missing or of the wrong type near column {}", error.column())
-    } else {
-        format!("invalid JSON at column {}", error.column())
-    }
-}
-
 fn own(exported: Exported) -> Imported {
     let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
     // The ids of another program may be any text, but here they must be UUIDs, always the same UUID for the same text.
     let memory = Memory { id: exported.memory.id.into_uuid(), ..exported.memory };
-    Imported { memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
+    Imported { memory, id: IdOrigin::Export, evidence: exported.evidence, relations: relations.collect() }
 }
 
 fn foreign(mut plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
@@ -190,13 +245,13 @@ fn foreign(mut plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported 
             plain.content,
         )
     };
-    let in_millis = plain.created_at_ms.and_then(|at| Timestamp::from_millisecond(at).ok());
-    let at = plain.created_at.or(in_millis).unwrap_or(now);
+    let at = plain.created_at.as_ref().and_then(instant).unwrap_or(now);
     let namespace = plain.namespace.unwrap_or_else(|| namespace.clone());
     let memory = Memory::new(claim, namespace, "import", ExtractionMethod::Imported, at);
+    let id = plain.id.map(|id| MemoryId::from_stored(id).into_uuid());
     Imported {
-        memory: Memory { status: Status::Active, ..memory },
-        has_id: false,
+        id: if id.is_some() { IdOrigin::Line } else { IdOrigin::New },
+        memory: Memory { id: id.unwrap_or_else(|| memory.id.clone()), ..memory },
         evidence: Vec::new(),
         relations: Vec::new(),
     }
@@ -233,17 +288,23 @@ pub fn import_as_is(
 ) -> Result<Counts, StoreError> {
     store.write(None, now, |writer| {
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
-        let mut of_file = HashSet::new();
-        let mut lists = Lists::of(writer, &gathered.memories)?;
+        let mut of_file = HashMap::new();
+        let mut lists = Lists::of(writer, &gathered, context_of)?;
         for imported in gathered.memories {
-            let Imported { memory, has_id, evidence, relations } = imported;
+            let Imported { memory, id: origin, evidence, relations } = imported;
             // The memory is redacted first, since a second import of the same file compares with the redacted text.
             let memory = lists.placed(writer, memory)?;
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
             // Memories are written before the comparison, because `fate` queries only the store.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
-            match fate(writer, &memory, has_id.then_some(&of_file))? {
+            // Other programs number the memories of each file anew, and change what a memory says.
+            let memory = if origin == IdOrigin::Line && is_taken(writer, &memory)? {
+                writer.redact(Memory { id: MemoryId::new(), ..memory.into_inner() })
+            } else {
+                memory
+            };
+            match fate(writer, &memory, origin, &of_file)? {
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
@@ -253,7 +314,7 @@ pub fn import_as_is(
                     counts.changed += 1;
                 }
                 Fate::New => {
-                    of_file.insert(memory.id.clone());
+                    of_file.insert(memory.id.clone(), origin);
                     several.add(writer, (memory, writer.redact(evidence)))?;
                     counts.added += 1;
                 }
@@ -286,18 +347,36 @@ struct Lists {
     gone: BTreeMap<(Namespace, String), VecDeque<Memory>>,
     /// For each section, the highest number of a bullet.
     numbers: BTreeMap<(Namespace, String), usize>,
+    /// Stored sections that were one memory and are lists of bullets in the file.
+    divided: Vec<Memory>,
 }
 
 impl Lists {
-    fn of(writer: &Writer<'_>, memories: &[Imported]) -> Result<Self, StoreError> {
+    fn of(writer: &Writer<'_>, gathered: &Gathered, namespace: &Namespace) -> Result<Self, StoreError> {
         let mut contents: BTreeMap<(Namespace, String), HashSet<String>> = BTreeMap::new();
-        for Imported { memory, .. } in memories {
+        let mut undivided = HashSet::new();
+        for Imported { memory, .. } in &gathered.memories {
             // A stored section that was one memory may have become a list, or the other way round.
             let key = memory.claim.key.as_deref().filter(|key| key.starts_with("import."));
             if let Some(key) = key {
-                let section = key.rsplit_once(ITEM).map_or(key, |(section, _)| section).to_owned();
                 let content = writer.redact(memory.claim.content.clone()).into_inner();
-                contents.entry((memory.namespace.clone(), section)).or_default().insert(normalised_hash(&content));
+                let place = (memory.namespace.clone(), section_of(key).to_owned());
+                if place.1 == key {
+                    undivided.insert(place.clone());
+                }
+                contents.entry(place).or_default().insert(normalised_hash(&content));
+            }
+        }
+        if let Some(covered) = &gathered.covered {
+            let namespace = writer.merged_into(namespace)?;
+            for memory in writer.by_key_prefix(&namespace, covered)? {
+                // A section that the file no longer has, or whose last bullet was removed. Behind the start, the keys of
+                // other files have a point.
+                let section =
+                    memory.claim.key.as_deref().and_then(|key| key.rsplit_once(ITEM)).map(|(section, _)| section);
+                if let Some(section) = section.filter(|section| !section[covered.len()..].contains('.')) {
+                    contents.entry((namespace.clone(), section.to_owned())).or_default();
+                }
             }
         }
         let mut lists = Self::default();
@@ -306,7 +385,13 @@ impl Lists {
             stored.retain(|memory| !memory.pinned);
             let number = |memory: &Memory| memory.claim.key.as_deref()?.rsplit_once(ITEM)?.1.parse::<usize>().ok();
             lists.numbers.insert(place.clone(), stored.iter().filter_map(number).max().unwrap_or(0));
-            stored.retain(|memory| !contents.contains(&normalised_hash(&memory.claim.content)));
+            let is_gone = |memory: &Memory| !contents.contains(&normalised_hash(&memory.claim.content));
+            stored.retain(is_gone);
+            if !undivided.contains(&place) && !contents.is_empty() {
+                let former = writer.by_key(&place.0, &place.1)?.into_iter();
+                let is_current = |memory: &Memory| memory.status == Status::Active && !memory.pinned;
+                lists.divided.extend(former.filter(|memory| is_current(memory) && is_gone(memory)));
+            }
             lists.gone.insert(place, stored.into());
         }
         Ok(lists)
@@ -318,7 +403,7 @@ impl Lists {
             memory.claim.key.as_deref().and_then(|key| key.rsplit_once(ITEM)).map(|(section, _)| section.to_owned());
         let clean = writer.redact(memory.clone());
         let Some(section) = section else { return Ok(clean) };
-        if !writer.ever_held(&memory.namespace, &clean.claim.content)? {
+        if writer.with_words(&memory.namespace, &clean.claim.content)?.is_empty() {
             let place = (memory.namespace.clone(), section);
             memory.claim.key = if let Some(replaced) = self.gone.get_mut(&place).and_then(VecDeque::pop_front) {
                 replaced.claim.key
@@ -333,7 +418,7 @@ impl Lists {
 
     /// Expires the stored bullets that the file no longer contains, and returns their number.
     fn retire(self, writer: &Writer<'_>) -> Result<usize, StoreError> {
-        let gone: Vec<Memory> = self.gone.into_values().flatten().collect();
+        let gone: Vec<Memory> = self.gone.into_values().flatten().chain(self.divided).collect();
         for memory in &gone {
             let why = Some("the file no longer contains it".into());
             writer.set_status(&memory.id, Status::Expired, Action::Import, why)?;
@@ -349,22 +434,24 @@ enum Fate {
     Changes(Box<Memory>),
 }
 
-fn fate(writer: &Writer<'_>, memory: &Memory, of_file: Option<&HashSet<MemoryId>>) -> Result<Fate, StoreError> {
+fn fate(
+    writer: &Writer<'_>,
+    memory: &Memory,
+    origin: IdOrigin,
+    of_file: &HashMap<MemoryId, IdOrigin>,
+) -> Result<Fate, StoreError> {
     let Memory { id, claim, namespace, .. } = memory;
     let attribute = claim.key.as_deref().zip(claim.value.as_deref());
+    let is_same = |known: &Memory| match of_file.get(&known.id) {
+        // A file that gives the same words two ids, or says them about two subjects, means two memories.
+        Some(IdOrigin::Export | IdOrigin::Line) if origin != IdOrigin::New => false,
+        Some(_) => !is_distinct(&known.claim, claim),
+        // An export is compared with what is current here. Otherwise, the words are the identity, and a memory that was
+        // superseded here must not return.
+        None => origin != IdOrigin::Export || matches!(known.status, Status::Active | Status::Pending),
+    };
     let is_known = writer.find(id)?.is_some()
-        || if let Some(of_file) = of_file {
-            // A memory with its own id is rejected only if a current memory has the same words. In one file, the same
-            // words may stand for several events, or for memories of different types.
-            let is_same = |known: &Memory| {
-                !of_file.contains(&known.id)
-                    || (known.claim.valid_from, known.claim.memory_type) == (claim.valid_from, claim.memory_type)
-            };
-            writer.by_content(namespace, &claim.content)?.iter().any(is_same)
-        } else {
-            // Without an id, the words are the identity, and a memory that was superseded here must not return.
-            writer.ever_held(namespace, &claim.content)?
-        }
+        || writer.with_words(namespace, &claim.content)?.iter().any(is_same)
         || writer.rejected(namespace, &claim.content, attribute)?.is_some()
         || is_rejected_by_another_spelling(writer, memory)?;
     if is_known {
@@ -375,6 +462,28 @@ fn fate(writer: &Writer<'_>, memory: &Memory, of_file: Option<&HashSet<MemoryId>
     // A pinned memory keeps its text; the new text becomes a separate memory.
     let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(before))))
+}
+
+/// Whether the id of a memory belongs to a memory with other words, or in another namespace.
+fn is_taken(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
+    let words = |memory: &Memory| normalised_hash(&memory.claim.content);
+    let is_other = |known: Memory| known.namespace != memory.namespace || words(&known) != words(memory);
+    Ok(writer.find(&memory.id)?.is_some_and(is_other))
+}
+
+/// Whether two claims of one file with the same words differ in what they are about. A field that only one of them has
+/// is no difference.
+fn is_distinct(one: &Claim, other: &Claim) -> bool {
+    let differ = |one: Option<&str>, other: Option<&str>| one.zip(other).is_some_and(|(one, other)| one != other);
+    one.memory_type != other.memory_type
+        || one.valid_from.zip(other.valid_from).is_some_and(|(one, other)| one != other)
+        || differ(one.subject.as_deref(), other.subject.as_deref())
+        || differ(one.key.as_deref().map(section_of), other.key.as_deref().map(section_of))
+}
+
+/// Returns a key without the number of a bullet.
+fn section_of(key: &str) -> &str {
+    key.rsplit_once(ITEM).map_or(key, |(section, _)| section)
 }
 
 /// Whether the value was rejected under the canonical form of its attribute.
@@ -479,6 +588,54 @@ mod tests {
     }
 
     #[test]
+    fn rows_with_json_in_their_texts_are_read() {
+        let text = r#"{"id":"m-1","type":"semantic","content":"Calls are retried once.","importance":0.8,
+            "namespace":"[\"project\",\"shop\"]","metadata":"{\"tags\":\"[\\\"net\\\"]\",\"category\":\"convention\",\"metadata\":1}",
+            "structuredData":"{\"key\":\"retries\",\"value\":\"1\",\"confidence\":0.7}","embedding":null,
+            "created_at":1700000000000,"updated_at":1700000000000}"#;
+        let imported = parse(&text.replace('\n', " ")).unwrap();
+        let Memory { id, claim, namespace, created_at, .. } = imported.memory;
+        assert_eq!((namespace.to_string().as_str(), imported.id), ("project/shop", IdOrigin::Line));
+        assert_eq!(id, MemoryId::from_stored("m-1").into_uuid());
+        assert_eq!((claim.category.as_str(), &claim.tags[..]), ("convention", &["net".to_owned()][..]));
+        assert_eq!((claim.key.as_deref(), claim.value.as_deref()), (Some("retries"), Some("1")));
+        assert_eq!(created_at.as_second(), 1_700_000_000);
+        let path = parse(r#"{"content":"Tea.","namespace":"project/shop","tags":"[\"a\"]"}"#).unwrap().memory;
+        assert_eq!(
+            (path.namespace.to_string().as_str(), &path.claim.tags[..]),
+            ("project/shop", &["a".to_owned()][..])
+        );
+        let nested = r#"{"content":"Tea.","metadata":{"episode":"{\"situation\":\"s\",\"action\":\"a\",\"outcome\":\"success\"}"}}"#;
+        assert!(matches!(parse(nested).unwrap().memory.claim.structured, Some(Structured::Episode(_))));
+    }
+
+    #[test]
+    fn equal_words_stay_apart_where_the_file_has_two_memories() {
+        let lines = [
+            // Ids of their own; the same id with other words is another memory.
+            r#"{"id":"1","content":"The build fails.","subject":"web"}"#,
+            r#"{"id":"2","content":"The build fails.","subject":"web"}"#,
+            r#"{"id":"2","content":"The build passes."}"#,
+            // Without ids, subjects, keys and namespaces distinguish them; a line that adds nothing does not.
+            r#"{"content":"The test hangs.","subject":"web"}"#,
+            r#"{"content":"The test hangs.","subject":"api"}"#,
+            r#"{"content":"The test hangs."}"#,
+            r#"{"content":"The test hangs.","namespace":["project","shop"]}"#,
+            r#"{"content":"The limit is 5.","key":"web.limit"}"#,
+            r#"{"content":"the limit is 5","key":"api.limit"}"#,
+        ];
+        let store = Store::in_memory().unwrap();
+        let import = |lines: &[&str]| {
+            let memories = lines.iter().map(|line| parse(line).unwrap()).collect();
+            import_as_is(&store, Gathered { memories, ..Gathered::default() }, &Namespace::global(), day(0)).unwrap()
+        };
+        let counts = |added, known| Counts { added, changed: 0, known, tasks: 0, context: 0 };
+        assert_eq!(import(&lines), counts(8, 1));
+        assert_eq!(import(&lines), counts(0, 9), "the same file adds nothing");
+        assert_eq!(import(&[r#"{"id":"9","content":"The build fails."}"#]), counts(0, 1), "another file repeats it");
+    }
+
+    #[test]
     fn an_export_comes_back_as_it_was() {
         let memory = parse(r#"{"content":"a","type":"episodic"}"#).unwrap().memory;
         let exported =
@@ -526,6 +683,12 @@ mod tests {
         let (added, changed, known, third) = import("## Preferences\n- tea\n- jazz\n");
         assert_eq!((added, changed, known), (0, 2, 2));
         assert_eq!(third.iter().map(|(content, _)| content.as_str()).collect::<Vec<_>>(), ["jazz", "tea"]);
+        // The last bullet, and a section that is gone; then a section that becomes a list.
+        import("## Preferences\n- tea\n## Facts\n- a cat\n");
+        let (_, changed, _, fourth) = import("## Preferences\n## Later\nsoon\n");
+        assert_eq!((changed, fourth.len(), fourth[0].0.as_str()), (2, 1, "soon"), "{fourth:?}");
+        let (added, changed, _, fifth) = import("## Later\n- a pond\n");
+        assert_eq!((added, changed, fifth.len()), (1, 1, 1), "{fifth:?}");
     }
 
     #[test]
@@ -542,7 +705,7 @@ mod tests {
     fn imported(content: &str, key: Option<&str>) -> Imported {
         let mut memory = memory("", content);
         memory.claim.key = key.map(str::to_owned);
-        Imported { memory, has_id: false, evidence: Vec::new(), relations: Vec::new() }
+        Imported { memory, id: IdOrigin::New, evidence: Vec::new(), relations: Vec::new() }
     }
 
     #[test]

@@ -9,8 +9,10 @@ mod place;
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::guard::secret_in;
 use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Task,
 };
@@ -23,7 +25,7 @@ pub use import::{Counts, import_as_is, parse_line};
 pub(crate) use place::{FilePlace, place_of};
 
 /// One memory as it is exported: one line of JSONL.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exported {
     /// The memory's own fields.
     #[serde(flatten)]
@@ -45,7 +47,7 @@ pub(crate) struct ExportedTask {
 }
 
 /// The position of a quote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportedSource {
     /// Key of the transcript.
     pub transcript: String,
@@ -56,9 +58,10 @@ pub struct ExportedSource {
 }
 
 /// A link to another memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportedRelation {
     /// The other memory.
+    #[schemars(with = "String")]
     pub to: MemoryId,
     /// The type of the link.
     #[serde(rename = "type")]
@@ -177,6 +180,8 @@ pub struct Gathered {
     pub memories: Vec<Imported>,
     /// Tasks of a work ledger.
     pub tasks: Vec<Task>,
+    /// The start of the keys of all bullets that earlier imports of the file stored, for a file of notes.
+    pub covered: Option<String>,
     /// Lines that an agent reads anyway, so that they are not learnt again.
     pub known: Vec<KnownLine>,
     /// Records that could not be used, and why.
@@ -190,6 +195,16 @@ impl Gathered {
         self.skipped.push(Skipped { record, reason: reason.into() });
     }
 
+    /// Whether a record may be imported into `namespace`; if not, it is skipped.
+    pub(super) fn takes(&mut self, namespace: &Namespace, record: usize) -> bool {
+        let secret = secret_in(namespace.to_string());
+        if let Some(name) = secret {
+            // A redacted name could be that of several namespaces, whose memories would become one set.
+            self.skip(record, format!("its namespace contains a secret ({name}); import it with --namespace"));
+        }
+        secret.is_none()
+    }
+
     pub(super) fn leave_out(&mut self, record: usize, reason: impl Into<String>) {
         self.left_out.push(Skipped { record, reason: reason.into() });
     }
@@ -197,7 +212,7 @@ impl Gathered {
     /// Adds a memory that does not specify its own source.
     pub(super) fn add(&mut self, claim: Claim, namespace: Namespace, format: &str, at: Timestamp) {
         let memory = Memory::new(claim, namespace, format!("import:{format}"), ExtractionMethod::Imported, at);
-        self.memories.push(Imported { memory, has_id: false, evidence: Vec::new(), relations: Vec::new() });
+        self.memories.push(Imported { memory, id: IdOrigin::New, evidence: Vec::new(), relations: Vec::new() });
     }
 }
 
@@ -226,13 +241,25 @@ pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<St
     Ok(text)
 }
 
+/// Where the id of an imported memory comes from. Memories of one file with ids of their own are distinct, even if they
+/// have the same words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdOrigin {
+    /// From an export of this program.
+    Export,
+    /// From a line that another program wrote.
+    Line,
+    /// The line contains no id.
+    New,
+}
+
 /// A line that was read successfully.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
     /// The memory; it gets a new id if the line contains none.
     pub memory: Memory,
-    /// Whether the memory's id comes from the line, so that it is distinct from other memories with the same words.
-    pub has_id: bool,
+    /// Where the memory's id comes from.
+    pub id: IdOrigin,
     /// Evidence for the memory.
     pub evidence: Vec<Evidence>,
     /// Links of the memory, identified by the ids in the file.

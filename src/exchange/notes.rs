@@ -62,7 +62,7 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
         if part.body.is_empty() {
             continue;
         }
-        let (items, prose) = bullets(&part.body);
+        let (items, _) = bullets(&part.body);
         // The text before the headings, or below the only title, describes the file itself.
         let is_introduction = part.level == 0 || part.level == 1 && titles == 1;
         if is_placeholder(&part.body) {
@@ -71,31 +71,46 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
             gathered.leave_out(part.line, "the text before the first section is not a separate memory");
         } else {
             let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
-            // Topic files may share headings, so the stem distinguishes their keys. `MEMORY.md` is the main file.
-            let scope =
-                if stem.to_lowercase().ends_with("memory") { String::new() } else { format!("{}.", slug(stem)) };
-            let key = format!("{}{scope}{}", terms.key("long_term"), slug(heading));
+            let key = format!("{}{}{}", terms.key("long_term"), scope_of(stem), slug(heading));
             let category = above.iter().rev().find_map(|section| category_of(&section.heading));
             let claim = |content: &str, key: String| {
                 let claim = claim(category.unwrap_or("note"), content);
                 Claim { title: heading.to_owned(), key: Some(key), ..claim }
             };
-            let mut add = |claim| gathered.add(claim, terms.namespace.clone(), NOTES.name, terms.now);
-            if items.is_empty() {
-                add(claim(&part.body, key));
-                continue;
-            }
-            if let Some(prose) = prose.filter(|_| !(has_headings && is_introduction)) {
-                add(claim(&prose, key.clone()));
-            }
-            // A bullet such as "Deadline is in March" needs the heading, unless the heading only names a category.
-            let is_topic = !part.heading.is_empty() && category_of(&part.heading).is_none();
-            for (at, item) in (1..).zip(items) {
-                let content = if is_topic { format!("{heading}: {item}") } else { item };
-                add(claim(&content, format!("{key}{ITEM}{at}")));
+            let is_separate = !(has_headings && is_introduction);
+            for (content, key) in memories_of(part, heading, &key, is_separate) {
+                gathered.add(claim(&content, key), terms.namespace.clone(), NOTES.name, terms.now);
             }
         }
     }
+    gathered.covered = Some(format!("{}{}", terms.key("long_term"), scope_of(stem)));
+}
+
+/// Returns the part of a key that distinguishes topic files, which may share headings. `MEMORY.md` is the main file.
+fn scope_of(stem: &str) -> String {
+    if stem.to_lowercase().ends_with("memory") { String::new() } else { format!("{}.", slug(stem)) }
+}
+
+/// Returns the text of each memory of a section with its key: the section itself, or each of its bullets and, if
+/// `with_prose`, the text that is no bullet.
+fn memories_of(part: &Section, heading: &str, key: &str, with_prose: bool) -> Vec<(String, String)> {
+    let (items, prose) = bullets(&part.body);
+    if items.is_empty() {
+        let is_done = |line: &str| line.trim().is_empty() || line.trim_start().get(2..5).is_some_and(is_finished);
+        // A list of finished tasks contains nothing to remember.
+        return if part.body.lines().all(is_done) { Vec::new() } else { vec![(part.body.clone(), key.to_owned())] };
+    }
+    // A bullet such as "Deadline is in March" needs the heading, unless the heading only names a category.
+    let is_topic = !part.heading.is_empty() && category_of(&part.heading).is_none();
+    let content = |item: String| if is_topic { format!("{heading}: {item}") } else { item };
+    let prose = prose.filter(|_| with_prose).map(|prose| (prose, key.to_owned()));
+    let items = (1..).zip(items).map(|(at, item)| (content(item), format!("{key}{ITEM}{at}")));
+    prose.into_iter().chain(items).collect()
+}
+
+/// Whether the box of a task is ticked.
+fn is_finished(task: &str) -> bool {
+    task.starts_with("[x]") || task.starts_with("[X]")
 }
 
 /// The part of a key before the number of a bullet.
@@ -167,7 +182,7 @@ fn bullets(body: &str) -> (Vec<String>, Option<String>) {
         }
         is_in_item = marked.is_some() || is_in_item && !trimmed.is_empty() && line.starts_with([' ', '\t']);
     }
-    items.retain(|item| !["[x]", "[X]"].iter().any(|done| item.starts_with(done)));
+    items.retain(|item| !is_finished(item));
     let items =
         items.into_iter().map(|item| item.strip_prefix("[ ]").map_or(item.clone(), |task| task.trim().to_owned()));
     let items: Vec<String> = items.filter(|item| !item.is_empty()).collect();
@@ -183,28 +198,33 @@ fn numbered(line: &str) -> Option<&str> {
     if rest.len() == line.len() { None } else { rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")) }
 }
 
-/// Adds the note of a day, or each of its sections, as a short-term memory of that day.
+/// Adds each section of the note of a day, or each of its bullets, as a short-term memory of that day.
 fn read_day(text: &str, day: Date, terms: &Terms, gathered: &mut Gathered) {
     let start = day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).ok();
     // The days are counted from the import, because an old note would otherwise expire as soon as it is read.
     let expires_at = terms.now.checked_add((DAILY_DAYS * 24).hours()).ok();
+    let of_day = format!("{}{day}.", terms.key("short_term"));
     for part in sections(text).iter().filter(|part| !part.body.is_empty()) {
         if is_placeholder(&part.body) {
             gathered.leave_out(part.line, "the section contains only a placeholder");
             continue;
         }
         let title = if part.heading.is_empty() { day.to_string() } else { format!("{day}: {}", part.heading) };
-        let claim = Claim {
-            title,
-            key: Some(format!("{}{day}.{}", terms.key("short_term"), slug(&part.heading))),
-            scope: Scope::ShortTerm,
-            importance: DAILY_IMPORTANCE,
-            valid_from: start,
-            expires_at,
-            ..claim("note", &part.body)
-        };
-        gathered.add(claim, terms.namespace.clone(), NOTES.name, start.unwrap_or(terms.now));
+        let category = category_of(&part.heading).unwrap_or("note");
+        for (content, key) in memories_of(part, &part.heading, &format!("{of_day}{}", slug(&part.heading)), true) {
+            let claim = Claim {
+                title: title.clone(),
+                key: Some(key),
+                scope: Scope::ShortTerm,
+                importance: DAILY_IMPORTANCE,
+                valid_from: start,
+                expires_at,
+                ..claim(category, &content)
+            };
+            gathered.add(claim, terms.namespace.clone(), NOTES.name, start.unwrap_or(terms.now));
+        }
     }
+    gathered.covered = Some(of_day);
 }
 
 /// Returns a heading as a part of a key: its letters and digits, with `_` between words.
@@ -390,8 +410,13 @@ mod tests {
 
     #[test]
     fn a_day_is_short_term_and_dated() {
-        let (_, gathered) = read("2026-04-30.md", "Met Bo.\n## Work\nShipped 2.0\n");
-        assert_eq!(contents(&gathered), ["Met Bo.", "Shipped 2.0"]);
+        let text = "Met Bo.\n## Work\nShipped 2.0\n## Standup\nWe said:\n- Ana is away\n- Bo tests\n## Tasks\n- [ ] call Cy\n## Done\n- [x] file taxes\n";
+        let (_, gathered) = read("2026-04-30.md", text);
+        let said = ["Met Bo.", "Shipped 2.0", "Standup: Ana is away", "Standup: Bo tests", "call Cy"];
+        assert_eq!(contents(&gathered), said, "each bullet is a memory, and what is done is left out");
+        let mut keys = gathered.memories.iter().rev().filter_map(|one| one.memory.claim.key.as_deref());
+        assert_eq!(keys.next(), Some("import.short_term.2026-04-30.tasks.item_1"));
+        assert_eq!(gathered.memories[4].memory.claim.category, "task");
         let claim = &gathered.memories[1].memory.claim;
         assert_eq!((claim.title.as_str(), claim.scope), ("2026-04-30: Work", Scope::ShortTerm));
         assert_eq!(claim.valid_from.unwrap().to_string(), "2026-04-30T00:00:00Z");

@@ -4,12 +4,12 @@
 //! Strict mode has no optional fields, so fields that apply only to some entries are in a list of objects, `more`.
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::llm::ReplySchema;
 use crate::memory::{Audience, Episode, MemoryType};
+use crate::schema::{constants, schema_of};
 
 /// One memory as the model proposes it. The evidence comes first, so that the model derives the words from it and not
 /// the other way round. The model reads the meaning of the fields in `prompts/extract/system.md`.
@@ -133,11 +133,7 @@ pub(crate) fn entry_schema(sent: &ReplySchema) -> Value {
 
 /// Returns the schema of [`Proposal`]; a field that may be absent is a union with `null`.
 fn whole_entry(categories: &Value) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<Proposal>().to_value();
+    let mut schema = schema_of::<Proposal>();
     make_strict(&mut schema);
     // Categories are settings of a run, so the derived schema cannot contain them.
     schema["properties"]["category"] = json!({"type": "string", "enum": categories});
@@ -207,8 +203,7 @@ fn split_nullable_object(object: &mut Map<String, Value>) {
 
 /// Documented enums are generated as `oneOf` constants, but strict mode requires a plain list.
 fn enum_of_constants(variants: &Value) -> Map<String, Value> {
-    let constants: Vec<&Value> = variants.as_array().into_iter().flatten().filter_map(|one| one.get("const")).collect();
-    Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(constants))])
+    Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(constants(variants)))])
 }
 
 #[cfg(test)]

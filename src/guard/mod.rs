@@ -33,6 +33,7 @@ pub use crate::config::{GuardSettings, Treatment};
 pub use clean::Cleaning;
 pub(crate) use clean::INJECTION_TAG;
 pub(crate) use pii::DROPPED_MARKER;
+pub(crate) use redaction::secret_in;
 pub use redaction::{CleanText, Guard, Redact, Redacted};
 pub use secrets::secret_examples;
 pub(crate) use steering::{is_pasted, steers, suspicion};

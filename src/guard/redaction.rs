@@ -129,6 +129,11 @@ impl Guard {
     }
 }
 
+/// Returns the name of the rule that finds a secret in `value`; personal data is not a secret.
+pub(crate) fn secret_in<T: Redact>(value: T) -> Option<&'static str> {
+    Guard::default().redact(value).1.into_keys().next()
+}
+
 // These implementations list the texts in each kind of value.
 
 /// A value whose private texts can be visited.

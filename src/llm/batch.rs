@@ -47,20 +47,20 @@ const LONGEST_ANSWER: usize = 8 << 20;
 pub(super) const NO_BATCHES: &str = "this server has no batch API; run without --batch-api";
 
 /// One call to the batch API.
-pub(in crate::llm) struct Call<'c> {
-    pub(in crate::llm) method: Method,
-    pub(in crate::llm) path: &'c str,
-    pub(in crate::llm) query: &'c [(&'c str, &'c str)],
-    pub(in crate::llm) body: Body<'c>,
-    pub(in crate::llm) timeout: Duration,
-    pub(in crate::llm) longest: usize,
+struct Call<'c> {
+    method: Method,
+    path: &'c str,
+    query: &'c [(&'c str, &'c str)],
+    body: Body<'c>,
+    timeout: Duration,
+    longest: usize,
     /// Advice to the user if the server does not have the path.
-    pub(in crate::llm) if_missing: &'static str,
+    if_missing: &'static str,
     /// Whether the call may safely be repeated if the server accepted it and the answer was lost.
-    pub(in crate::llm) may_repeat: bool,
+    may_repeat: bool,
 }
 
-pub(in crate::llm) enum Body<'c> {
+enum Body<'c> {
     None,
     Json(&'c Value),
     /// Text that already is JSON.
@@ -72,7 +72,7 @@ pub(in crate::llm) enum Body<'c> {
 }
 
 impl<'c> Call<'c> {
-    pub(super) const fn get(path: &'c str, query: &'c [(&'c str, &'c str)], if_missing: &'static str) -> Self {
+    const fn get(path: &'c str, query: &'c [(&'c str, &'c str)], if_missing: &'static str) -> Self {
         Self {
             method: Method::GET,
             path,
@@ -85,20 +85,20 @@ impl<'c> Call<'c> {
         }
     }
 
-    pub(in crate::llm) fn post(path: &'c str, body: Body<'c>) -> Self {
+    fn post(path: &'c str, body: Body<'c>) -> Self {
         Self { method: Method::POST, body, ..Self::get(path, &[], NO_BATCHES) }
     }
 }
 
 impl Client {
-    pub(super) async fn json(&self, call: Call<'_>) -> Result<Value, LlmError> {
+    async fn json(&self, call: Call<'_>) -> Result<Value, LlmError> {
         let body = self.call(call).await?;
         let broken = |_| self.permanent("the answer is not JSON".to_owned(), NO_BATCHES);
         serde_json::from_slice(&body).map_err(broken)
     }
 
     /// Repeats the call until there is an answer or the retries are used up.
-    pub(super) async fn call(&self, call: Call<'_>) -> Result<Vec<u8>, LlmError> {
+    async fn call(&self, call: Call<'_>) -> Result<Vec<u8>, LlmError> {
         let mut waits = fault::waits(self.settings.max_retries, self.settings.jitter_seed).build();
         let mut attempts = 0;
         loop {
@@ -125,7 +125,7 @@ impl Client {
     }
 
     /// Makes one attempt.
-    pub(in crate::llm) async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
+    async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
         // The request is built for each attempt, since sending consumes it.
         let request = self.built(call)?;
         endpoint::within(call.timeout, endpoint::fetch(&self.http, request, call.longest)).await

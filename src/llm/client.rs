@@ -32,7 +32,7 @@ const SILENT_RETRIES: u32 = 2;
 /// The client learns what the server accepts. A request that is rejected for its form is sent once more without the
 /// rejected part, as are all later requests. While a server cannot be reached, only the first call is retried.
 pub struct Client {
-    api: async_openai::Client<Endpoint>,
+    pub(super) api: async_openai::Client<Endpoint>,
     pub(super) http: reqwest::Client,
     pub(super) settings: ModelSettings,
     dialect: Mutex<Dialect>,

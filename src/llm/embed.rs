@@ -1,15 +1,17 @@
 //! Vectors from an OpenAI-compatible server: `POST /embeddings`.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::batch::{Body, Call};
 use super::fault::{Fault, Rejection, Verdict};
 use super::{Client, LlmError};
 use crate::guard::Redacted;
 
+/// Path of the endpoint, as async-openai calls it.
+pub(super) const PATH: &str = "/embeddings";
 /// Maximum size of an answer that is read, in bytes. A number takes about 22 bytes as text.
-const LONGEST_ANSWER: usize = 256 << 20;
+pub(super) const LONGEST_ANSWER: usize = 256 << 20;
 /// Advice for an answer that is not an embedding.
 const NOT_HERE: &str = "check the base URL in [embedding] (on most servers, it ends in /v1), and check that the server \
                         has this model (for Ollama: `ollama pull MODEL`)";
@@ -90,13 +92,9 @@ impl Client {
     }
 
     async fn embed_once(&self, body: &Value, count: usize) -> Result<Embedded, Fault> {
-        let call = Call {
-            timeout: self.settings.timeout,
-            longest: LONGEST_ANSWER,
-            if_missing: NOT_HERE,
-            ..Call::post("/embeddings", Body::Json(body))
-        };
-        read(&self.attempt_call(&call).await?, count)
+        // The text is read here, because async-openai would log an answer that it cannot read.
+        let answer = self.api.embeddings().create_byot::<_, Box<RawValue>>(body).await.map_err(Fault::from)?;
+        read(answer.get().as_bytes(), count)
     }
 
     fn failure(&self, fault: &Fault, attempts: u32, texts: &[Redacted]) -> EmbedFailure {

@@ -14,9 +14,9 @@ use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::LlmError;
 use super::fault::{Fault, Rejection, asked_wait};
 use super::protocol::Protocol;
+use super::{LlmError, embed};
 
 /// Maximum time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -219,7 +219,8 @@ pub(super) async fn attempt(
 }
 
 async fn exchange(http: &reqwest::Client, request: reqwest::Request) -> Result<Vec<u8>, Fault> {
-    let body = fetch(http, request, LONGEST_BODY).await?;
+    let longest = if request.url().path().ends_with(embed::PATH) { embed::LONGEST_ANSWER } else { LONGEST_BODY };
+    let body = fetch(http, request, longest).await?;
     parsed::<serde::de::IgnoredAny>(&body).map(|_| body)
 }
 

@@ -19,7 +19,7 @@ pub(crate) use spelled::{BLOCKER, string_enum};
 pub use task::{Citation, Remedy, Task, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
 
 /// The content of a memory, independent of its storage and usage.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// The type: a fact, an event or a way of doing something.
     #[serde(rename = "type")]
@@ -49,10 +49,13 @@ pub struct Claim {
     /// Free tags.
     pub tags: Vec<String>,
     /// Time from which the claim is true.
+    #[schemars(with = "Option<String>")]
     pub valid_from: Option<Timestamp>,
     /// Time at which the claim ceased to be true.
+    #[schemars(with = "Option<String>")]
     pub valid_to: Option<Timestamp>,
     /// Time at which the memory expires and is no longer recalled.
+    #[schemars(with = "Option<String>")]
     pub expires_at: Option<Timestamp>,
 }
 
@@ -82,14 +85,16 @@ impl Claim {
 }
 
 /// A memory as it is stored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Identity.
+    #[schemars(with = "String")]
     pub id: MemoryId,
     /// Claim of the memory.
     #[serde(flatten)]
     pub claim: Claim,
     /// The namespace that the memory belongs to.
+    #[schemars(with = "Vec<String>")]
     pub namespace: Namespace,
     /// Whether the memory is recalled.
     pub status: Status,
@@ -104,10 +109,13 @@ pub struct Memory {
     /// The way in which the memory was created.
     pub extraction_method: ExtractionMethod,
     /// Time at which the memory was forgotten.
+    #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
     /// Time at which the memory was learnt.
+    #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// Time of the memory's last change.
+    #[schemars(with = "String")]
     pub updated_at: Timestamp,
 }
 
@@ -118,10 +126,18 @@ impl Memory {
         if self.pinned { Tier::L0 } else { self.usage.tier }
     }
 
-    /// Whether the end of an active memory has passed, so that it is no longer recalled.
+    /// Returns the status at `now`: an active memory whose end has passed is no longer recalled, even before maintenance
+    /// marks it as expired.
     #[must_use]
-    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
-        self.status == Status::Active && self.claim.expires_at.is_some_and(|at| at <= now)
+    pub(crate) fn status_at(&self, now: Timestamp) -> Status {
+        let is_over = self.status == Status::Active && self.claim.expires_at.is_some_and(|at| at <= now);
+        if is_over { Status::Expired } else { self.status }
+    }
+
+    /// Returns the memory with its status at `now`.
+    #[must_use]
+    pub(crate) fn with_status_at(self, now: Timestamp) -> Self {
+        Self { status: self.status_at(now), ..self }
     }
 
     /// Returns a new active memory of `claim`, learnt at `now`.
@@ -150,17 +166,19 @@ impl Memory {
 }
 
 /// The number and times of a memory's uses; stored separately so that a read never re-indexes the text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Number of times the memory was recalled.
     pub access_count: u32,
     /// Time at which the memory was last recalled.
+    #[schemars(with = "Option<String>")]
     pub last_accessed_at: Option<Timestamp>,
     /// Tier of the memory, which depends on how often the memory is used.
     pub tier: Tier,
     /// Number of promotions so far.
     pub promotion_count: u32,
     /// Time at which the memory was last promoted.
+    #[schemars(with = "Option<String>")]
     pub last_promoted_at: Option<Timestamp>,
 }
 
@@ -171,7 +189,7 @@ impl Default for Usage {
 }
 
 /// The basis of a memory: words that occur in a message of a transcript.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// Key of the transcript, `source:external_id`.
     pub transcript: String,
@@ -182,6 +200,7 @@ pub struct Evidence {
     /// Speaker of the quote.
     pub speaker: Option<String>,
     /// The time of the message.
+    #[schemars(with = "Option<serde_json::Value>")]
     pub said_at: Option<MessageTime>,
     /// Hash of the first message's content; see [`transcripts::Message::content_hash`].
     pub content_hash: String,
@@ -223,7 +242,7 @@ pub struct Candidate {
 }
 
 /// The structured part of a memory; its variant depends on the memory's type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Structured {
     /// What happened.
@@ -233,6 +252,7 @@ pub enum Structured {
     /// A pattern found in several episodes, or a pattern of code.
     Pattern {
         /// What recurs, and when it helps to know it.
+        #[schemars(with = "PatternForm")]
         pattern: Pattern,
     },
     /// Something that keeps work from going on.
@@ -312,7 +332,7 @@ impl Pattern {
 }
 
 /// The serialised forms of a pattern.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum PatternForm {
     Text(String),
@@ -321,7 +341,7 @@ enum PatternForm {
 
 macro_rules! pattern_fields {
     ($($field:ident: $kind:ty),+) => {
-        #[derive(Clone, Serialize, Deserialize)]
+        #[derive(Clone, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct PatternFields {
             description: String,
@@ -355,7 +375,7 @@ pattern_fields!(
 );
 
 /// What keeps work from going on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Blocker {
     /// Who can remove it.

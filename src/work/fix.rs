@@ -1,9 +1,11 @@
 //! Known remedies for an error, with the number of times that each remedy helped and the number of times that none
 //! helped.
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::cause::{Case, KnownRemedy, is_general, remedies, said_words};
+use super::fixes::{RecordedRemedy, recorded};
 use super::output::{error_signature, failure_line, unframed};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
@@ -25,6 +27,8 @@ pub struct KnownError {
     pub open: u32,
     /// The remedies that cleared the error, the most reliable first. The list is empty if no remedy is reliable.
     pub remedies: Vec<KnownRemedy>,
+    /// The remedies that hooks recorded during sessions, the most helpful first.
+    pub recorded: Vec<RecordedRemedy>,
 }
 
 /// Returns the occurrences and remedies of an error. `printed` is a line of the error or the whole output of a command.
@@ -46,11 +50,28 @@ pub(crate) fn fix(
 }
 
 /// Like [`fix`], but for text that a person types: a part of the line in upper or lower case, or the line with other
-/// text around it.
+/// text around it. The remedies that hooks recorded are part of the result.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub(crate) fn fix_typed(
+    store: &Database,
+    typed: &str,
+    command: Option<&str>,
+    within: &[NamespaceSubtree],
+    now: Timestamp,
+) -> Result<KnownError, StoreError> {
+    let known = in_tasks(store, typed, command, within)?;
+    let recorded = if is_specific(&known.signature) {
+        recorded(store, |error| resembles(&known.signature, &error_signature(error)), command, within, now)?
+    } else {
+        Vec::new()
+    };
+    Ok(KnownError { recorded, ..known })
+}
+
+/// Like [`fix_typed`], but only for the remedies in tasks.
+fn in_tasks(
     store: &Database,
     typed: &str,
     command: Option<&str>,
@@ -60,17 +81,19 @@ pub(crate) fn fix_typed(
     if exact.occurred > 0 || !is_specific(&exact.signature) {
         return Ok(exact);
     }
-    let asked = bare(&exact.signature);
     let mut like = store.task_keys(FactKind::Error, within)?;
-    like.retain(|(signature, _)| {
-        let one = bare(signature);
-        // A short part of a line, such as "does not exist", also appears in other errors.
-        let is_most = 2 * one.len().min(asked.len()) >= one.len().max(asked.len());
-        is_most && is_specific(&one) && (one.contains(&asked) || asked.contains(&one))
-    });
+    like.retain(|(signature, _)| resembles(&exact.signature, signature));
     // The most frequent signature is used, and among equally frequent signatures the shortest.
     let best = like.into_iter().max_by_key(|(signature, tasks)| (*tasks, std::cmp::Reverse(signature.len())));
     best.map_or(Ok(exact), |(signature, _)| known(store, typed, &signature, command, within))
+}
+
+/// Whether one signature contains the other, and is most of it.
+fn resembles(asked: &str, signature: &str) -> bool {
+    let (asked, one) = (bare(asked), bare(signature));
+    // A short part of a line, such as "does not exist", also appears in other errors.
+    let is_most = 2 * one.len().min(asked.len()) >= one.len().max(asked.len());
+    is_most && is_specific(&one) && (one.contains(&asked) || asked.contains(&one))
 }
 
 /// Returns a signature in lower case, without a leading "error".
@@ -181,12 +204,12 @@ mod tests {
             "Error: Relation \"bookings\" does not exist",
             "ERROR:  relation \"bookings\" does not exist at character 15",
         ] {
-            assert_eq!(fix_typed(&store, typed, None, &[]).unwrap().occurred, 1, "{typed}");
+            assert_eq!(in_tasks(&store, typed, None, &[]).unwrap().occurred, 1, "{typed}");
         }
-        assert_eq!(fix_typed(&store, line, None, &[]).unwrap().remedies.len(), 1, "it is the only remedy");
-        assert_eq!(fix_typed(&store, line, Some("npm test"), &[]).unwrap().remedies, [], "an edit that is not named");
+        assert_eq!(in_tasks(&store, line, None, &[]).unwrap().remedies.len(), 1, "it is the only remedy");
+        assert_eq!(in_tasks(&store, line, Some("npm test"), &[]).unwrap().remedies, [], "an edit that is not named");
         for other in ["relation \"slots\" does not exist", "does not exist", "error"] {
-            assert_eq!(fix_typed(&store, other, None, &[]).unwrap().occurred, 0, "{other}");
+            assert_eq!(in_tasks(&store, other, None, &[]).unwrap().occurred, 0, "{other}");
         }
     }
 }

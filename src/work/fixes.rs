@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use transcripts::{MessageTime, hex};
 
@@ -14,7 +15,7 @@ use crate::memory::{
     Structured,
 };
 use crate::search;
-use crate::store::{Database, FailedCommand, Filter, Order, Step, Store, StoreError};
+use crate::store::{AdviceOutcome, Database, FailedCommand, Filter, NamespaceSubtree, Order, Step, Store, StoreError};
 use crate::text::shell::signature;
 
 /// Category of remedies.
@@ -220,6 +221,60 @@ pub(crate) fn known(
     best.retain(|memory| seen.insert(memory.id.clone()));
     best.truncate(MAX_SHOWN);
     Ok(best)
+}
+
+/// A remedy that a hook recorded during a session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RecordedRemedy {
+    /// The memory of the remedy.
+    pub memory: MemoryId,
+    /// The failure and the remedy, as a sentence.
+    pub content: String,
+    /// How often the remedy helped when it was shown after the same failure, and how often it did not.
+    pub outcome: AdviceOutcome,
+    /// Time of the failure.
+    pub at: Option<Timestamp>,
+}
+
+/// Maximum number of recorded remedies that are compared with an error.
+const MAX_COMPARED: usize = 500;
+
+/// Returns the remedies that hooks recorded for errors that satisfy `is_meant`, the most helpful first. If the failed
+/// `command` is given, only remedies for that command are returned.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn recorded(
+    db: &Database,
+    is_meant: impl Fn(&str) -> bool,
+    command: Option<&str>,
+    within: &[NamespaceSubtree],
+    now: Timestamp,
+) -> Result<Vec<RecordedRemedy>, StoreError> {
+    let tags = vec![TAG.to_owned()];
+    let filter = Filter { tags, namespaces: within.to_vec(), ..filter(&[], now) };
+    let mut found = db.list(&filter, Order::Updated, MAX_COMPARED, 0)?;
+    found.retain(|memory| {
+        let situation = error_in(memory);
+        // The situation names the command before the error.
+        let (failed, error) = situation.split_once("` failed: ").unwrap_or(("", &situation));
+        let is_of = |command: &str| signature(failed.trim_start_matches('`')) == signature(command);
+        is_meant(error) && command.is_none_or(is_of)
+    });
+    let ids: Vec<MemoryId> = found.iter().map(|memory| memory.id.clone()).collect();
+    let mut advice = db.advice(&ids)?;
+    let mut remedies: Vec<RecordedRemedy> = found
+        .into_iter()
+        .map(|memory| RecordedRemedy {
+            outcome: advice.remove(&memory.id).unwrap_or_default(),
+            memory: memory.id,
+            content: memory.claim.content,
+            at: memory.claim.valid_from,
+        })
+        .filter(|remedy| !remedy.outcome.is_refuted())
+        .collect();
+    remedies.sort_by_key(|remedy| std::cmp::Reverse(remedy.outcome.balance()));
+    Ok(remedies)
 }
 
 /// Returns remedies if `command` is known to fail in exactly this form, and another form is known to work.

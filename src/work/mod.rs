@@ -18,6 +18,7 @@ pub(crate) use blame::blame;
 pub use cause::KnownRemedy;
 pub use fix::KnownError;
 pub(crate) use fix::fix_typed;
+pub use fixes::RecordedRemedy;
 pub use how::Usage;
 pub(crate) use how::how;
 pub(crate) use output::error_signature;

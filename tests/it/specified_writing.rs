@@ -240,3 +240,99 @@ fn events_in_the_same_words_come_back_from_an_export() {
     assert_eq!(other.run(&["export", "--all"]).out, events);
     assert!(other.run(&["import", "events.jsonl"]).out.contains("2 already stored"));
 }
+
+#[test]
+fn a_secret_in_a_namespace_is_refused_wherever_it_is_given() {
+    let desk = Desk::new();
+    let secret = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
+    let namespace = &format!("project/{secret}");
+    desk.run(&["remember", "Ana sings."]);
+    desk.write("m.jsonl", "{\"content\":\"Bo sings.\"}\n");
+    desk.write("rows.jsonl", format!("{{\"content\":\"Cy sings.\",\"namespace\":[\"project\",\"{secret}\"]}}\n"));
+    let logs = &desk.path("logs").to_string_lossy().into_owned();
+    std::fs::create_dir_all(logs).unwrap();
+    for args in [
+        &["remember", "Ana sings."][..],
+        &["import", "m.jsonl"],
+        &["run", logs],
+        &["search", "Ana"],
+        &["brief"],
+        &["memory", "list"],
+        &["db", "consolidate", "--extractor", "rules"],
+        &["serve", "mcp"],
+        &["agent", "install", "codex", "--yes"],
+    ] {
+        let done = desk.run(&[args, &["--namespace", namespace]].concat());
+        assert!(done.code == 2 && done.err.contains("the namespace contains a secret"), "{args:?}: {done:?}");
+        assert!(!done.err.contains(secret), "{args:?}: {done:?}");
+    }
+    let mut set = desk.command(&["remember", "Ana sings."]);
+    set.env("AFTERTHOUGHT_NAMESPACE", namespace);
+    assert!(desk.finish(set).err.contains("the namespace contains a secret"));
+    let done = desk.run(&["import", "rows.jsonl"]);
+    assert!(done.code == 3 && done.err.contains("its namespace contains a secret"), "{done:?}");
+    assert_eq!(desk.run(&["import", "rows.jsonl", "--namespace", "project/shop"]).code, 0);
+    desk.run(&["project", "alias", "logs", secret]);
+    let bytes = std::fs::read(database(&desk.path("")).unwrap()).unwrap();
+    assert!(!bytes.windows(secret.len()).any(|part| part == secret.as_bytes()), "the file contains the secret");
+}
+
+#[test]
+fn an_expired_memory_is_exported_as_expired_before_maintenance_marks_it() {
+    let desk = Desk::new();
+    let over = remembered(&desk, &["Cy is ill.", "--expires", "30m"]);
+    remembered(&desk, &["Cy sings.", "--expires", "2h"]);
+    age(&desk, &over["id"], "expires_at");
+    let of = |lines: Vec<Value>| -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        lines.iter().map(|line| (text(&line["content"]), text(&line["status"]))).collect()
+    };
+    let pair = |content: &str, status: &str| (content.to_owned(), status.to_owned());
+    assert_eq!(of(desk.json(&["export"])), [pair("Cy sings.", "active")]);
+    assert_eq!(of(desk.json(&["memory", "list", "--status", "active"])), [pair("Cy sings.", "active")]);
+    let all = [pair("Cy is ill.", "expired"), pair("Cy sings.", "active")];
+    assert_eq!(of(desk.json(&["export", "--all"])), all);
+    let shown = desk.run(&["memory", "show", over["id"].as_str().unwrap()]).out;
+    assert!(shown.contains("status  expired"), "{shown}");
+    // An import into an empty database gives the same lines again.
+    let lines = desk.run(&["export", "--all"]).out;
+    let other = Desk::new();
+    other.write("all.jsonl", &lines);
+    other.run(&["import", "all.jsonl"]);
+    assert_eq!(other.run(&["export", "--all"]).out, lines);
+}
+
+#[test]
+fn links_to_a_forgotten_memory_are_hidden_until_it_is_restored() {
+    let desk = Desk::new();
+    let id = |memory: &Value| memory["id"].as_str().unwrap().to_owned();
+    let (one, other) = (id(&remembered(&desk, &["Ana sings."])), id(&remembered(&desk, &["Bo bakes bread."])));
+    desk.run(&["memory", "relate", &one, "related", &other]);
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    let mut links = || {
+        let shown = desk.run(&["memory", "show", &one]).out.matches("Bo bakes").count();
+        let json = desk.json(&["memory", "show", &one])[0]["relations"].as_array().unwrap().len();
+        let found = desk.json(&["search", "Ana", "--related"]);
+        let related = found[0]["related"].as_array().map_or(0, Vec::len);
+        let over_mcp = client.call("memory_history", json!({"id": one}))["relations"].as_array().unwrap().len();
+        [shown, json, related, over_mcp]
+    };
+    assert_eq!(links(), [1; 4]);
+    desk.run(&["memory", "forget", &other]);
+    assert_eq!(links(), [0; 4]);
+    desk.run(&["memory", "restore", &other]);
+    assert_eq!(links(), [1; 4]);
+}
+
+#[test]
+fn a_run_shows_the_quote_behind_each_new_memory() {
+    let desk = Desk::new();
+    desk.write("logs/a.txt", "User: I prefer green tea.\nAssistant: Noted.\n");
+    desk.run(&["run", "logs", "--extractor", "rules"]);
+    let shown = desk.run(&["runs", "show", "last"]).out;
+    let added = shown.lines().find(|line| line.starts_with("add")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(added.contains("(new; “I prefer green tea.”)"), "{shown}");
+    let changes = desk.json(&["runs", "show", "last"]).remove(0)["changes"].take();
+    let reasons: Vec<&Value> = changes.as_array().unwrap().iter().map(|change| &change["reason"]).collect();
+    assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.is_string()), "{changes}");
+}

@@ -21,7 +21,6 @@ pub(in crate::extract) mod quote;
 
 use std::sync::LazyLock;
 
-use jsonschema::Validator;
 use regex::Regex;
 use serde_json::Value;
 use transcripts::{Kind, Message, Role};
@@ -32,6 +31,7 @@ use super::reply::normalised;
 use super::schema::Proposal;
 use super::{DropReason, Dropped, Task};
 use crate::memory::{Candidate, Evidence, Memory};
+use crate::schema::Schema;
 use crate::text::tokens::units;
 pub(super) use dates::{Edge, instant};
 pub(super) use evidence::EvidencePool;
@@ -133,15 +133,13 @@ fn dropped(reason: DropReason, detail: impl Into<String>) -> Dropped {
 
 /// Maximum length of a stored quote, in bytes.
 const MAX_QUOTE_BYTES: usize = 600;
-/// Maximum number of errors reported for one entry.
-const MAX_ERRORS: usize = 3;
 
 /// The session, the schema and the injected text that the entries of one answer are compared with.
 struct EntryChecker<'a> {
     task: &'a Task<'a>,
     shown: &'a Shown,
     schema: &'a Value,
-    validator: Validator,
+    checked: Schema,
     injected: Injected,
     evidence_check: EvidenceCheck<'a>,
 }
@@ -165,7 +163,7 @@ impl<'a> EntryChecker<'a> {
             task,
             shown,
             schema,
-            validator: jsonschema::validator_for(schema).expect("the schema derives from a type"),
+            checked: Schema::from_json(schema),
             injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
             evidence_check: EvidenceCheck::new(pool, session),
         }
@@ -189,13 +187,8 @@ impl<'a> EntryChecker<'a> {
 
     fn proposal(&self, item: Value, may_be_cut: bool) -> Result<Proposal, Dropped> {
         let item = normalised(item, self.schema, may_be_cut);
-        let mut errors: Vec<String> = self
-            .validator
-            .iter_errors(&item)
-            .take(MAX_ERRORS)
-            // The error is masked, so that the values do not appear in the repair prompt or the stored detail.
-            .map(|error| format!("{} {}", error.instance_path(), error.masked()).trim().to_owned())
-            .collect();
+        // The faults do not contain the values, which must not appear in the repair prompt or the stored detail.
+        let mut errors = self.checked.faults(&item);
         if errors.is_empty() {
             match serde_json::from_value::<Proposal>(item) {
                 Ok(proposal) => return sound(proposal),

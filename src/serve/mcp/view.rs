@@ -100,7 +100,7 @@ impl From<&Memory> for MemoryView {
             tags: claim.tags.clone(),
             source: memory.source.clone(),
             namespace: memory.namespace.to_string(),
-            status: memory.status,
+            status: memory.status_at(Timestamp::now()),
             pinned: memory.pinned,
             created_at: memory.created_at.to_string(),
             updated_at: memory.updated_at.to_string(),

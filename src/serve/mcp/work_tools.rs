@@ -73,6 +73,7 @@ impl MemoryTool for Fix {
     fn call(memories: &Memories, arguments: FixArguments) -> Result<Self::Answer, ApiError> {
         let mut known = memories.fix(&arguments.error, arguments.command.as_deref(), &Filter::default())?;
         known.remedies.truncate(MAX_RESULTS);
+        known.recorded.truncate(MAX_RESULTS);
         Ok(known)
     }
 }

@@ -156,6 +156,7 @@ pub(super) fn categories(memories: &Memories) -> Vec<String> {
 pub(super) fn values_of(memory: &Memory) -> Value {
     let mut values = json!(memory);
     values["namespace"] = json!(memory.namespace.to_string());
+    values["status"] = json!(memory.status_at(Timestamp::now()));
     values["version"] = json!(version_of(memory));
     values
 }

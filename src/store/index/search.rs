@@ -191,21 +191,21 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn by_content(&self, namespace: &Namespace, content: &str) -> Result<Vec<Memory>, StoreError> {
-        let sql = format!(
-            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
-                 AND m.status IN ('active', 'pending') ORDER BY m.created_at, m.id"
-        );
-        self.query_all(&sql, [normalised_hash(content), namespace.to_string()], memory_from_row)
+        let mut memories = self.with_words(namespace, content)?;
+        memories.retain(|memory| matches!(memory.status, Status::Active | Status::Pending));
+        Ok(memories)
     }
 
-    /// Returns whether `namespace` contains, or once contained, a memory with the text `content`.
+    /// Returns the memories of any status in `namespace` with the text `content`, oldest first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn ever_held(&self, namespace: &Namespace, content: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE content_hash = ?1 AND namespace = ?2)";
-        let values = [normalised_hash(content), namespace.to_string()];
-        self.query_only(sql, values, |row| row.get(0))
+    pub(crate) fn with_words(&self, namespace: &Namespace, content: &str) -> Result<Vec<Memory>, StoreError> {
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
+                 ORDER BY m.created_at, m.id"
+        );
+        self.query_all(&sql, [normalised_hash(content), namespace.to_string()], memory_from_row)
     }
 
     fn hits(&self, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 use minijinja::{Environment, context};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use transcripts::json;
@@ -20,6 +21,7 @@ use crate::guard::Guard;
 use crate::llm::{Complete, Cost, Finish, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{MemoryId, MemoryType, RelationType, Status, Structured};
 use crate::prompts::Prompt;
+use crate::schema::{Schema, schema_of};
 use crate::store::HashPair;
 use crate::text::markup::request_line;
 use crate::text::normalise::normalised_hash;
@@ -192,7 +194,7 @@ impl Pattern {
 /// Answers about groups, by the hash of the group; `None` if its episodes have nothing in common that is worth keeping.
 pub(in super::super) type Patterns = BTreeMap<HashPair, Option<Pattern>>;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct Entry {
     group: usize,
     kind: Kind,
@@ -200,7 +202,7 @@ struct Entry {
     statement: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
     Semantic,
@@ -279,11 +281,14 @@ fn render(field: &Field, groups: &[Group]) -> String {
     template.render(values).expect("the template is embedded and a test renders it")
 }
 
+/// The schema of an entry.
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Entry>);
+
 fn read(text: &str) -> BTreeMap<usize, Option<Pattern>> {
     let body = text.find('{').map_or("", |start| &text[start..]);
     let value = json::parse_prefix(body.trim_end().trim_end_matches("```"));
-    let entries = value.as_ref().and_then(|value| value.get("patterns")?.as_array());
-    let entries = entries.into_iter().flatten().filter_map(|entry| serde_json::from_value::<Entry>(entry.clone()).ok());
+    let entries = value.as_ref().and_then(|value| value.get("patterns")?.as_array()).map_or(&[][..], Vec::as_slice);
+    let entries = SCHEMA.entries::<Entry>(entries, "patterns").into_iter().flatten();
     entries.map(|entry| (entry.group, pattern(&entry))).collect()
 }
 
@@ -322,6 +327,13 @@ pub(super) fn is_grounded(pattern: &Pattern, episodes: &[&str]) -> bool {
 
 /// Returns the schema of the reply, in the subset that strict mode accepts.
 fn schema() -> serde_json::Value {
+    let mut properties = schema_of::<Entry>()["properties"].take();
+    for field in properties.as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
+        // Strict mode rejects these keywords.
+        field.as_object_mut().into_iter().for_each(|field| field.retain(|name, _| name == "type" || name == "enum"));
+    }
+    let names: Vec<&String> = properties.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    let required = json!(names);
     json!({
         "type": "object",
         "properties": {
@@ -329,13 +341,8 @@ fn schema() -> serde_json::Value {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "properties": {
-                        "group": {"type": "integer"},
-                        "kind": {"type": "string", "enum": ["semantic", "procedural", "none"]},
-                        "title": {"type": "string"},
-                        "statement": {"type": "string"},
-                    },
-                    "required": ["group", "kind", "title", "statement"],
+                    "properties": properties,
+                    "required": required,
                     "additionalProperties": false,
                 },
             },
@@ -367,6 +374,12 @@ mod tests {
         for (statement, expected) in rows {
             assert_eq!(is_grounded(&Pattern::of(statement.to_owned()), &episodes), expected, "{statement}");
         }
+    }
+
+    #[test]
+    fn the_schema_that_is_sent_does_not_change() {
+        let sent = r#"{"type":"object","properties":{"patterns":{"type":"array","items":{"type":"object","properties":{"group":{"type":"integer"},"kind":{"type":"string","enum":["semantic","procedural","none"]},"title":{"type":"string"},"statement":{"type":"string"}},"required":["group","kind","title","statement"],"additionalProperties":false}}},"required":["patterns"],"additionalProperties":false}"#;
+        assert_eq!(schema().to_string(), sent, "recorded requests contain it");
     }
 
     #[test]
