@@ -51,7 +51,7 @@ pub use crate::consolidate::{
 };
 pub use crate::embed::QueryVectors;
 pub(crate) use crate::embed::{Filled, Progress, QUERY_TIMEOUT};
-pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS};
+pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, OrderPolicy};
 pub(crate) use crate::exchange::{ExportedTask, markdown};
 pub(crate) use crate::lifecycle::NEAR_DAYS;
 pub(crate) use crate::lifecycle::decay::{confidence_now, heat};

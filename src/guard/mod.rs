@@ -35,7 +35,7 @@ pub(crate) use clean::INJECTION_TAG;
 pub(crate) use pii::DROPPED_MARKER;
 pub use redaction::{CleanText, Guard, Redact, Redacted};
 pub use secrets::secret_examples;
-pub(crate) use steering::{is_pasted, steers, suspicion};
+pub(crate) use steering::{is_pasted, order_in, steers, suspicion};
 pub(crate) use suspicion::Suspicion;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
 use crate::guard::{rescan, strips};
-use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
+use crate::memory::{Candidate, Claim, Evidence, Memory, Status, Structured};
 use crate::project::ProjectSighting;
 
 /// A value with all secrets removed from its texts.
@@ -48,6 +48,14 @@ impl Redacted<Option<String>> {
     #[must_use]
     pub(crate) fn text(&self) -> Option<CleanText<'_>> {
         self.0.as_deref().map(CleanText)
+    }
+}
+
+impl Redacted<Memory> {
+    /// Returns the memory in the inbox instead of among the active memories.
+    #[must_use]
+    pub(crate) fn waiting(self) -> Self {
+        Self(Memory { status: Status::Pending, ..self.0 })
     }
 }
 
