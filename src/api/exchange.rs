@@ -10,11 +10,12 @@ use super::{ApiError, Memories, Model, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::{
-    Counts, Exported, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, Terms, exported, gather, import_as_is,
-    place_of, recognise,
+    Counts, Exported, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms, exported, gather,
+    import_as_is, place_of, recognise,
 };
 use crate::fault::point;
-use crate::memory::{Audience, Candidate, Namespace, Status};
+use crate::guard::order_in;
+use crate::memory::{Audience, Candidate, ExtractionMethod, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
 use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, RunId, RunStatus};
 
@@ -28,6 +29,8 @@ pub struct ImportOptions {
     pub format: Option<String>,
     /// Namespace for all memories, whichever file they come from.
     pub namespace: Option<Namespace>,
+    /// The treatment of memories that read like orders.
+    pub orders: OrderPolicy,
     /// Whether sections of instruction files become memories as well.
     pub instructions_as_memories: bool,
     /// Whether memories are returned for consolidation instead of being stored directly.
@@ -194,6 +197,7 @@ impl Memories {
             IngestError::NoSuchFormat { name } => ApiError::NoSuchMemoryFormat { name },
             other => other.into(),
         })?;
+        gathered.orders = options.orders;
         report.files += 1;
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
             // A folder in an archive does not exist on this machine, so it identifies no project.
@@ -372,6 +376,9 @@ fn folder_digits(path: &Path) -> String {
 
 fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, id, evidence, .. } = imported;
+    // An order in a file waits for review even if the file says that a person wrote it.
+    let is_order = order_in(&memory.claim, &evidence).is_some();
+    let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
     let candidate = Candidate {
         claim: memory.claim,
         audience: Audience::Project,
@@ -380,13 +387,7 @@ fn arrival(imported: Imported) -> ImportedMemory {
         is_pasted: false,
         updates_only: false,
     };
-    let incoming = IncomingClaim {
-        candidate,
-        namespace: memory.namespace,
-        source: memory.source,
-        method: memory.extraction_method,
-        id: None,
-    };
+    let incoming = IncomingClaim { candidate, namespace: memory.namespace, source: memory.source, method, id: None };
     ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
 }
 

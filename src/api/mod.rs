@@ -51,8 +51,10 @@ pub use crate::consolidate::{
 };
 pub use crate::embed::QueryVectors;
 pub(crate) use crate::embed::{Filled, Progress, QUERY_TIMEOUT};
-pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS};
+pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, OrderPolicy};
 pub(crate) use crate::exchange::{ExportedTask, markdown};
+#[cfg(feature = "cli")]
+pub(crate) use crate::guard::without_secrets;
 pub(crate) use crate::lifecycle::NEAR_DAYS;
 pub(crate) use crate::lifecycle::decay::{confidence_now, heat};
 pub use crate::lifecycle::{Report, Upkeep};
@@ -89,7 +91,6 @@ pub(crate) use crate::store::{
     Project,
 };
 pub use crate::sync::{SyncPolicy, SyncReport};
-#[cfg(feature = "cli")]
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage};
 pub(crate) use database::{DaySpending, Encryption, survey};

@@ -12,7 +12,7 @@ use crate::consolidate::{
     self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
 };
 use crate::extract::{Span, Task, offline};
-use crate::guard::{Redact, secret_in, steers};
+use crate::guard::{Redact, order_in, secret_in};
 use crate::memory::{
     Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType,
     Scope, Status, Structured,
@@ -879,10 +879,7 @@ pub(crate) fn reads_like_an_order(claim: &Claim) -> bool {
 
 /// Rejects a text that would act as an instruction to a model that recalls it.
 fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
-    let mut found = None;
-    let mut claim = claim.clone();
-    claim.edit_texts(&mut |text| found = found.or_else(|| steers(text)));
-    found.map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
+    order_in(claim, &[]).map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
 }
 
 /// Returns the names of the fields in which two claims differ, as the commands and tools call them.

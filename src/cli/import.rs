@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::{
     Change, ConsolidatedImport, Decision, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport,
+    OrderPolicy,
 };
 use anyhow::Context as _;
 use serde_json::json;
@@ -24,7 +25,7 @@ use super::question::{can_ask, is_yes};
 /// Memories that do not specify a project belong to the project of the file, or else to all projects.
 ///
 /// Importing a file again changes only what was edited. Memories that were superseded, forgotten or rejected here are
-/// not restored. Secrets are redacted.
+/// not restored. Secrets are redacted. Memories that read like orders to an agent wait in the inbox.
 ///
 /// With --consolidate, memories are compared with the stored ones in chronological order. A model, if configured,
 /// decides unclear cases. `undo` can revert the import as one run. Prints one line for each memory, in the order of the
@@ -33,6 +34,7 @@ use super::question::{can_ask, is_yes};
 #[command(
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate flag")]
 pub(crate) struct ImportArgs {
     /// Files, folders or zip files, or - for standard input
     #[arg(required = true, value_name = "PATH")]
@@ -52,6 +54,9 @@ pub(crate) struct ImportArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
+    /// Keep memories that read like orders active, as in an export of your own
+    #[arg(long, conflicts_with = "consolidate")]
+    trusted: bool,
     /// Turn the sections of CLAUDE.md, AGENTS.md and similar files into memories
     #[arg(long)]
     instructions_as_memories: bool,
@@ -69,6 +74,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let options = ImportOptions {
         format: args.format.clone(),
         namespace: config.namespace(),
+        orders: if args.trusted { OrderPolicy::Keep } else { OrderPolicy::Review },
         instructions_as_memories: args.instructions_as_memories,
         gather: args.consolidate,
         dry_run: args.dry_run,
@@ -100,6 +106,8 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         apply::save(path, &imported.plan, out)?;
     }
     imported.outcomes.iter().try_for_each(|outcome| print_outcome(outcome, out))?;
+    let waits = |one: &&ImportOutcome| matches!(one, ImportOutcome::Compared(change) if change.pending);
+    note_waiting(imported.outcomes.iter().filter(waits).count(), "", out);
     // A failed request leaves both memories in place, so the import as a whole still succeeds, with exit code 3.
     let status = report_trouble(&imported, out);
     Ok(if failed > 0 { ExitStatus::Failures } else { status })
@@ -160,7 +168,7 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
     if out.is_json() {
         return out.json(&json!({
             "file": path, "format": format, "added": counts.added, "changed": counts.changed,
-            "known": counts.known, "known_context": counts.context, "tasks": counts.tasks, "left_out": left_out, "failed": failed,
+            "known": counts.known, "waiting": counts.waiting, "known_context": counts.context, "tasks": counts.tasks, "left_out": left_out, "failed": failed,
         }));
     }
     let context = match counts.context {
@@ -177,7 +185,17 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
         counts.added,
         counts.changed,
         counts.known,
-    ))
+    ))?;
+    note_waiting(counts.waiting, "; to restore an export of your own as it was, import it with --trusted", out);
+    Ok(())
+}
+
+/// Reports memories that wait for review, and the next step.
+fn note_waiting(count: usize, otherwise: &str, out: &Printer) {
+    if count > 0 {
+        let (memories, wait) = (counted(count, "memory"), if count == 1 { "waits" } else { "wait" });
+        out.note(format_args!("{memories} {wait} in the inbox; see `afterthought inbox list`{otherwise}"));
+    }
 }
 
 fn print_outcome(outcome: &ImportOutcome, out: &Printer) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use super::exit::ExitStatus;
-use crate::api::{EscapeMode, escaped};
+use crate::api::{EscapeMode, escaped, without_secrets};
 
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
@@ -84,7 +84,8 @@ impl DiagnosticsWriter {
 
 impl io::Write for DiagnosticsWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(bytes);
+        // Libraries write whole requests at the most verbose levels.
+        let text = without_secrets(String::from_utf8_lossy(bytes).into_owned());
         io::stderr().lock().write_all(escaped(&text, self.escape).as_bytes())?;
         Ok(bytes.len())
     }

@@ -173,9 +173,21 @@ impl Terms {
     }
 }
 
+/// The treatment of memories in a file that read like orders.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OrderPolicy {
+    /// The memories wait for review, because anybody may have written the file.
+    #[default]
+    Review,
+    /// The memories keep their statuses, because a person vouches for the file, such as an export of their own.
+    Keep,
+}
+
 /// The contents of a file.
 #[derive(Debug, Default)]
 pub struct Gathered {
+    /// The treatment of memories that read like orders.
+    pub orders: OrderPolicy,
     /// Memories.
     pub memories: Vec<Imported>,
     /// Tasks of a work ledger.

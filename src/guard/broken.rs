@@ -25,6 +25,9 @@ pub(super) fn line_start(text: &str, end: usize) -> Option<usize> {
 
 /// Returns the text after the line end with which `near` begins.
 pub(super) fn after_line_end(near: &str) -> Option<&str> {
+    // A backslash at the end of a line in a shell continues the line.
+    let continued = near.strip_prefix('\\').filter(|after| after.starts_with(['\n', '\r']));
+    let near = continued.unwrap_or(near);
     let after = near.strip_prefix("\\r").unwrap_or(near);
     let after = after.strip_prefix('\r').unwrap_or(after);
     after.strip_prefix('\n').or_else(|| after.strip_prefix("\\n"))

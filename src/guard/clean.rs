@@ -1,9 +1,10 @@
 //! Cleans a transcript before a model reads it: removes private spans, injected text, secrets and personal data.
 
-use transcripts::{Kind, Message, Role, Transcript};
+use sha2::{Digest as _, Sha256};
+use transcripts::{Kind, Message, Role, Transcript, hex};
 
 use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
-use crate::guard::scan::Findings;
+use crate::guard::scan::{Findings, names_secret, secrets};
 use crate::project::without_credentials;
 
 /// Maximum number of rounds of removing injected text. Each round finds text that the previous round joined.
@@ -51,6 +52,8 @@ impl Guard {
     #[must_use]
     pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaning) {
         let mut cleaned = Cleaning::default();
+        let ids = transcript.messages.iter_mut().map(|message| &mut message.id);
+        ids.chain([&mut transcript.external_id]).for_each(|id| *id = clean_id(std::mem::take(id)));
         // Addresses of repositories may contain a user and a token.
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
@@ -88,6 +91,20 @@ impl Guard {
         cleaned.findings = findings;
         (redacted, cleaned)
     }
+}
+
+/// Returns an id from a log. A hash replaces each part of the id that contains a secret, so that different ids remain
+/// different, and the id of a sub-agent still contains the id of its session.
+pub(crate) fn clean_id(id: String) -> String {
+    // Ids are random themselves, so only what can be nothing but a secret counts.
+    let contains_secret = |id: &str| secrets(id).iter().any(names_secret);
+    if !contains_secret(&id) {
+        return id;
+    }
+    let hashed = |part: &str| format!("redacted-{}", hex(&Sha256::digest(part.as_bytes())[..8]));
+    let parts = id.split('/').map(|part| if contains_secret(part) { hashed(part) } else { part.to_owned() });
+    let parts = parts.collect::<Vec<_>>().join("/");
+    if contains_secret(&parts) { hashed(&id) } else { parts }
 }
 
 /// Removes injected text from messages of people, assistants and tools. The other kinds of messages contain no words of
@@ -451,6 +468,29 @@ mod tests {
         assert_eq!(cleaned, expected);
         let (again, cleaned) = Guard::default().clean_transcript(clean.clone().into_inner());
         assert_eq!((again, cleaned), (clean, Cleaning::default()));
+    }
+
+    #[test]
+    fn ids_with_secrets_become_hashes_and_stay_different() {
+        let key = |last: &str| format!("ghp_{}{last}", "aB3dE6gH9".repeat(4).split_off(1));
+        let id = clean_id(format!("{}/agent-7", key("x")));
+        assert!(id.starts_with("redacted-") && id.ends_with("/agent-7") && !id.contains("ghp_"), "{id}");
+        assert_eq!(clean_id(key("x")), id.strip_suffix("/agent-7").unwrap());
+        assert_ne!(clean_id(key("x")), clean_id(key("y")));
+        assert_eq!(clean_id(id.clone()), id);
+        let ordinary = [
+            "0197b3c4-5d6e-7f80-9a1b-2c3d4e5f6071",
+            "rollout-2026-03-02T09-00-00-4Fz9QkT2",
+            "m12~2",
+            "ses_6fK2mQ9xT4vB7nZ1wL5rH8yD",
+        ];
+        ordinary.into_iter().for_each(|id| assert_eq!(clean_id(id.into()), id));
+        let log = Transcript {
+            external_id: key("x"),
+            ..numbered(vec![Message { id: key("y"), ..Message::user("Ship it.") }])
+        };
+        let (clean, _) = Guard::default().clean_transcript(log);
+        assert_eq!(clean.external_id, clean_id(key("x")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
 //! [`Redacted`] reaches a model or the store. `vendors` reads the templates of vendors' tokens in `tokens.txt`,
 //! `secrets` is the table of all other secrets, and `scan` finds both. `values` and `named` judge the value after a
-//! name such as `PASSWORD=`, and `near` the values near a word of secrecy. `pii` finds personal data. `steering` and `orders` find instructions to the program.
+//! name such as `PASSWORD=`, `near` the values near a word of secrecy, and `veiled` secrets that marks interrupt. `pii` finds personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
 mod chat;
@@ -25,18 +25,19 @@ mod strips;
 mod suspicion;
 mod task;
 mod values;
+mod veiled;
 mod vendors;
 mod words;
 mod work;
 
 pub use crate::config::{GuardSettings, Treatment};
 pub use clean::Cleaning;
-pub(crate) use clean::INJECTION_TAG;
+pub(crate) use clean::{INJECTION_TAG, clean_id};
 pub(crate) use pii::DROPPED_MARKER;
-pub(crate) use redaction::secret_in;
 pub use redaction::{CleanText, Guard, Redact, Redacted};
+pub(crate) use redaction::{secret_in, without_secrets};
 pub use secrets::secret_examples;
-pub(crate) use steering::{is_pasted, steers, suspicion};
+pub(crate) use steering::{is_pasted, order_in, steers, suspicion};
 pub(crate) use suspicion::Suspicion;
 
 #[cfg(test)]

@@ -39,7 +39,8 @@ senses!(
     Between, Quietly, Unseen, Close, Alarm, Report, BadNews, LeaveOut, Trace, Wipe, Weaken, Remove, Defence, Control,
     Test, Goods, Pass, Abroad, Copy, Address, Download, Run, Obey, OutText, SysRules, Void, Limits, Persona, NoRules,
     WhenAsked, SayThat, Swap, Payee, Give, Access, Hidden, Admin, NoPass, OpenUp, ToWorld, Commit, Secrets, OneTime,
-    Caller, Mine, Words,
+    Caller, Mine, Words, Click, Allow, Refund, Trigger, Learn, Turn, Off, AsRoot, Beacon, Bypass, Use, Suspend, Heed,
+    Prior, Rulebook, AllAbove, Pay, Keyring,
 );
 
 /// The effect of a negation of the verb on an order.
@@ -59,6 +60,15 @@ struct Order {
     negation: Negation,
     verb: &'static [Sense],
     needs: &'static [&'static [Sense]],
+    /// Maximum distance between the verb and the other parts, in bytes.
+    reach: usize,
+}
+
+impl Order {
+    /// Limits the distance between the verb and the other parts.
+    const fn within(self, reach: usize) -> Self {
+        Self { reach, ..self }
+    }
 }
 
 const fn order(
@@ -67,13 +77,13 @@ const fn order(
     verb: &'static [Sense],
     needs: &'static [&'static [Sense]],
 ) -> Order {
-    Order { kind, negation, verb, needs }
+    Order { kind, negation, verb, needs, reach: usize::MAX }
 }
 
 #[rustfmt::skip]
 const ORDERS: &[Order] = {
     use Negation::{Cancels, Ignored, Makes};
-    use Sense::{Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
+    use Sense::{Allow, AsRoot, Beacon, Click, Learn, Off, Refund, Trigger, Turn, AllAbove, Bypass, Heed, Keyring, Pay, Prior, Rulebook, Suspend, Use, Insist, Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
     use Suspicion::{Authority, Concealment, Exfiltration, MemoryOrder, Override, RemoteCode, Rights, ScriptedAnswer};
     &[
         // Acting without asking.
@@ -85,27 +95,39 @@ const ORDERS: &[Order] = {
         order(Authority, Cancels, &[Approve], &[&[Request], &[Every, Whole, Outsider, Unread, Alone]]),
         order(Authority, Cancels, &[CountsAs], &[&[Approved, Consent, Leave], &[Request, Every, Whole, Agent]]),
         order(Authority, Cancels, &[YesToAll], &[]),
+        order(Authority, Cancels, &[Click], &[&[Allow], &[Request, Every, Whole]]),
+        order(Authority, Cancels, &[Approve, Give], &[&[Refund], &[Trigger]]),
+        order(Authority, Cancels, &[Delete], &[&[Alone]]),
         order(Authority, Cancels, &[Alone], &[&[Act, Approve, Deed], &[Agent]]),
         // Weakening protections.
         order(Authority, Cancels, &[Disable, Weaken], &[&[Safety, Defence, Audit]]),
         order(Authority, Cancels, &[Remove], &[&[Control, Test, Safety, Defence]]),
         order(Authority, Makes, &[Verify], &[&[Safety, Defence, Outsider]]),
         order(Authority, Cancels, &[Unchecked], &[&[Every, Session, Download]]),
+        order(Authority, Cancels, &[Use], &[&[Bypass]]),
+        order(Authority, Cancels, &[AsRoot], &[&[Every, Whole]]),
+        order(Authority, Cancels, &[Turn], &[&[Off], &[Safety, Defence]]).within(80),
         order(Authority, Cancels, &[OpenUp], &[&[ToWorld], &[Every, Whole, Agent, Safety, Defence]]),
         order(Rights, Cancels, &[Hidden], &[&[Admin]]),
         order(Rights, Cancels, &[Give], &[&[Admin], &[Every, Whole, Outsider, Agent]]),
         order(Rights, Cancels, &[Give], &[&[Access], &[Outsider]]),
+        order(Rights, Cancels, &[Use, Give, Copy], &[&[Keyring]]),
         order(Rights, Cancels, &[Give, SayThat, Pass, Send], &[&[OneTime], &[Caller, Outsider, Role, Elsewhere, Abroad, WhenAsked]]),
         // Sending data away.
         order(Exfiltration, Cancels, &[Send, Pass, Give, Copy], &[&[Data, Goods, Secrets], &[Elsewhere, Abroad, Outsider]]),
         order(Exfiltration, Cancels, &[Send, Pass], &[&[Elsewhere, Address], &[Copy, Session]]),
         order(Exfiltration, Cancels, &[Commit], &[&[Secrets]]),
+        order(Exfiltration, Cancels, &[Beacon], &[&[Every, Session, Whole]]),
         order(Exfiltration, Cancels, &[Swap], &[&[Payee], &[Mine]]),
+        order(Exfiltration, Cancels, &[Pay], &[&[Payee], &[Insist]]),
         // Hiding something.
         order(Concealment, Ignored, &[TellNot], &[&[Whom, Matter]]),
         order(Concealment, Makes, &[Tell], &[&[Whom, Role]]),
         order(Concealment, Makes, &[Tell], &[&[Report], &[BadNews, Alarm]]),
-        order(Concealment, Cancels, &[LeaveOut, Hide], &[&[Report], &[BadNews, Alarm]]),
+        order(Concealment, Cancels, &[LeaveOut, Hide], &[&[Report], &[BadNews, Alarm, Role]]),
+        order(Concealment, Ignored, &[TellNot], &[&[Report], &[BadNews, Alarm, Role]]),
+        order(Concealment, Makes, &[Learn], &[&[Whom], &[Matter]]),
+        order(Concealment, Cancels, &[Unseen], &[&[Whom, FromUser]]),
         order(Concealment, Cancels, &[Hide], &[&[FromUser]]),
         order(Concealment, Cancels, &[Delete, Disable], &[&[Audit, Trace]]),
         order(Concealment, Cancels, &[Delete, Wipe, Close], &[&[Trace, Unseen]]),
@@ -115,6 +137,9 @@ const ORDERS: &[Order] = {
         order(RemoteCode, Cancels, &[Fetch], &[&[Session, Agent]]),
         order(RemoteCode, Cancels, &[Download], &[&[Run], &[Address]]),
         order(Override, Cancels, &[Obey], &[&[OutText], &[Words]]),
+        order(Override, Cancels, &[Suspend], &[&[Prior], &[Rulebook]]).within(48),
+        order(Override, Makes, &[Heed], &[&[Prior], &[Rulebook]]).within(48),
+        order(Override, Cancels, &[Suspend], &[&[AllAbove]]).within(24),
         order(Override, Cancels, &[Void], &[&[Limits, SysRules]]),
         order(Override, Ignored, &[NoRules], &[&[Persona]]),
         order(ScriptedAnswer, Cancels, &[WhenAsked], &[&[SayThat]]),
@@ -129,8 +154,8 @@ const TELLERS: &[&str] = &[
     "он", "она", "oni", "wij", "ik", "hij", "zij",
 ];
 
-/// Words that replace URLs and addresses.
-static PLACES: LazyLock<[(Regex, &str); 7]> = LazyLock::new(|| {
+/// Words that replace URLs, addresses and options.
+static PLACES: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
     let pattern = |text| Regex::new(text).expect("the pattern is constant and a test compiles it");
     [
         (
@@ -153,8 +178,43 @@ static PLACES: LazyLock<[(Regex, &str); 7]> = LazyLock::new(|| {
             " @host ",
         ),
         (pattern(r"~?/?\.(?:ssh|env|aws|gnupg)\b"), " ssh "),
+        (pattern(BYPASS), " @bypass "),
     ]
 });
+
+/// Options and settings with which an agent or a tool acts without asking or checking, in small letters. Their names
+/// combine a few words, whatever program they belong to.
+const BYPASS: &str = concat!(
+    r"--?[a-z-]*(?:dangerous|unsafe|insecure|bypass|yolo|full-auto|force-yes|(?:never|no)-ask|ask-never|",
+    r"no-(?:verify|verification|confirm|prompt|approv|permission|review|sandbox|safety|guard|check-cert|host-key)|",
+    r"(?:skip|disable|ignore|without)-[a-z-]*(?:permission|approv|confirm|verif|sandbox|safety|security|review|hook|cert|tls|ssl)|",
+    r"auto-?(?:accept|confirm|allow)|(?:trust|allow|approve|accept|grant|yes)-(?:all|any|every|always))[a-z-]*",
+    r#"(?:["': =]{1,4}(?:true|all|1))?|"#,
+    r#"(?:approval[-_ ]?(?:mode|policy)|ask-for-approval|approvals?|permission[-_ ]?mode)["']?[ :=]{1,4}(?:to )?["']?(?:yolo|never|none|full-auto|bypass\w*)|"#,
+    r"--auto-?approv\w*|(?:turn on|switch on|enable|activate) auto-?(?:approv|accept|confirm)\w*|\bdanger-full-access|\bbypass_?permissions\b|\bdangerously\w+|\bskip_?permissions?\b|\byolo(?:[ -]?mode)?\b|",
+    r#"(?:\w+\.)?\b(?:auto_?approve|auto_?accept|always_?allow)\w*["']?[ :=]{1,4}(?:to )?["']?(?:true|all|on|\*)|"#,
+    r#"\w*(?:no_verify|skip_verify|tls_insecure)["']?[ =:]{1,3}["']?(?:1|true)|\w*(?:reject_unauthorized|ssl_?verify|stricthostkeychecking|verify_ssl)["']?[ =:]{1,3}["']?(?:0|no|false|off)\b|"#,
+    r#"\b(?:bash|shell)\(\*\)"#,
+);
+
+/// Parts of options and settings that [`BYPASS`] matches.
+const BYPASS_MARKS: &[&str] = &[
+    "--",
+    "-y",
+    "danger",
+    "bypass",
+    "yolo",
+    "auto",
+    "approv",
+    "allow",
+    "verify",
+    "skip",
+    "(*)",
+    "unauthorized",
+    "checking",
+    "insecure",
+    "permission",
+];
 
 struct Table {
     words: HintTable<Sense>,
@@ -222,6 +282,9 @@ const AFTER: &[&str] = &[
     " nothing ",
     " nobody",
     " no one ",
+    // Hindi, without the signs of its vowels.
+    " नह",
+    " मत",
 ];
 
 /// Negations that are always prohibitions, whatever words separate the negation from the verb.
@@ -242,6 +305,9 @@ const STRICT: &[&str] = &[
     "勿",
     "莫",
     "绝不",
+    "不要",
+    "不能",
+    "不可",
 ];
 
 /// Words that, with a verb of asking or checking, mean that nobody asked or checked: "without reading".
@@ -310,7 +376,12 @@ impl<'t> Sentence<'t> {
                     || hit.range.start == verb.range.start
             };
             let is_other = |hit: &Hit| !is_part(hit) && (order.negation != Negation::Makes || !is_subject(hit));
-            let has = |group: &&[Sense]| self.hits.iter().any(|hit| group.contains(&hit.sense) && is_other(hit));
+            let is_near = |hit: &Hit| {
+                let (first, last) = if hit.range.start < verb.range.start { (hit, verb) } else { (verb, hit) };
+                last.range.start.saturating_sub(first.range.end) <= order.reach
+            };
+            let is_part_of = |group: &[Sense], hit: &Hit| group.contains(&hit.sense) && is_other(hit) && is_near(hit);
+            let has = |group: &&[Sense]| self.hits.iter().any(|hit| is_part_of(group, hit));
             order.needs.iter().all(has)
         })
     }
@@ -321,14 +392,29 @@ impl<'t> Sentence<'t> {
             Negation::Makes => {
                 !self.is_unasked(&verb.range) && self.negations(verb).any(|not| !self.is_kept(not, verb))
             }
-            Negation::Cancels => !self.is_told && self.negations(verb).all(|not| self.is_unasked(&not.range)),
+            Negation::Cancels => {
+                let is_told = self.is_told || self.is_description(verb);
+                !is_told && self.negations(verb).all(|not| self.is_unasked(&not.range))
+            }
         }
+    }
+
+    /// Whether a verb only describes what something does: "the flag skips the check".
+    fn is_description(&self, verb: &Hit) -> bool {
+        use Sense::{Agent, Every, Insist, Session, Whole};
+        let is_third_person = verb.range.len() > 3
+            && self.text[verb.range.clone()].is_ascii()
+            && matches!(self.text[verb.range.end..].split(' ').next(), Some("s" | "es"));
+        is_third_person && !self.hits.iter().any(|hit| matches!(hit.sense, Agent | Every | Insist | Session | Whole))
     }
 
     /// Returns the negations of a verb.
     fn negations<'s>(&'s self, verb: &'s Hit) -> impl Iterator<Item = &'s Hit> {
         self.hits.iter().filter(move |hit| {
-            matches!(hit.sense, Sense::Not | Sense::Never) && self.negates(hit, verb) && !self.is_undone(hit)
+            matches!(hit.sense, Sense::Not | Sense::Never)
+                && self.negates(hit, verb)
+                && !self.is_undone(hit)
+                && !self.is_permission(hit)
         })
     }
 
@@ -356,13 +442,19 @@ impl<'t> Sentence<'t> {
         self.hits.iter().any(|hit| hit.sense == Sense::Anyway && follows(hit))
     }
 
+    /// Whether a negation is a part of the polite form of "you may".
+    fn is_permission(&self, not: &Hit) -> bool {
+        // The first character is written as `simplified` returns it.
+        ["构い", "かまい"].iter().any(|stem| self.text[..not.range.start].ends_with(stem))
+    }
+
     /// Whether a negation belongs to a different verb before this one: "do not disable the check".
     fn is_kept(&self, not: &Hit, verb: &Hit) -> bool {
-        use Sense::{Delete, Disable, Hide, Remove, Weaken, Wipe};
+        use Sense::{Approve, Delete, Disable, Hide, Remove, Weaken, Wipe};
         // In Japanese and Korean, the negation stands at the end.
         let (first, last) = if not.range.start < verb.range.start { (not, verb) } else { (verb, not) };
         let is_between = |hit: &Hit| first.range.start < hit.range.start && hit.range.end <= last.range.start + 1;
-        let is_weak = |hit: &&Hit| matches!(hit.sense, Delete | Disable | Hide | Remove | Weaken | Wipe);
+        let is_weak = |hit: &&Hit| matches!(hit.sense, Approve | Delete | Disable | Hide | Remove | Weaken | Wipe);
         self.hits.iter().filter(is_weak).any(is_between)
     }
 
@@ -399,9 +491,15 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start + 1 < other.end && other.start + 1 < one.end
 }
 
+/// An image whose address contains text of the conversation, as Markdown in small letters.
+static BEACON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"!\[[^\]]{0,80}\]\(\s?https?://[^)\s]{1,200}[?&][^)\s=]{1,20}=[^)]{0,80}\)")
+        .expect("a test compiles the pattern")
+});
+
 /// Returns the kind of order that `text` contains, regardless of the spelling of its letters.
 pub(super) fn find(text: &str) -> Option<Suspicion> {
-    let text = unbroken(&shown(text));
+    let text = unbroken(&BEACON.replace_all(&shown(text), " @img "));
     let joined = unspaced(&text);
     let read = joined.as_deref().unwrap_or(&text);
     let in_words = |text: &str| sentences(text).find_map(|sentence| TABLE.order(&spelled(sentence)));
@@ -426,7 +524,7 @@ fn apart(part: &str) -> [&str; 2] {
 
 /// Returns the sentences of `text`.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |c: char| matches!(c, '!' | '?' | '\n' | '。' | '！' | '？' | ';' | '；');
+    let ends = |c: char| matches!(c, '!' | '?' | '\n' | '。' | '！' | '？');
     text.split(ends).flat_map(|part| part.split(". ")).flat_map(apart).filter(|sentence| !sentence.trim().is_empty())
 }
 
@@ -438,7 +536,8 @@ const CLAUSE: char = '|';
 fn spelled(sentence: &str) -> String {
     let mut text = Cow::Borrowed(sentence);
     // Nearly no sentence contains a place, and the patterns are slow to compile.
-    let may_contain_place = ["@", ".", "|", "://", " into "].iter().any(|mark| sentence.contains(mark));
+    let may_contain_place =
+        ["@", ".", "|", "://", " into "].iter().chain(BYPASS_MARKS).any(|mark| sentence.contains(mark));
     for (pattern, word) in may_contain_place.then(|| PLACES.iter()).into_iter().flatten() {
         text = Cow::Owned(pattern.replace_all(&text, *word).into_owned());
     }

@@ -8,9 +8,14 @@ use transcripts::{Kind, Message, Transcript};
 use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
-use crate::guard::{rescan, strips};
-use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
+use crate::guard::{rescan, strips, veiled};
+use crate::memory::{Candidate, Claim, Evidence, Memory, Status, Structured};
 use crate::project::ProjectSighting;
+
+/// Returns a text without secrets, for diagnostics.
+pub(crate) fn without_secrets(text: String) -> String {
+    Guard::default().redact(text).0.into_inner()
+}
 
 /// A value with all secrets removed from its texts.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +53,14 @@ impl Redacted<Option<String>> {
     #[must_use]
     pub(crate) fn text(&self) -> Option<CleanText<'_>> {
         self.0.as_deref().map(CleanText)
+    }
+}
+
+impl Redacted<Memory> {
+    /// Returns the memory in the inbox instead of among the active memories.
+    #[must_use]
+    pub(crate) fn waiting(self) -> Self {
+        Self(Memory { status: Status::Pending, ..self.0 })
     }
 }
 
@@ -124,6 +137,7 @@ impl Guard {
     pub(super) fn find(&self, text: &str) -> Vec<scan::Found> {
         let mut found = scan::secrets(text);
         found.extend(strips::across_lines(text, &found));
+        found.extend(veiled::behind_marks(text));
         found.extend(pii::find(text, self.settings));
         scan::joined(found)
     }
@@ -180,6 +194,7 @@ impl Redact for Transcript {
         self.project.edit_texts(edit);
         self.repository.edit_texts(edit);
         self.branch.edit_texts(edit);
+        self.model.edit_texts(edit);
         self.origin.edit_texts(edit);
         self.messages.edit_texts(edit);
     }

@@ -169,6 +169,11 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     found
 }
 
+/// Whether a finding is a secret by its own form or its name, and not only by its randomness.
+pub(super) fn names_secret(found: &Found) -> bool {
+    found.rank != UNKNOWN_RANK
+}
+
 /// How far a rule has read a text.
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -289,10 +294,12 @@ fn can_go_on(secret: &Secret) -> bool {
 }
 
 /// Whether the character before `at` does not belong to the same word, as is the case for the `n` of an escaped line
-/// break.
+/// break and for an escaped separator in an address.
 pub(super) fn has_left_edge(text: &str, at: usize) -> bool {
     match text.as_bytes()[..at] {
         [] | [.., b'\\', b'n' | b'r' | b't'] => true,
+        // A separator in an address, such as `%2F`.
+        [.., b'%', b'2' | b'3' | b'5' | b'7', last] if last.is_ascii_hexdigit() => true,
         [.., last] => !last.is_ascii_alphanumeric(),
     }
 }

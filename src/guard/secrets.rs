@@ -64,7 +64,7 @@ macro_rules! password_words {
     () => {
         concat!(
             r"(?i:password|passwd|passphrase|passcode|pwd|(?-u:\b)psk|passwort|kennwort|contraseña|contrasena|senha|palavra-passe",
-            r"|mot de passe|parola d['’]ordine|wachtwoord|hasł(?:o|a|em|u)|парол(?:ь|я|ю|ем)|密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호)"
+            r"|mot de passe|parola d['’]ordine|wachtwoord|hasł(?:o|a|em|u)|парол(?:ь|я|ю|ем)|密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호|كلمة (?:السر|المرور)|पासवर्ड|şifre)"
         )
     };
 }
@@ -74,6 +74,7 @@ macro_rules! password_words {
 const PASSWORD_WORDS: &[&str] = &[
     "password", "passwd", "passphrase", "passcode", "pwd", "psk", "passwort", "kennwort", "contraseña", "contrasena", "senha", "palavra-passe", "mot de passe",
     "parola d'ordine", "parola d’ordine", "wachtwoord", "hasł", "парол", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "비번", "암호",
+    "كلمة السر", "كلمة المرور", "पासवर्ड", "şifre",
 ];
 
 /// All kinds, specific before general. If two rows match the same place, the earlier row determines the name.
@@ -136,6 +137,8 @@ const TOKEN_ROWS: &[Secret] = &[
     inner("datadog-key", &["datadog", "DD_API", "DD_APP"], behind!("datadog|DD_API|DD_APP", "[a-f0-9]{40}|[a-f0-9]{32}"), "DATADOG_API_KEY={h32}"),
     token("salesforce-token", &["00D"], r"00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{60,}", "00D{a12}!{a96}"),
     inner("algolia-key", &["algolia"], behind!("algolia", "[a-f0-9]{32}"), "ALGOLIA_ADMIN_KEY={h32}"),
+    inner("okta-ssws-token", &["ssws"], r#"(?i:ssws)(?:\s{1,4}|["': =]{1,4})(?P<secret>[A-Za-z0-9._~+/=-]{16,})"#, "curl -H 'x: SSWS {a40}'").taking(Part::Group(is_opaque)),
+    token("newrelic-license", &["NRAL"], r"(?-u:\b)(?:[a-z]{2}[0-9]{2}xx)?[0-9a-f]{28,36}NRAL", "eu01xx{h32}NRAL").reaching(44),
     inner("okta-token", &["okta"], behind!("okta", "00[A-Za-z0-9_-]{40}"), "OKTA_TOKEN=00{a40}"),
 
     // Formats that can contain any vendor's secret.
@@ -159,6 +162,7 @@ const TOKEN_ROWS: &[Secret] = &[
         "ana:$apr1${a8}${a22}"),
     inner("login-with", &["log in as ", "login as ", "sign in as ", "logged in as "], r"(?i:(?:log|sign|logged) ?in as) \S{1,64} (?:with|and|using|/)(?: the)?(?: password)? (?P<secret>\S{8,})", "log in as admin with {a14}").taking(Part::Group(is_strong)),
     inner("one-time-seed", &["totp", "otpauth", "2fa", "mfa"], r"(?i:totp|otpauth|2fa|mfa)[^\n]{0,48}?(?i:seed|secret|key)[^\nA-Za-z0-9]{1,4}(?:(?i:is) )?(?P<secret>[A-Z2-7]{16,})", "TOTP seed: {u32}"),
+    inner("password-before-is", &["पासवर्ड"], r"पासवर्ड (?P<secret>[^ \t\r\n]{6,64}) है", "डेटाबेस का पासवर्ड {a14} है").taking(Part::Group(is_marked)),
     inner("jwk-private", &["\"d\"", "\"d\\", "\"k\"", "\"k\\", "\"p\"", "\"p\\", "\"q\"", "\"q\\", "\"dp\"", "\"dp\\", "\"dq\"", "\"dq\\", "\"qi\"", "\"qi\\"],
         r#""(?:d|k|p|q|dp|dq|qi)\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<secret>[A-Za-z0-9_-]{40,})"#, "\"d\": \"{a43}\"").taking(Part::Group(is_opaque)),
 ];
@@ -228,7 +232,8 @@ const GENERAL_ROWS: &[Secret] = &[
     },
     CARD_CODE, YOUR_CODE, CODE_NAMED_AFTER,
     RECOVERY_WORDS, CLAVE, CLAVE_NUMBER,
-    inner("recovery-code", &["backup code", "recovery code"], r"(?i:backup|recovery) codes?(?: (?:is|are))?[: ]{1,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
+    inner("recovery-code", &["backup code", "recovery code", "rescue code", "scratch code", "backup-code", "wiederherstellungscode", "códigos de recup", "codes de secours", "codici di recupero", "резервные коды", "恢复码", "恢复代码", "备用码", "バックアップコード", "복구 코드", "백업 코드"],
+        r"(?i:(?:backup|recovery|rescue|scratch)[ -]codes?|wiederherstellungscodes?|códigos de recupera[a-zçã]{2,4}|codes de secours|codici di recupero|резервные коды|恢复码|恢复代码|备用码|バックアップコード|복구 코드|백업 코드)(?: [^\n:：]{1,48}[:：]| (?:is|are))?[:： ]{0,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
         "backup codes: {d4}-{d4} {d4}-{d4}").taking(Part::Group(has_digit)),
     inner("given-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "密码", "口令", "パスワード"],
         r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?:(?: (?:of|for|von|für|de|du|del) \S{1,40})? (?:(?:(?:has been|was|is) )?(?:changed|set|reset|updated) to|to|as|auf|a|bleibt|sigue siendo|geändert auf)|改成了?|改为|设成了?|设为| -|=| →| ->)? ?["'“`]?(?P<secret>[A-Za-z0-9!#$%&*+/:=?@_^~.-]{7,}[A-Za-z0-9!#$%&*+/=@_^~-])"#,
@@ -237,8 +242,8 @@ const GENERAL_ROWS: &[Secret] = &[
         r#"(?i:password|passwort|kennwort|contraseña|mot de passe|пароль|hasło|wachtwoord|senha)(?: \S{1,24}){0,3}? (?i:(?:changed|set|reset|updated|rotated) to|(?:geändert|gesetzt|zurückgesetzt) auf|cambiada? a|(?:changé|remplacé) par|(?:изменён|изменен|сброшен) на|zmienione na|gewijzigd in|alterada para) ["'`]?(?P<secret>[^\s"'`,;]{6,})"#,
         "пароль сброшен на {a14}").taking(Part::Group(is_marked)),
     inner("numeric-password", &["密码 ", "密碼 ", "口令 "], r"(?:密码|密碼|口令) {1,2}(?P<secret>[0-9]{6})(?: [^ 0-9位个個次年元字版]|[^ 0-9位个個次年元字版A-Za-z.:-]| ?\z)", "取款密码 {d6}"),
-    inner("password-named-after", &[" as the password", " as password", " is my password", " is the password", " als passwort", " als kennwort", " de contraseña", " como contraseña"],
-        r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,})["'”`]? (?:(?:as|is) (?:(?:the|my) )?password|(?i:als (?:passwort|kennwort)|(?:de|como) contraseña))"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
+    inner("password-named-after", &[" as the password", " as password", " as the passphrase", " as passphrase", " is my password", " is the password", " als passwort", " als kennwort", " de contraseña", " como contraseña"],
+        r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~.-]{8,})["'”`]? (?:(?:as|is) (?:(?:the|my) )?pass(?:word|phrase)|(?i:als (?:passwort|kennwort)|(?:de|como) contraseña))"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
     inner("near-secret-word", &["key", "token", "secret", "passw", "credential", "密码", "密钥", "令牌", "schlüssel", "sleutel", "wachtwoord", "clé", "clave", "contraseña", "chave", "senha", "chiave", "ключ", "парол", "klucz", "hasł", "mot de passe", "パスワード", "キー", "鍵", "비밀번호", "암호", "키"],
         r"(?i:key|token|secret|password|credential|密码|密钥|令牌|schlüssel|sleutel|wachtwoord|passwort|clé|clave|contraseña|chave|senha|chiave|ключ|парол[а-я]{1,2}|klucz|hasł[a-z]{1,2}|mot de passe|パスワード|キー|鍵|비밀번호|암호|키)s?[^\n]{0,24}?(?:\\+[nrt]|[^\nA-Za-z0-9+/_=.\\-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
         "use this key instead -> {a40}").taking(Part::Group(is_random)),

@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::guard::suspicion::Suspicion;
 use crate::guard::{Redact, orders};
-use crate::memory::{Candidate, MemoryType};
+use crate::memory::{Candidate, Claim, Evidence, MemoryType};
 use crate::text::visible::is_hidden;
 
 /// A pattern, which is compiled when a text first contains its literals.
@@ -81,12 +81,18 @@ fn folded(text: &str) -> String {
 /// everything that people say.
 #[must_use]
 pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
-    let (mut texts, mut claim) = (Vec::new(), candidate.claim.clone());
+    let found = order_in(&candidate.claim, &candidate.evidence);
+    found.or_else(|| (candidate.is_pasted && is_rule(candidate)).then_some(Suspicion::PastedRule))
+}
+
+/// Returns the kind of order that a claim or its evidence contains. Such a claim becomes active only if a person wrote
+/// or accepted it, whichever way it arrives.
+#[must_use]
+pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion> {
+    let (mut texts, mut claim) = (Vec::new(), claim.clone());
     claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
     // A model may turn an order into a harmless claim, but its quote still contains the order.
-    texts.extend(candidate.evidence.iter().map(|evidence| evidence.quote.clone()));
-    let found = texts.iter().find_map(|text| steers(text));
-    found.or_else(|| (candidate.is_pasted && is_rule(candidate)).then_some(Suspicion::PastedRule))
+    texts.iter().map(String::as_str).chain(evidence.iter().map(|piece| piece.quote.as_str())).find_map(steers)
 }
 
 /// Whether the candidate is a rule to follow and not a fact.

@@ -78,6 +78,7 @@ fn begins_token(text: &str, at: usize) -> bool {
 fn line_ends(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let real = memchr::memchr_iter(b'\n', bytes).map(|at| at - usize::from(text[..at].ends_with('\r')));
+    let real = real.map(|at| at - usize::from(text[..at].ends_with('\\')));
     let escaped = memchr::memmem::find_iter(bytes, b"\\n").map(|at| at - 2 * usize::from(text[..at].ends_with("\\r")));
     let mut ends: Vec<usize> = real.chain(escaped).collect();
     ends.sort_unstable();

@@ -138,8 +138,7 @@ const fn holds(set: u128, byte: u8) -> bool {
     byte < 128 && set >> byte & 1 == 1
 }
 
-/// Prefixes shorter than this also occur in names, so the following text must look random, and no separator may
-/// precede the prefix.
+/// Prefixes shorter than this also occur in names, so the following text must look random.
 const CLEAR_PREFIX_BYTES: usize = 4;
 
 /// Length of a token's random part that no name has.
@@ -149,9 +148,10 @@ const LONG_BODY_BYTES: usize = 44;
 pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static str, Range<usize>)> {
     let (prefix, range) = &VENDORS.prefixes[prefix];
     let is_clear = prefix.len() >= CLEAR_PREFIX_BYTES;
-    if !text[start..].starts_with(prefix.as_str()) || !is_clear && text[..start].ends_with(['_', '-', '.', '/']) {
+    if !text[start..].starts_with(prefix.as_str()) {
         return None;
     }
+    let is_inside_name = !is_clear && text[..start].ends_with(['_', '-', '.', '/']);
     let matched = VENDORS.templates[range.clone()].iter().filter_map(|template| {
         let end = Reader { text, start, at: start + prefix.len(), lines: 0 }.read(&template.parts[1..])?;
         let broken = !text[start..end].bytes().all(|byte| byte > b' ' && byte != b'\\');
@@ -160,6 +160,10 @@ pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static 
         let is_long = body.len() >= LONG_BODY_BYTES
             && template.is_bounded()
             && body.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        // In a path or the name of a branch, words after a short prefix are more frequent than tokens.
+        if is_inside_name && !(is_long || is_random_run(body)) {
+            return None;
+        }
         let is_certain = (is_clear || is_long) && (!broken || template.is_bounded());
         let is_made = is_certain
             || is_machine_made(body)
@@ -168,6 +172,16 @@ pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static 
     });
     let best = matched.max_by_key(|(template, range)| (template.is_bounded(), range.end));
     best.map(|(template, range)| (template.name, range))
+}
+
+/// Length of a run of letters and digits that is longer than words are.
+const RUN_BYTES: usize = 20;
+
+/// Whether a text contains a long run of letters and digits that alternate as in a random value.
+fn is_random_run(body: &str) -> bool {
+    let is_other = |byte: &u8| !byte.is_ascii_alphanumeric();
+    let longest = body.as_bytes().split(is_other).max_by_key(|run| run.len()).unwrap_or_default();
+    longest.len() >= RUN_BYTES && (is_mixed(longest) && has_digits(longest, 2) || has_digits(longest, 8))
 }
 
 /// Whether a text contains digits or changes of case that do not occur in words and names.

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Deserializer, Value, json};
 
-use crate::guard::INJECTION_TAG;
+use crate::guard::{INJECTION_TAG, clean_id};
 use crate::memory::string_enum;
 use crate::text::markup::harmless_line;
 use crate::work::command::looks_failed;
@@ -204,7 +204,7 @@ pub fn read_input(reader: impl Read) -> Result<Input, InputError> {
 impl Input {
     fn of(value: &Value) -> Self {
         Self {
-            session: text(value, "session_id"),
+            session: text(value, "session_id").map(clean_id),
             transcript: text(value, "transcript_path").as_deref().map(path),
             cwd: text(value, "cwd").as_deref().map(path),
             subagent: text(value, "agent_id"),
@@ -230,7 +230,7 @@ impl ToolCall {
         };
         Self {
             name,
-            id: text(value, "tool_use_id").unwrap_or_default(),
+            id: text(value, "tool_use_id").map(clean_id).unwrap_or_default(),
             command,
             files,
             written: ["content", "new_string"].into_iter().find_map(|field| text(input, field)),

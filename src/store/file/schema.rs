@@ -12,7 +12,7 @@ use crate::fault::point;
 use crate::store::StoreError;
 use crate::store::index::near::fill_near;
 use crate::store::index::words::{fill as fill_words, fill_parts};
-use crate::store::tasks::fill_programs;
+use crate::store::tasks::{fill_programs, forget_names};
 
 /// Maximum time for which an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -67,6 +67,10 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up_with_hook(include_str!("../migrations/0031_programs.sql"), |file: &Transaction<'_>| {
             point("migrate.step");
             fill_programs(file).map_err(|error| HookError::Hook(error.to_string()))
+        }),
+        M::up_with_hook(include_str!("../migrations/0032_names.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
+            forget_names(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
     ]
 });

@@ -7,13 +7,15 @@ mod words;
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, Transaction, params, params_from_iter};
 use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
-use crate::guard::Redacted;
+use crate::guard::{Redact as _, Redacted};
 use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord};
+use crate::store::file::erase::mark_unsealed;
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::{json, rows, spelled, to_json};
 use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};
@@ -160,7 +162,7 @@ impl Writer<'_> {
                 place,
                 log.namespace.to_string(),
                 self.run.map(RunId::as_str),
-                record.started_at.map(jiff::Timestamp::as_millisecond),
+                record.started_at.map(Timestamp::as_millisecond),
                 text,
             ],
             |row| row.get(0),
@@ -299,6 +301,35 @@ pub(in crate::store) fn fill_programs(file: &Transaction<'_>) -> Result<(), Stor
         }
     }
     Ok(())
+}
+
+/// Removes the names from the existing tasks that no other text of their task mentions. Earlier versions recorded values
+/// of settings among the names, and neither their form nor their context distinguishes them any more.
+pub(in crate::store) fn forget_names(file: &Transaction<'_>) -> Result<(), StoreError> {
+    file.pragma_update(None, "secure_delete", "ON")?;
+    let mut tasks = file.prepare("SELECT seq, record FROM tasks ORDER BY seq")?;
+    let mut write = file.prepare("UPDATE tasks SET record = ?2 WHERE seq = ?1")?;
+    let mut index = file.prepare("UPDATE task_words SET length = ?2, words = ?3 WHERE task = ?1")?;
+    let stored = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, json::<TaskRecord>(row.get_ref(1)?.as_str()?, 1)?));
+    let mut is_changed = false;
+    for task in tasks.query_map((), stored)? {
+        let (seq, mut record) = task?;
+        let (names, mut texts) = (std::mem::take(&mut record.symbols), Vec::new());
+        record.clone().edit_texts(&mut |text| texts.push(std::mem::take(text)));
+        let count = names.len();
+        record.symbols = names.into_iter().filter(|name| texts.iter().any(|text| text.contains(name))).collect();
+        if record.symbols.len() < count {
+            let (length, words) = task_words(&record);
+            write.execute(params![seq, to_json(&record)?])?;
+            index.execute(params![seq, length, words])?;
+            is_changed = true;
+        }
+    }
+    // Freed parts of the file may contain versions of the tasks that no longer exist.
+    if is_changed {
+        mark_unsealed(file, Timestamp::now())?;
+    }
+    Ok(file.pragma_update(None, "secure_delete", "FAST")?)
 }
 
 impl Database {
@@ -450,7 +481,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn in_session(&self, task: Task) -> Result<Task, StoreError> {
         let Some(parent) = &task.parent else { return Ok(task) };
-        let at = task.record.started_at.map(jiff::Timestamp::as_millisecond);
+        let at = task.record.started_at.map(Timestamp::as_millisecond);
         Ok(self.task_around(parent, at)?.unwrap_or(task))
     }
 

@@ -122,3 +122,35 @@ fn a_digest_has_at_most_two_kilobytes() {
     assert!(bytes <= 2_048, "{bytes}");
     assert!(words["loader"] > words["word1"], "names of files count more than the goal");
 }
+
+#[test]
+fn a_migration_forgets_names_that_may_be_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memories.db");
+    let value = concat!("EmnRYcUVn", "WloUKExHCA");
+    let before = TaskRecord {
+        symbols: vec![value.to_owned(), "load_rows".to_owned()],
+        ..record("Make load_rows read the settings.", "a.py")
+    };
+    let conn = crate::store::file::schema::of_version(&path, 31);
+    let (length, words) = task_words(&before);
+    conn.execute(
+        "INSERT INTO tasks (id, transcript, place, namespace, state, record) VALUES ('t', ?1, 0, 'project/shop', 'current', ?2)",
+        params![LOG, to_json(&before).unwrap()],
+    )
+    .unwrap();
+    conn.execute("INSERT INTO task_words (task, length, words) VALUES (1, ?1, ?2)", params![length, words]).unwrap();
+    drop(conn);
+    let store = Store::open(&path).unwrap();
+    let after = store.tasks(&[]).unwrap().remove(0).record;
+    assert_eq!(after, TaskRecord { symbols: vec!["load_rows".to_owned()], ..before });
+    let mut stored = Vec::new();
+    store.for_task_words(&[], |_, length, words| stored.push((length, words.to_vec()))).unwrap();
+    assert_eq!(stored, [task_words(&after)]);
+    let holds = |path: &std::path::Path| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        bytes.windows(value.len()).any(|window| window == value.as_bytes())
+    };
+    assert!(!holds(&path) && !holds(&folder.path().join("memories.db-wal")));
+    assert!(store.is_unsealed().unwrap(), "freed parts of the file may contain it");
+}

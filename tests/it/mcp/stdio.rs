@@ -30,6 +30,23 @@ fn a_conversation_ends_with_its_input_and_every_answer_is_given() {
 }
 
 #[test]
+fn the_most_verbose_log_of_the_server_contains_no_secret() {
+    let desk = Desk::new();
+    let key = format!("ghp_{}", "aB3dE6gH9".repeat(4));
+    let errors = std::fs::File::create(desk.path("errors.log")).unwrap();
+    let mut command = desk.command(&["serve", "mcp"]);
+    command.env("AFTERTHOUGHT_LOG", "trace");
+    let mut client = Piped::with_errors(command, errors.into());
+    let content = format!("The key of the shop is {key}.");
+    let call = json!({"name": "memory_store", "arguments": store(&content)});
+    assert_eq!(client.ask("tools/call", &call)["result"]["isError"], true);
+    assert!(client.end().1.success());
+    let log = std::fs::read_to_string(desk.path("errors.log")).unwrap();
+    assert!(log.contains("memory_store"), "the test needs a log of calls: {log}");
+    assert!(!log.contains(&key[..12]), "{log}");
+}
+
+#[test]
 fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
     let desk = Desk::new();
     let mut client = Piped::start(&desk, &[]);

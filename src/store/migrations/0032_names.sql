@@ -1,0 +1,2 @@
+-- Earlier versions recorded values of settings, such as passwords, among the names in tasks. The program removes the names
+-- that no other text of their task mentions, because values and names cannot be distinguished in SQL.
