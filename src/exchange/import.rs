@@ -644,7 +644,7 @@ mod tests {
             let memories = lines.iter().map(|line| parse(line).unwrap()).collect();
             import_as_is(&store, Gathered { memories, ..Gathered::default() }, &Namespace::global(), day(0)).unwrap()
         };
-        let counts = |added, known| Counts { added, changed: 0, known, tasks: 0, context: 0 };
+        let counts = |added, known| Counts { added, changed: 0, known, waiting: 0, tasks: 0, context: 0 };
         assert_eq!(import(&lines), counts(8, 1));
         assert_eq!(import(&lines), counts(0, 9), "the same file adds nothing");
         assert_eq!(import(&[r#"{"id":"9","content":"The build fails."}"#]), counts(0, 1), "another file repeats it");
