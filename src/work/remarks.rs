@@ -1,4 +1,4 @@
-//! What people explained in earlier tasks of a project about the subject of a prompt.
+//! Quotes of what people explained in earlier tasks of a project about the subject of a prompt.
 //!
 //! Without a model, only explicit statements become memories. People say most of what a later session needs in passing:
 //! why something must not be done, or what a tool expects. Such words are quoted with a prompt that shares enough
@@ -58,7 +58,7 @@ const GENERAL: &str = "able actually add added again all also already always ano
     path place please point possible problem program project pull push put question read ready real really refactor \
     remove rename replace repo report repository request return review right run same save say script second see set \
     should show simple since small some something soon source start step still stop string support sure table take \
-    task tell test thank than then there these thing think those three time today tool too try turn two type under \
+    task test thank than then there these thing think those three time today tool too try turn two type under \
     until up update use used user using value variable version very via view wait want warning way well while why word \
     work working write written wrong yes yet 查看 所有 代码 文件 问题 一个 这个 那个 可以 需要 使用 修改 添加 增加 实现 功能 测试 运行 \
     错误 项目 现在 没有 什么 怎么 如何 为什 告诉 哪些 进行 必要 日志 信息 当前 刚才";
