@@ -17,6 +17,8 @@ use super::process;
 use super::report::{Goal, Report, Row, figure, ms};
 
 const MEMORIES: usize = 100_000;
+/// The reference of a search for words.
+const OR_QUERY: &str = "bare FTS5 OR query";
 
 /// Measures searches of one namespace and of the whole store.
 pub fn measure(report: &mut Report) {
@@ -28,6 +30,7 @@ pub fn measure(report: &mut Report) {
     for (row, goal) in [(filled.in_one(), 5.0), (filled.everywhere(), if memories <= MEMORIES { 15.0 } else { 60.0 })] {
         row.add(report, Some(goal));
     }
+    filled.literally().add(report, Some(if memories <= MEMORIES { 80.0 } else { 200.0 }));
     filled.add_agreement(report);
 }
 
@@ -89,7 +92,7 @@ impl Filled {
             count(&self.bare, sql, params![expression(query), i64::try_from(*namespace).unwrap()])
         };
         let what = format!("one namespace of {} within {}", NAMESPACE.min(self.memories), self.memories);
-        Times { what, own: times(&self.queries, search), bare: times(&self.queries, plain) }
+        Times { what, reference: OR_QUERY, own: times(&self.queries, search), bare: times(&self.queries, plain) }
     }
 
     /// Times searches of everything.
@@ -100,7 +103,25 @@ impl Filled {
             count(&self.bare, sql, params![expression(query)])
         };
         let what = format!("whole store of {}", self.memories);
-        Times { what, own: times(&self.queries, search), bare: times(&self.queries, plain) }
+        Times { what, reference: OR_QUERY, own: times(&self.queries, search), bare: times(&self.queries, plain) }
+    }
+
+    /// Times searches for parts of words, as they are typed; the reference reads all texts.
+    pub fn literally(&self) -> Times {
+        let part = |(_, query): &(usize, String)| {
+            let word = query.trim_end_matches('?').rsplit(' ').next()?;
+            Some(word.get(1..)?.to_owned()).filter(|part| part.len() > 3)
+        };
+        let parts: Vec<String> = self.queries.iter().filter_map(part).collect();
+        let sql = "SELECT seq FROM lines WHERE instr(lower(text), ?1) > 0 ORDER BY namespace, seq LIMIT 10";
+        let own = times(&parts, |part| self.found(part, &Filter::default()));
+        let bare = times(&parts, |part| count(&self.bare, sql, [part]));
+        Times {
+            what: format!("parts of words, whole store of {}", self.memories),
+            reference: "every text read",
+            own,
+            bare,
+        }
     }
 
     /// Searches in the same way as the command.
@@ -140,6 +161,7 @@ impl Filled {
 /// Times of searches and of bare queries.
 pub struct Times {
     what: String,
+    reference: &'static str,
     own: Taken,
     bare: Taken,
 }
@@ -155,14 +177,14 @@ impl Times {
     pub fn add(&self, report: &mut Report, goal: Option<f64>) {
         for (name, share) in [("p50", 50), ("p95", 95), ("p99", 99)] {
             let row = Row::new(format!("{}, {name}", self.what), self.own.at(share), "ms");
-            let row = row.beside("bare FTS5 OR query", self.bare.at(share));
+            let row = row.beside(self.reference, self.bare.at(share));
             report.add(match goal.filter(|_| share == 95) {
                 Some(goal) => row.goal(Goal::AtMost(goal)),
                 None => row,
             });
         }
         let row = Row::new(format!("{}, average processor time", self.what), ms(self.own.on_processor), "ms");
-        report.add(row.beside("bare FTS5 OR query", ms(self.bare.on_processor)));
+        report.add(row.beside(self.reference, ms(self.bare.on_processor)));
     }
 
     /// Returns the times in ms that [`Times::add`] reports, with their names.

@@ -1,5 +1,7 @@
 //! Blocks that make up reports.
 
+use std::ops::Range;
+
 /// A part of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
@@ -22,6 +24,17 @@ pub struct Cell {
     pub text: String,
     /// Whether the value is good.
     pub tone: Rating,
+    /// The parts of the text that come from cases and memories; the others are words of the report.
+    pub quoted: Vec<Range<usize>>,
+}
+
+/// A part of a text of a report.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// Words of the report.
+    Words(&'a str),
+    /// Text that comes from a case or a memory, numbers, and punctuation.
+    Quoted(&'a str),
 }
 
 /// Assessment of a value.
@@ -41,7 +54,19 @@ pub enum Rating {
 
 impl Cell {
     pub(crate) fn new(text: impl Into<String>, tone: Rating) -> Self {
-        Self { text: text.into(), tone }
+        Self { text: text.into(), tone, quoted: Vec::new() }
+    }
+
+    /// Returns a cell whose text consists of `parts`.
+    pub(crate) fn of(parts: &[Part<'_>], tone: Rating) -> Self {
+        let mut cell = Self::new("", tone);
+        for part in parts {
+            let (Part::Words(text) | Part::Quoted(text)) = part;
+            let from = cell.text.len();
+            cell.text.push_str(text);
+            cell.quoted.extend(matches!(part, Part::Quoted(_)).then_some(from..cell.text.len()));
+        }
+        cell
     }
 
     pub(crate) fn plain(text: impl Into<String>) -> Self {

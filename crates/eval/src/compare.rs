@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::EvalError;
-use crate::blocks::{Block, Cell, Detail, Rating, counted, table};
+use crate::blocks::{Block, Cell, Detail, Part, Rating, counted, table};
 use crate::measure::{Better, Measure, Unit};
 use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row};
 use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
@@ -231,11 +231,20 @@ impl SuiteComparison {
         for change in self.changes.iter().take(shown) {
             let (tone, word) = change.direction.tone_and_name();
             let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
-            let each = change.measures.iter().map(|one| format!("{} {} → {}", one.name, value(one.a), value(one.b)));
-            let about = format!("{word}: {}", each.collect::<Vec<_>>().join(", "));
-            let lines = change.broken.iter().map(|text| Cell::new(format!("- {text}"), Rating::Bad));
-            let lines = lines.chain(change.fixed.iter().map(|text| Cell::new(format!("+ {text}"), Rating::Good)));
-            blocks.push(Block::case(&change.case, Cell::new(about, tone), lines.collect(), findings));
+            let values: Vec<String> =
+                change.measures.iter().map(|one| format!(" {} → {}", value(one.a), value(one.b))).collect();
+            let mut about = vec![Part::Words(word), Part::Quoted(": ")];
+            for (at, (one, values)) in change.measures.iter().zip(&values).enumerate() {
+                about.extend((at > 0).then_some(Part::Quoted(", ")));
+                about.extend([Part::Words(&one.name), Part::Quoted(values)]);
+            }
+            let line = |sign, text: &String, tone| {
+                let (what, text) = text.split_at(text.find(": ").unwrap_or(text.len()));
+                Cell::of(&[Part::Quoted(sign), Part::Words(what), Part::Quoted(text)], tone)
+            };
+            let lines = change.broken.iter().map(|text| line("- ", text, Rating::Bad));
+            let lines = lines.chain(change.fixed.iter().map(|text| line("+ ", text, Rating::Good)));
+            blocks.push(Block::case(&change.case, Cell::of(&about, tone), lines.collect(), findings));
         }
         blocks.extend(Block::left_out(self.changes.len(), shown, "cases changed"));
         blocks

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::blocks::{counted, table};
+use crate::blocks::{Part, counted, table};
 use crate::closed_loop;
 use crate::measure::{Better, Measure, Unit};
 use crate::results::{Confusion, Cost, Finding, Manifest, Results, Row, SharedCost, float};
@@ -193,7 +193,10 @@ fn group_table(tally: &Tally, by: usize, detail: Detail) -> Option<Block> {
     let row = |(name, cases): (String, Vec<&CaseTally>)| {
         let values = tally.over(&cases);
         let values = chosen.iter().map(|&at| Cell::plain(tally.measures[at].unit.format(values[at])));
-        [Cell::plain(name), Cell::plain(cases.len().to_string())].into_iter().chain(values).collect()
+        [Cell::of(&[Part::Quoted(&name)], Rating::Plain), Cell::plain(cases.len().to_string())]
+            .into_iter()
+            .chain(values)
+            .collect()
     };
     Some(table(&header, groups.into_iter().map(row)))
 }
@@ -206,7 +209,7 @@ fn findings(rows: &[&Row], detail: Detail) -> Vec<Block> {
     let (shown, most) = detail.limits(CASES, FINDINGS);
     let case = |row: &&&Row| {
         let lines = row.findings.iter().map(finding_line).collect();
-        Block::case(&row.case, Cell::dim(on_one_line(&row.about)), lines, most)
+        Block::case(&row.case, Cell::of(&[Part::Quoted(&on_one_line(&row.about))], Rating::Dim), lines, most)
     };
     let mut blocks: Vec<Block> = wrong.iter().take(shown).map(case).collect();
     blocks.extend(Block::left_out(wrong.len(), shown, "cases have findings"));
@@ -214,14 +217,18 @@ fn findings(rows: &[&Row], detail: Detail) -> Vec<Block> {
 }
 
 fn finding_line(finding: &Finding) -> Cell {
-    let why = if finding.why.is_empty() { String::new() } else { format!(" ({})", on_one_line(&finding.why)) };
+    let why = on_one_line(&finding.why);
+    let [open, close] = if why.is_empty() { ["", ""] } else { [" (", ")"] };
     let quote = finding.evidence.first().filter(|quote| quote.quote != finding.text);
     let quote = quote.map_or_else(String::new, |quote| format!(" — “{}”", on_one_line(&quote.quote)));
     // A memory's name adds information that its text does not contain.
     let says_more = finding.id.chars().count() < 20 && finding.id != finding.what;
     let id = if says_more { format!(" {}", finding.id) } else { String::new() };
-    let text = format!("{}{id}{why}: {}{quote}", finding.what, on_one_line(&finding.text));
-    Cell::new(text, if finding.counts { Rating::Bad } else { Rating::Dim })
+    let text = if finding.text.is_empty() { String::new() } else { format!(": {}", on_one_line(&finding.text)) };
+    let before = id + open;
+    let after = format!("{close}{text}{quote}");
+    let parts = [Part::Words(&finding.what), Part::Quoted(&before), Part::Words(&why), Part::Quoted(&after)];
+    Cell::of(&parts, if finding.counts { Rating::Bad } else { Rating::Dim })
 }
 
 /// Returns the spread of every measure over several runs of the same cases.
@@ -366,8 +373,13 @@ mod tests {
         let report = Report::new("rules", rows, None);
         let blocks = report.blocks(Detail::Short);
         assert!(matches!(&blocks[0], Block::Heading(title) if title == "extraction by rules: 2 cases"));
-        let case = Block::Case("a1".to_owned(), Cell::dim(""), vec![Cell::new("missed m1: Ana sings.", Rating::Bad)]);
-        assert!(blocks.contains(&case), "{blocks:?}");
+        let line = blocks.iter().find_map(|block| match block {
+            Block::Case(name, _, lines) if name == "a1" => lines.first(),
+            _ => None,
+        });
+        let line = line.unwrap_or_else(|| panic!("{blocks:?}"));
+        assert_eq!((line.text.as_str(), line.tone), ("missed m1: Ana sings.", Rating::Bad));
+        assert_eq!(line.quoted, [6..9, 9..21]);
         let markdown = markdown_of(&blocks);
         assert!(
             markdown.contains("| recall | 0.750 | 0.500–1.000 | 2 |  | required memories that were found |"),

@@ -10,7 +10,8 @@ const LEFT: f64 = 44.0;
 const BELOW: f64 = 22.0;
 const ABOVE: f64 = 8.0;
 /// Maximum number of labels below the columns.
-const LABELS: usize = 8;
+// A Chinese date takes up an eighth of the width.
+const LABELS: usize = 6;
 
 /// Returns a chart of columns, one for each value, in the given order. `spell` formats the numbers of the scale.
 pub(super) fn columns(values: &[(String, f64)], spell: impl Fn(f64) -> String) -> Value {

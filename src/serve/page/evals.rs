@@ -10,6 +10,7 @@ use afterthought_eval::report::{Block, Cell, Detail, Rating, blocks_of};
 use afterthought_eval::results::Results;
 use serde_json::{Value, json};
 
+use super::language::{Language, Span};
 use super::visit::{Reply, Visit};
 use crate::api::Memories;
 
@@ -36,14 +37,15 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Reply {
     }
     let mut page = json!({"folder": folder, "names": names, "a": a.map(|one| &one.0), "b": b.map(|one| &one.0)});
     let Some((_, first)) = a else {
-        let mut rows: Vec<Value> = files.iter().map(|(name, path)| row(name, Results::read(path))).collect();
+        let mut rows: Vec<Value> =
+            files.iter().map(|(name, path)| row(name, Results::read(path), visit.language)).collect();
         rows.sort_by(|x, y| y["started"].as_str().cmp(&x["started"].as_str()));
         page["rows"] = json!(rows);
         return Reply::Page("evals", page);
     };
     match report(first, b.map(|(_, path)| path.as_path()), detail) {
-        Ok(blocks) => page["blocks"] = blocks.iter().map(values).collect(),
-        Err(error) => (page["blocks"], page["error"]) = (json!([]), json!(error.to_string())),
+        Ok(blocks) => page["blocks"] = blocks.iter().map(|block| values(block, visit.language)).collect(),
+        Err(error) => (page["blocks"], page["error"]) = (json!([]), json!(reason(&error, visit.language))),
     }
     page["is_whole"] = json!(detail == Detail::Full);
     Reply::Page("eval", page)
@@ -72,32 +74,59 @@ fn has_form(path: &Path) -> bool {
     read.is_ok() && String::from_utf8_lossy(&head).contains(FORM)
 }
 
-fn row(name: &str, results: Result<Results, EvalError>) -> Value {
+fn row(name: &str, results: Result<Results, EvalError>, language: Language) -> Value {
     match results {
         Ok(results) => {
             let manifest = results.manifest;
             let suites: Vec<&str> = manifest.suites.iter().map(|suite| suite.name.as_str()).collect();
             json!({"name": name, "label": manifest.label, "started": manifest.started, "suites": suites, "cases": results.rows.len()})
         }
-        Err(error) => json!({"name": name, "error": error.to_string()}),
+        Err(error) => json!({"name": name, "error": reason(&error, language)}),
     }
 }
 
+/// Returns why a file cannot be shown; the page names the file.
+fn reason(error: &EvalError, language: Language) -> Vec<Span> {
+    let reason = match error {
+        EvalError::Results { reason, .. } => reason.clone(),
+        _ => error.to_string(),
+    };
+    words(&reason, language)
+}
+
+/// Returns words of a report in this language.
+fn words(text: &str, language: Language) -> Vec<Span> {
+    language.evaluation(text).unwrap_or_else(|| vec![Span::words(text)])
+}
+
 /// Returns the values of a part of a report.
-fn values(block: &Block) -> Value {
-    let cell = |cell: &Cell| json!({"text": cell.text, "tone": tone(cell.tone)});
-    let cells = |cells: &[Cell]| cells.iter().map(cell).collect::<Vec<_>>();
+fn values(block: &Block, language: Language) -> Value {
     // The page has a link in the place of the option.
-    let line = |text: &str| text.strip_suffix("; -v shows all").unwrap_or(text).to_owned();
+    let line = |text: &str| words(text.strip_suffix("; -v shows all").unwrap_or(text), language);
+    let cell = |cell: &Cell| json!({"spans": spans(cell, language), "tone": tone(cell.tone)});
+    let cells = |cells: &[Cell]| cells.iter().map(cell).collect::<Vec<_>>();
     match block {
-        Block::Heading(text) => json!({"heading": text}),
+        Block::Heading(text) => json!({"heading": words(text, language)}),
         Block::Line(text) | Block::Note(text) => json!({"line": line(text)}),
         Block::Table(rows) => json!({"table": rows.iter().map(|row| cells(row)).collect::<Vec<_>>()}),
-        Block::Case(name, about, lines) => {
-            let lines = lines.iter().map(|one| json!({"text": line(&one.text), "tone": tone(one.tone)}));
-            json!({"case": name, "about": cell(about), "lines": lines.collect::<Vec<_>>()})
-        }
+        Block::Case(name, about, lines) => json!({"case": name, "about": cell(about), "lines": cells(lines)}),
     }
+}
+
+/// Returns the parts of a cell.
+fn spans(cell: &Cell, language: Language) -> Vec<Span> {
+    let (mut spans, mut at) = (Vec::new(), 0);
+    for part in cell.quoted.iter().cloned().chain(std::iter::once(cell.text.len()..cell.text.len())) {
+        let own = &cell.text[at..part.start];
+        let own = own.strip_suffix("; -v shows all").unwrap_or(own);
+        // Next to content, the reason for a finding may be content as well.
+        let unknown = if cell.quoted.is_empty() { Span::words(own) } else { Span::content(own) };
+        spans.extend(language.evaluation(own).unwrap_or_else(|| vec![unknown]));
+        at = part.end;
+        spans.push(Span::content(&cell.text[part]));
+    }
+    spans.retain(|span| !span.text.is_empty());
+    spans
 }
 
 const fn tone(rating: Rating) -> &'static str {

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use serde::Serialize;
 
 use super::access::cookies;
 
@@ -32,6 +33,27 @@ static CHINESE_SETTINGS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
 static CHINESE_REASONS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh-reasons.toml")));
 /// Messages of errors in Chinese.
 static CHINESE_ERRORS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh-errors.toml")));
+/// Reports of evaluations in Chinese.
+static CHINESE_EVALS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_str!("languages/zh-evals.toml")));
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Span {
+    /// The text of the part.
+    pub text: String,
+    /// Whether the part is content, such as the name of a case, and not words of the program.
+    pub is_content: bool,
+}
+
+impl Span {
+    pub(super) fn words(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_content: false }
+    }
+
+    pub(super) fn content(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_content: true }
+    }
+}
 
 impl Language {
     pub(super) const ALL: [Self; 2] = [Self::English, Self::Chinese];
@@ -90,6 +112,11 @@ impl Language {
         said.unwrap_or_else(|| message.to_owned())
     }
 
+    /// Returns a text of a report of an evaluation in this language; `None` if it is not known.
+    pub(super) fn evaluation(self, text: &str) -> Option<Vec<Span>> {
+        if self == Self::English { Some(vec![Span::words(text)]) } else { evaluated(text) }
+    }
+
     /// Returns the description of a setting; `None` if the program's own description is in this language.
     pub(super) fn about_setting(self, key: &str) -> Option<&'static str> {
         if self == Self::English { None } else { CHINESE_SETTINGS.get(key).map(String::as_str) }
@@ -131,15 +158,13 @@ fn accepted(list: &str) -> Option<Language> {
         .map(|(_, language)| language)
 }
 
-/// Returns the text of a catalogue whose keys are patterns. If several patterns fit, the one with the most words of its
-/// own is used.
+/// Returns the text of a catalogue whose keys are patterns.
 fn translated(catalogue: &Catalogue, part: &str) -> Option<String> {
     if let Some(known) = catalogue.get(part) {
         return Some(known.clone());
     }
-    let fitting = catalogue.iter().filter_map(|(pattern, text)| Some((pattern, text, values_in(pattern, part)?)));
-    let (_, text, values) = fitting.max_by_key(|(pattern, ..)| own_length(pattern))?;
-    let text = values.iter().fold(text.clone(), |text, (name, value)| {
+    let (text, values) = fitting(catalogue, part)?;
+    let text = values.iter().fold(text.to_owned(), |text, (name, value)| {
         // Some values are themselves words or messages of the program.
         let known = CHINESE_REASONS.get(*value).cloned();
         let known = known.or_else(|| CHINESE.get(&format!("status.{value}")).cloned());
@@ -149,18 +174,62 @@ fn translated(catalogue: &Catalogue, part: &str) -> Option<String> {
     Some(text)
 }
 
+/// Returns a text of a report in Chinese. A text that is not known may be a list, of which a part is known.
+fn evaluated(text: &str) -> Option<Vec<Span>> {
+    if let Some(known) = CHINESE_EVALS.get(text) {
+        return Some(vec![Span::words(known)]);
+    }
+    if let Some((said, values)) = fitting(&CHINESE_EVALS, text) {
+        let span = |(at, piece): (usize, &str)| {
+            // Every second piece is the name of a value.
+            let value = values.iter().find(|(name, _)| at % 2 == 1 && *name == piece).map(|(_, value)| *value);
+            match value {
+                None => vec![Span::words(piece)],
+                Some(value) if piece.starts_with(|first: char| first.is_ascii_uppercase()) => {
+                    vec![Span::content(value)]
+                }
+                Some(value) => {
+                    let own = CHINESE_EVALS.get(&format!("{piece}: {value}")).map(|own| vec![Span::words(own)]);
+                    let own = own.or_else(|| evaluated(value));
+                    own.unwrap_or_else(|| vec![Span::words(Language::Chinese.reason(value))])
+                }
+            }
+        };
+        return Some(said.split(['{', '}']).enumerate().flat_map(span).collect());
+    }
+    let (separator, joint) =
+        [("; ", "；"), (", ", "，")].into_iter().find(|(separator, _)| text.contains(separator))?;
+    let parts: Vec<_> = text.split(separator).map(|part| (part, evaluated(part))).collect();
+    parts.iter().any(|(_, known)| known.is_some()).then(|| {
+        let part = |(part, known): (&str, Option<Vec<Span>>)| known.unwrap_or_else(|| vec![Span::words(part)]);
+        parts.into_iter().map(part).collect::<Vec<_>>().join(&Span::words(joint))
+    })
+}
+
+/// Returns the text of the pattern that fits `part`, with the values of its placeholders by name. If several patterns
+/// fit, the one with the most words of its own is used.
+fn fitting<'c, 'p>(catalogue: &'c Catalogue, part: &'p str) -> Option<(&'c str, Vec<(&'c str, &'p str)>)> {
+    let fitting = catalogue.iter().filter_map(|(pattern, text)| Some((pattern, text, values_in(pattern, part)?)));
+    let (_, text, values) = fitting.max_by_key(|(pattern, ..)| own_length(pattern))?;
+    Some((text, values))
+}
+
 /// Returns the length of a pattern without its placeholders.
 fn own_length(pattern: &str) -> usize {
     pattern.split('{').map(|part| part.split_once('}').map_or(part, |(_, after)| after).len()).sum()
 }
 
 /// Returns the values in `part` of the placeholders of `pattern`, by name; `None` if `part` does not match.
-fn values_in<'a>(pattern: &'a str, part: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+fn values_in<'c, 'p>(pattern: &'c str, part: &'p str) -> Option<Vec<(&'c str, &'p str)>> {
     let (head, mut rest) = pattern.split_once('{')?;
     let (mut part, mut values) = (part.strip_prefix(head)?, Vec::new());
     while let Some((name, after)) = rest.split_once('}') {
         let (between, next) = after.split_once('{').unwrap_or((after, ""));
         let (value, left) = if between.is_empty() { (part, "") } else { part.split_once(between)? };
+        // A name of one letter stands for a number.
+        if matches!(name.as_bytes(), [b'a'..=b'z']) && value.contains(' ') {
+            return None;
+        }
         values.push((name, value));
         (part, rest) = (left, next);
     }
@@ -397,6 +466,102 @@ mod tests {
             }
         }
         assert!(found > 50, "{found}");
+    }
+
+    /// Returns the production code of the evaluation.
+    fn evaluation_sources() -> String {
+        let root = format!("{}/crates/eval/src", env!("CARGO_MANIFEST_DIR"));
+        let paths =
+            walkdir::WalkDir::new(&root).sort_by_file_name().into_iter().map(|entry| entry.unwrap().into_path());
+        let files = paths.filter(|path| path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs"));
+        files
+            .map(|path| read(&format!("../{}", path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display())))
+            .collect()
+    }
+
+    #[test]
+    fn every_measure_and_finding_of_an_evaluation_is_known_in_chinese() {
+        let sources = evaluation_sources();
+        let patterns = [
+            (r#"\b(?:share|fault|number|count)\(\s*"([^"]+)",\s*"([^"]+)",?\s*\)"#, 100),
+            (r#"row\.fault\(\s*"([^"]+)""#, 15),
+            (r#"row\.fault\([^;]*, "([a-z]+ [^"]+)"\)"#, 8),
+            (r#"(?:why = |why =\s+if [^{]*\{\s*|why = if [^{]*\{\s*|\} else \{\s*)"([a-z]+ [a-z ]+ [a-z ]+)""#, 6),
+            (r#"Some\(\("([a-z]+)", "#, 4),
+        ];
+        let mut found: Vec<String> = Vec::new();
+        for (pattern, least) in patterns {
+            let before = found.len();
+            let pattern = regex::Regex::new(pattern).unwrap();
+            for captures in pattern.captures_iter(&sources) {
+                found.extend(captures.iter().skip(1).flatten().map(|text| text.as_str().to_owned()));
+            }
+            assert!(found.len() >= before + least, "{pattern}: {:?}", &found[before..]);
+        }
+        // Names of values, such as kinds of rows and faults.
+        let named = regex::Regex::new(r#"(?m)^        [A-Z]\w+ = "([a-z -]+)",$"#).unwrap();
+        let table = |name: &str| {
+            let from = sources.find(&format!("    {name} {{\n")).unwrap_or_else(|| panic!("{name}"));
+            sources[from..].split("\n    }").next().unwrap().to_owned()
+        };
+        for name in [
+            "MemoryType",
+            "Decision",
+            "Conflict",
+            "Importance",
+            "ForbiddenKind",
+            "Kind",
+            "TaskKind",
+            "Arm",
+            "PairFault",
+            "StreamFault",
+        ] {
+            let values = table(name);
+            found.extend(named.captures_iter(&values).map(|value| value[1].to_owned()));
+        }
+        // This name is the same in every language.
+        found.retain(|name| name != "F1");
+        let missing: Vec<&String> = found.iter().filter(|text| evaluated(text).is_none()).collect();
+        assert_eq!(missing, Vec::<&String>::new());
+    }
+
+    #[test]
+    fn reports_of_evaluations_are_said_in_chinese() {
+        let said = |text: &str| -> String {
+            let spans = Language::Chinese.evaluation(text).unwrap();
+            spans
+                .into_iter()
+                .map(|Span { text, is_content }| if is_content { format!("[{text}]") } else { text })
+                .collect()
+        };
+        for (text, chinese) in [
+            ("dev: recall by rules 2: 1 case", "[dev]：检索，[rules 2]，1 个用例"),
+            (
+                "3 calls, 5 prompt tokens, $0.01, 2.0 s in total; 1 ms (p50), 4 ms (p95) per case",
+                "3 次请求，输入 5 个词元，$0.01，共 2.0 秒；每个用例 1 毫秒（p50），4 毫秒（p95）",
+            ),
+            (
+                "expected contradict (changed, late) or add, got skip: the same words",
+                "期望矛盾（事实变了，来得较晚）或新增，得到跳过：用词相同",
+            ),
+            ("4 right, 1 forbidden one-off", "4 条正确，1 条禁止（一次性要求）"),
+        ] {
+            assert_eq!(said(text), chinese);
+        }
+        assert_eq!(Language::Chinese.evaluation("The user sings."), None);
+    }
+
+    #[test]
+    fn no_text_of_an_evaluation_is_translated_that_no_report_contains() {
+        let sources = evaluation_sources() + &read("cli/eval/consolidation/mod.rs");
+        let spaced = regex::Regex::new(r"\\\s*\n\s*").unwrap().replace_all(&sources, "").replace('_', " ");
+        for key in CHINESE_EVALS.keys() {
+            let parts = key.split(['{', '}']).step_by(2).flat_map(|part| part.split([':', ',', ';', '(', ')']));
+            let longest = parts.map(str::trim).max_by_key(|part| part.len()).unwrap();
+            let longest = longest.strip_suffix('s').filter(|_| key.starts_with('{')).unwrap_or(longest);
+            let is_short = longest.chars().filter(|one| one.is_alphabetic()).count() < 4;
+            assert!(is_short || spaced.contains(longest), "{key}");
+        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("edit", include_str!("templates/edit.html")),
     ("evals", include_str!("templates/evals.html")),
     ("choose_evals", include_str!("templates/choose_evals.html")),
+    ("spans", include_str!("templates/spans.html")),
     ("eval", include_str!("templates/eval.html")),
     ("list", include_str!("templates/list.html")),
     ("choose", include_str!("templates/choose.html")),

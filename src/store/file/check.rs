@@ -218,7 +218,8 @@ impl Database {
         self.read(|conn| {
             let strange = places(
                 conn,
-                "SELECT seq FROM (SELECT seq FROM search_recent UNION ALL SELECT seq FROM search_docs)
+                "SELECT seq FROM (SELECT seq FROM search_recent UNION ALL SELECT seq FROM search_docs
+                                  UNION ALL SELECT seq FROM search_letters)
                  WHERE seq NOT IN (SELECT seq FROM memories) ORDER BY seq",
             )?;
             checked.add_each(FlawKind::WordIndex, "words of memories that do not exist, by row", &strange);
@@ -283,16 +284,18 @@ fn places(conn: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
 fn indexed_otherwise(conn: &Connection) -> Result<Vec<String>, StoreError> {
     let sums = sums_of_segments(conn)?;
     let mut document = conn.prepare("SELECT doc FROM search_docs WHERE seq = ?1")?;
+    let mut letters = conn.prepare("SELECT letters FROM search_letters WHERE seq = ?1")?;
     let mut waiting = conn.prepare("SELECT terms FROM search_recent WHERE seq = ?1")?;
     let (mut stems, mut other) = (Stems::new(), Vec::new());
     each_texts(conn, "1", |seq, _, texts| {
         let wanted = Sum::of(texts.terms(&mut stems).weights);
+        let bits: Option<Vec<u8>> = letters.query_row([seq], |row| row.get(0)).optional()?;
         let doc: Option<i64> = document.query_row([seq], |row| row.get(0)).optional()?;
         let found = match doc {
             Some(doc) => sums.get(&doc).copied().unwrap_or_default(),
             None => waiting.query_row([seq], |row| Ok(waiting_sum(row.get_ref(0)?.as_blob().unwrap_or_default())))?,
         };
-        if found != wanted {
+        if found != wanted || bits.as_deref() != Some(&texts.letters()) {
             other.push(seq.to_string());
         }
         Ok(())

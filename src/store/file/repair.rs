@@ -25,7 +25,7 @@ use crate::fault::point;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
 use crate::private;
 use crate::store::index::near::fill_near;
-use crate::store::index::words::fill as fill_words;
+use crate::store::index::words::{fill as fill_words, fill_letters};
 use crate::store::memories::evidence;
 use crate::store::memories::row::put_memory;
 use crate::store::row::{json as from_json, spelled};
@@ -130,7 +130,7 @@ impl Store {
              DELETE FROM memory_counts;
              INSERT INTO memory_counts SELECT * FROM memory_counts_anew;
              DELETE FROM search_recent; DELETE FROM search_docs; DELETE FROM search_segments;
-             DELETE FROM search_places; DELETE FROM search_postings;
+             DELETE FROM search_places; DELETE FROM search_postings; DELETE FROM search_letters;
              INSERT INTO memory_near (memory_near) VALUES ('delete-all');
              DELETE FROM vectors WHERE seq IN (SELECT v.seq FROM vectors v JOIN vector_models k ON k.id = v.model_id
                  JOIN memories m ON m.seq = v.seq WHERE length(v.vector) <> 4 * k.dimension
@@ -139,6 +139,7 @@ impl Store {
         )?;
         // The index is filled in the same transaction as the deletes, so that readers never see an empty index.
         fill_words(&file)?;
+        fill_letters(&file)?;
         fill_near(&file)?;
         file.commit()?;
         Ok(rows)

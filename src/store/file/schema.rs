@@ -11,7 +11,7 @@ use rusqlite_migration::{HookError, M, Migrations};
 use crate::fault::point;
 use crate::store::StoreError;
 use crate::store::index::near::fill_near;
-use crate::store::index::words::{fill as fill_words, fill_parts};
+use crate::store::index::words::{fill as fill_words, fill_letters, fill_parts};
 use crate::store::tasks::{fill_programs, forget_names};
 
 /// Maximum time for which an operation waits for another process to release its lock on the file.
@@ -71,6 +71,10 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up_with_hook(include_str!("../migrations/0032_names.sql"), |file: &Transaction<'_>| {
             point("migrate.step");
             forget_names(file).map_err(|error| HookError::Hook(error.to_string()))
+        }),
+        M::up_with_hook(include_str!("../migrations/0033_letters.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
+            fill_letters(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
     ]
 });

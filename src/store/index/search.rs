@@ -14,6 +14,7 @@ use std::ops::Range;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
+use super::letters;
 use super::ranking::Seq;
 use super::words::{self, Entry, Texts, length_code, length_of, parts_text, unpacked, weight_in};
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Status};
@@ -93,7 +94,7 @@ impl Database {
         let mut hits = self.hits(&asked, filter, limit)?;
         let by_source = self.hits_by_source(&asked.words, filter, limit)?;
         if hits.is_empty() && by_source.is_empty() {
-            // A literal search scans all memories, so it is tried only if words find nothing.
+            // A literal search may read all memories, so it is tried only if words find nothing.
             return self.hits_by_letters(query, filter, limit);
         }
         let score = hits.first().map_or(1.0, |(_, best)| best * SOURCE_SHARE);
@@ -164,7 +165,7 @@ impl Database {
     #[must_use]
     pub(crate) fn words_of(query: &str) -> Vec<String> {
         let words = Query::of(query).words;
-        let words = if words.is_empty() { vec![folded(&letters(query))] } else { words };
+        let words = if words.is_empty() { vec![folded(&literal(query))] } else { words };
         words.into_iter().filter(|word| !word.is_empty()).collect()
     }
 
@@ -216,14 +217,21 @@ impl Database {
     }
 
     fn hits_by_letters(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
-        let text = letters(query);
+        let text = literal(query);
         if text.is_empty() {
             return Ok(Vec::new());
         }
         let mut clauses = Clauses::of(filter);
         clauses.containing(&text);
-        // Reading all texts in the order of an index takes four times as long as in the order of the file.
-        let table = if filter.namespaces.is_empty() { "memories m NOT INDEXED" } else { "memories m" };
+        let table = match self.read(|conn| letters::candidates(conn, &text))? {
+            Some(rows) => {
+                clauses.values.insert(0, Value::from(to_json(&rows)?));
+                "json_each(?) w CROSS JOIN memories m ON m.seq = w.value"
+            }
+            // Reading all texts in the order of an index takes four times as long as in the order of the file.
+            None if filter.namespaces.is_empty() => "memories m NOT INDEXED",
+            None => "memories m",
+        };
         let sql = format!(
             "SELECT m.seq FROM {table} WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
             clauses.sql(),
@@ -234,7 +242,7 @@ impl Database {
 }
 
 /// Returns the part of a query that is used for a literal search.
-fn letters(query: &str) -> String {
+fn literal(query: &str) -> String {
     // A NUL would end the text within SQLite, and a text that exceeds this length was probably pasted by accident.
     query.replace('\0', "").trim().chars().take(200).collect()
 }
@@ -255,6 +263,7 @@ impl Writer<'_> {
                 .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
                 .query_row([memory.id.as_str()], |row| row.get(0))?;
             let entry = entry(memory, &quotes, &mut self.stems.borrow_mut());
+            letters::put(conn, seq, &entry.letters)?;
             words::put(conn, seq, &memory.namespace.to_string(), &entry)
         })
     }

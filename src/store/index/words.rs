@@ -20,6 +20,7 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, Statement, Transaction, params};
 
+use super::letters::{self, Letters, letters_of};
 use crate::store::StoreError;
 use crate::store::file::enlarge_cache;
 use crate::store::terms::{Stems, Terms};
@@ -54,6 +55,8 @@ pub(in crate::store) struct Entry {
     length: u32,
     languages: i64,
     terms: Vec<u8>,
+    /// The entry in the index of letters.
+    pub(in crate::store) letters: Letters,
 }
 
 impl Texts<'_> {
@@ -70,6 +73,11 @@ impl Texts<'_> {
         ])
     }
 
+    /// Returns the letters of the texts in which a literal search looks.
+    pub(in crate::store) fn letters(&self) -> Letters {
+        letters_of(&[self.title, self.content, self.summary, self.subject, self.tags])
+    }
+
     /// Returns the index entry of the texts.
     pub(in crate::store) fn entry(&self, stems: &mut Stems) -> Entry {
         let Terms { length, languages, weights } = self.terms(stems);
@@ -79,7 +87,7 @@ impl Texts<'_> {
             terms.extend(term.to_be_bytes());
             terms.push(weight);
         }
-        Entry { length, languages, terms }
+        Entry { length, languages, terms, letters: self.letters() }
     }
 }
 
@@ -246,6 +254,11 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
 /// Indexes the memories with structured parts again, which an earlier version did not index.
 pub(in crate::store) fn fill_parts(file: &Transaction<'_>) -> Result<(), StoreError> {
     fill_where(file, "m.structured IS NOT NULL")
+}
+
+/// Records the letters of all memories, which an earlier version did not record.
+pub(in crate::store) fn fill_letters(file: &Transaction<'_>) -> Result<(), StoreError> {
+    each_texts(file, "1", |seq, _, texts| letters::put(file, seq, &texts.letters()))
 }
 
 fn fill_where(file: &Transaction<'_>, condition: &str) -> Result<(), StoreError> {

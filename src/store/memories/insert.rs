@@ -18,6 +18,7 @@ use rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
 use crate::changeset::{Action, Entity, evidence_as_stored, memory_as_stored};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory};
+use crate::store::index::letters;
 use crate::store::index::near::filed;
 use crate::store::index::search::entry;
 use crate::store::index::words::{Entry, PUT_WAITING, put_new};
@@ -137,6 +138,7 @@ impl Writer<'_> {
                 // row again.
                 fill_usage(&mut usage, memory, fresh.confirmed_at())?;
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
+                letters::put(conn, seq, &entry.letters)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;
                 history.extend(fresh.history(action, reason));
                 // The entry is only queued, because FTS5 writes out its data whenever another table is written.

@@ -193,6 +193,7 @@ pub(in crate::store) fn delete_memory(conn: &Connection, id: &MemoryId) -> Resul
     if let Some(seq) = seq {
         // The indexes have no foreign key to the memory, so deletions do not cascade to them.
         crate::store::index::words::remove(conn, seq)?;
+        conn.prepare_cached("DELETE FROM search_letters WHERE seq = ?1")?.execute([seq])?;
         conn.prepare_cached("DELETE FROM memory_near WHERE rowid = ?1")?.execute([seq])?;
     }
     Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)

@@ -2,7 +2,8 @@
 //! life of a memory using mouse and keyboard, without scripts, and after the server has ended.
 //!
 //! The tests need Chromium, Node and fonts for Chinese. Without these, they print a line and are skipped, unless
-//! `AFTERTHOUGHT_NEEDS_BROWSER` is set.
+//! `AFTERTHOUGHT_NEEDS_BROWSER` is set. `AFTERTHOUGHT_PICTURES=FOLDER` writes a picture of every page to a folder, and
+//! `AFTERTHOUGHT_UPDATE=1` renews the pictures of the guide.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -159,12 +160,7 @@ fn every_page(desk: &Desk) -> Vec<String> {
         found.unwrap_or_else(|| panic!("{part}"))["id"].as_str().unwrap().to_owned()
     };
     let (fly, heroku) = (id("Fly.io"), id("Heroku"));
-    for (name, extractor) in [("a", "rules"), ("b", "every-sentence")] {
-        let file = format!("afterthought/evals/{name}.json");
-        desk.write(&file, "");
-        let told = desk.run(&["eval", &format!("{ROOT}/evals/smoke"), "--extractor", extractor, "--out", &file, "-q"]);
-        assert_eq!(told.code, 0, "{told:?}");
-    }
+    evaluated(desk, &[("a", "smoke", "rules"), ("b", "smoke", "every-sentence")]);
     let names = memories.iter().filter_map(|memory| memory["namespace"].as_array());
     let mut namespaces = names.map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("%2F"));
     let namespace = namespaces.find(|namespace| namespace.starts_with("project"));
@@ -202,6 +198,16 @@ fn every_page(desk: &Desk) -> Vec<String> {
     pages
 }
 
+/// Writes the results of evaluations, each with the name of its file, its suite and its extractor.
+fn evaluated(desk: &Desk, evaluations: &[(&str, &str, &str)]) {
+    for (name, suite, extractor) in evaluations {
+        let (file, suite) = (format!("afterthought/evals/{name}.json"), format!("{ROOT}/evals/{suite}"));
+        desk.write(&file, "");
+        let told = desk.run(&["eval", &suite, "--extractor", extractor, "--out", &file, "-q"]);
+        assert_eq!(told.code, 0, "{told:?}");
+    }
+}
+
 #[test]
 fn every_page_is_whole_and_accessible_in_both_languages_themes_and_widths() {
     let desk = contradicted();
@@ -226,6 +232,10 @@ fn every_page_is_whole_and_accessible_in_both_languages_themes_and_widths() {
             let address = format!("http://{}{path}", browser.address);
             let opened =
                 chromium.run(json!({"address": address, "language": language, "theme": theme, "width": width}), "open");
+            if let Some(folder) = std::env::var_os("AFTERTHOUGHT_PICTURES") {
+                let name: String = seen.chars().map(|one| if one.is_alphanumeric() { one } else { '-' }).collect();
+                chromium.run(json!({"file": Path::new(&folder).join(name + ".png")}), "picture");
+            }
             let wanted = usize::from(path == "/nowhere");
             if opened["complaints"].as_array().unwrap().len() > wanted {
                 faults.push(format!("{seen}: {}", opened["complaints"]));
@@ -388,8 +398,8 @@ fn after_a_decision_the_focus_stays_at_its_place_in_the_inbox() {
 
 /// Returns the texts on the page, except contents, names and code, that have a word in Latin letters.
 const ENGLISH: &str = r#"(() => {
-    const found = [], content = "code, kbd, .where, [lang=en], [lang=zh], select[name=namespace]";
-    const isEnglish = (text) => /[A-Za-z]{2,}/.test(text.replace(/`[^`]*`|afterthought|claude-code:\d|(user\.)?residence|global|\b[0-9a-f]{8}(-[0-9a-f-]+)?\b/g, ""));
+    const found = [], content = "code, kbd, .where, [lang=en], [lang=zh], [lang=''], select[name=namespace]";
+    const isEnglish = (text) => /[A-Za-z]{2,}/.test(text.replace(/`[^`]*`|afterthought|claude-code:\d|(user\.)?residence|global|\b[0-9a-f]{8}(-[0-9a-f-]+)?\b|\b[a-z]+\.json\b/g, ""));
     const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
         const place = texts.currentNode.parentElement;
@@ -461,6 +471,36 @@ fn a_chinese_reader_meets_no_english_in_inbox_and_memory() {
         walk(&mut chromium, button);
     }
     assert!(seen > 15);
+}
+
+#[test]
+fn a_chinese_reader_meets_no_english_in_reports_of_evaluations() {
+    let desk = Desk::new();
+    let (smoke, consolidation) = ("smoke", "smoke-consolidation");
+    let evaluations = [
+        ("a", smoke, "rules"),
+        ("b", smoke, "every-sentence"),
+        ("c", consolidation, "rules"),
+        ("d", consolidation, "none"),
+    ];
+    evaluated(&desk, &evaluations);
+    desk.write("afterthought/evals/e.json", r#"{"form": "afterthought-eval-results", "version": 99}"#);
+    let Some((mut chromium, browser)) = entered(&desk, "zh") else { return };
+    for (path, says) in [
+        ("/evals", "请更新"),
+        ("/evals?a=a.json&all=yes", "找到的必需记忆"),
+        ("/evals?a=b.json&all=yes", "未列出"),
+        ("/evals?a=a.json&b=b.json&all=yes", "变差"),
+        ("/evals?a=c.json&all=yes", "决定正确的记忆对"),
+        ("/evals?a=d.json&all=yes", "期望"),
+        ("/evals?a=c.json&b=d.json&all=yes", "置信区间"),
+        ("/evals?a=a.json&b=c.json", "两次运行没有共同的用例"),
+        ("/evals?a=e.json", "请更新"),
+    ] {
+        chromium.run(json!({"address": format!("http://{}{path}", browser.address), "language": "zh"}), "open");
+        assert!(chromium.text().contains(says), "{path}: {}", chromium.text());
+        assert_eq!(chromium.evaluate(ENGLISH), json!([]), "{path}");
+    }
 }
 
 #[test]
@@ -610,7 +650,7 @@ fn pictures_of_the_guide_exist() {
         }
         let desk = shop();
         let Some((mut chromium, browser)) = entered(&desk, "en") else { return };
-        picture(&mut chromium, &browser, "/graph", ("en", "light", 720), &images.join("graph.png"));
+        picture(&mut chromium, &browser, "/graph", ("en", "light", 760), &images.join("graph.png"));
     }
     for image in shown {
         assert!(image.exists(), "{}", image.display());

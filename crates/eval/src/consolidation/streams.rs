@@ -72,11 +72,11 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
         row.fault(fault.as_str(), &format!("{id} {}", fault.as_str()), text, &why);
     }
     if !is_exact && faults.is_empty() {
-        row.fault("another memory", "another memory", "an unexpected memory", &why);
+        row.fault("another memory", "another memory", "", &why);
     }
     if outcome.growth > 0 {
-        let text = format!("a second run of the same stream adds {} memories", outcome.growth);
-        row.fault("grows", "grows", &text, "");
+        let why = format!("a second run of the same stream adds {} memories", outcome.growth);
+        row.fault("grows", "grows", "", &why);
     }
     row
 }
