@@ -1,7 +1,7 @@
 //! Cleans a transcript before a model reads it: removes private spans, injected text, secrets and personal data.
 
 use sha2::{Digest as _, Sha256};
-use transcripts::{Kind, Message, Role, Transcript, hex};
+use transcripts::{Kind, Message, Role, Transcript, changed_names, hex};
 
 use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
 use crate::guard::scan::{Findings, names_secret, secrets};
@@ -61,6 +61,13 @@ impl Guard {
         // A call's line and its action have the same content, so findings in both are counted once, in the line.
         for action in transcript.messages.iter_mut().filter_map(|message| message.action.as_mut()) {
             action.edit_texts(&mut |text| _ = take_out_private(text));
+            // A part of a secret is no secret by itself, so names are compared with what is left of the whole change.
+            let mut change = std::mem::take(&mut action.change);
+            take_out_private(&mut change);
+            if !action.names.is_empty() {
+                let left = changed_names(&self.redact(change).0);
+                action.names.retain(|name| left.contains(name));
+            }
             **action = self.redact(std::mem::take(&mut **action)).0.into_inner();
         }
         // Private spans are removed first, because their content must not affect anything else.

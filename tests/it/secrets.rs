@@ -230,12 +230,15 @@ fn a_value_that_an_agent_writes_into_a_file_is_in_no_file_of_the_store() {
         concat!("KxQmVt", "LpWzHbN"),
         concat!("Kx7Qm2", "Vt9LpWz"),
         "correct_horse_battery",
+        // The part of a token before its hyphen looks like a name.
+        concat!("figd_", "RtmqWIkXLHVbPz"),
     ];
-    let [quoted, plain, mixed, words] = values;
+    let [quoted, plain, mixed, words, part] = values;
     let edits = [
         ("a.py", format!("def load_rows():\n    secret = \"{quoted}\"\n    pin = '{words}'\n")),
         ("settings.ini", format!("password = {plain}\n[old]\nkey={mixed}\n")),
         ("notes.py", format!("# The old value was {mixed}.\n")),
+        ("design.py", format!("# Drawn with {part}-QwErTyUiOpAsDfGhJkLzXc12 in spring.\ndef draw_rows(): ...\n")),
     ];
     let mut lines = vec![json!({"role": "user", "content": "Write the settings of the shop."})];
     for (number, (file, text)) in edits.iter().enumerate() {

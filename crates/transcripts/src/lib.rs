@@ -32,7 +32,7 @@ pub use discover::{Found, discover, true_path};
 pub use error::IngestError;
 pub use formats::{INGESTORS, by_name, detect, detect_folder};
 pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_RECORD_BYTES, MAX_TOOL_BYTES, Sink, Skipped};
-pub use message::action::{Action, FileAccess, FileAction};
+pub use message::action::{Action, FileAccess, FileAction, changed_names};
 pub use message::identity::instant;
 pub use reading::head::Head;
 pub use reading::input::{Folder, Input, Logs, open};

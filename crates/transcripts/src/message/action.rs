@@ -36,6 +36,10 @@ pub struct Action {
     pub files: Vec<FileAction>,
     /// Functions, types and other names that a change defines, followed by names that it only mentions.
     pub names: Vec<String>,
+    /// The text of the change that contains the names, truncated. It is not serialised: whoever stores the names needs
+    /// it only to leave out names that are parts of a secret.
+    #[serde(skip)]
+    pub change: String,
     /// Whether the call failed, if the log states it.
     pub failed: Option<bool>,
     /// The exit status of the command, if the log contains it.
@@ -131,7 +135,7 @@ pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
         let edits =
             arguments["edits"].list().iter().flat_map(|edit| CHANGES.iter().filter_map(|key| edit[*key].text()));
         if access != FileAccess::Read {
-            action.names = names(changes().chain(edits));
+            action.set_change(changes().chain(edits));
         }
     }
     (action.command.is_some() || !action.files.is_empty()).then_some(action)
@@ -205,7 +209,7 @@ pub(crate) fn patch(text: &str) -> Option<Action> {
         }
     }
     let lines = text.lines().filter(|line| line.starts_with(['+', '-', '@'])).map(|line| &line[1..]);
-    action.names = names(lines);
+    action.set_change(lines);
     (!action.files.is_empty()).then_some(action)
 }
 
@@ -233,29 +237,34 @@ fn without_values(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns the names that a change defines, followed by the compound names that it mentions, the most frequent first.
-fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
-    let (mut found, mut counts): (Vec<String>, Vec<(String, usize)>) = (Vec::new(), Vec::new());
-    let mut left = MAX_CHANGE_BYTES;
-    for text in texts {
-        let text = &text[..text.floor_char_boundary(left.min(text.len()))];
-        left -= text.len();
-        let text = &*without_values(text);
-        for name in DEFINED.captures_iter(text).map(|found| found[1].to_owned()) {
-            if found.len() < MAX_NAMES && !found.contains(&name) {
-                found.push(name);
-            }
+impl Action {
+    /// Sets the text of the change, and the names in it.
+    fn set_change<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
+        for text in texts {
+            let left = MAX_CHANGE_BYTES.saturating_sub(self.change.len());
+            self.change.extend([&text[..text.floor_char_boundary(left.min(text.len()))], "\n"]);
         }
-        // A letter after a backslash belongs to an escape such as `\\n`, not to a name.
-        let is_whole = |name: &regex::Match<'_>| !text[..name.start()].ends_with(['\\', '-']);
-        for name in
-            MENTIONED.find_iter(text).filter(is_whole).map(|name| name.as_str()).filter(|name| is_compound(name))
-        {
-            match counts.iter().position(|(known, _)| known == name) {
-                Some(place) => counts[place].1 += 1,
-                None if counts.len() < 4 * MAX_NAMES => counts.push((name.to_owned(), 1)),
-                None => {}
-            }
+        self.names = changed_names(&self.change);
+    }
+}
+
+/// Returns the names that a change defines, followed by the compound names that it mentions, the most frequent first.
+#[must_use]
+pub fn changed_names(change: &str) -> Vec<String> {
+    let (mut found, mut counts): (Vec<String>, Vec<(String, usize)>) = (Vec::new(), Vec::new());
+    let text = &*without_values(change);
+    for name in DEFINED.captures_iter(text).map(|found| found[1].to_owned()) {
+        if found.len() < MAX_NAMES && !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    // A letter after a backslash belongs to an escape such as `\\n`, not to a name.
+    let is_whole = |name: &regex::Match<'_>| !text[..name.start()].ends_with(['\\', '-']);
+    for name in MENTIONED.find_iter(text).filter(is_whole).map(|name| name.as_str()).filter(|name| is_compound(name)) {
+        match counts.iter().position(|(known, _)| known == name) {
+            Some(place) => counts[place].1 += 1,
+            None if counts.len() < 4 * MAX_NAMES => counts.push((name.to_owned(), 1)),
+            None => {}
         }
     }
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -341,7 +350,7 @@ mod tests {
             "row = {'user_name': 1, \"plan_id\": 'aBcDeFgHi'}",
         ];
         assert_eq!(
-            names([text.join("\n").as_str()].into_iter()),
+            changed_names(&text.join("\n")),
             ["API_SECRET", "loadRows", "readAll", "rowReader", "textDecoder", "makeDecoder", "user_name", "plan_id"]
         );
     }
