@@ -10,7 +10,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::pipeline::{Stamp, is_unread};
 use crate::search::brief::{self, Brief, BriefRequest, Counting};
 use crate::search::{Direct, Found, direct};
-use crate::store::{EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store, StoreError};
+use crate::store::{Database, EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store, StoreError};
 use crate::text::shell::signature;
 use crate::work::act::{ACTION_TOKENS, Fact, PROMPT_TOKENS, few};
 use crate::work::command::{error_line, tidied};
@@ -22,6 +22,10 @@ const MAX_SHOWN: usize = 5;
 /// Minimum number of words that a memory must share with a prompt to be shown with it.
 // In a prompt of dozens of words, one word in common is a coincidence.
 const MIN_SHARED: usize = 2;
+/// Maximum number of searched words in a short prompt, and minimum share of them that a memory must contain.
+// "Where is our API deployed?" has two words to search for. A memory with both answers the question.
+const SHORT_PROMPT: usize = 6;
+const MIN_SHARE: f64 = 0.66;
 /// Minimum relevance, relative to the best hit, whose relevance is 1.
 const MIN_RELEVANCE: f64 = 0.35;
 /// Maximum length of a query, in bytes; only the beginning of a longer prompt is used.
@@ -131,7 +135,10 @@ impl Session<'_> {
         // More memories are requested than will be shown, since memories that were shown before are left out below.
         let Direct { found, stand_out, without_meaning } =
             direct(self.store, query, &filter, MAX_SHOWN * 2 + shown.len(), vectors, self.now)?;
-        let by_words = |hit: &Found| shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;
+        let asked = Database::words_of(query).len();
+        let answers = |hit: &Found| asked <= SHORT_PROMPT && has_most_words(hit, asked);
+        let by_words =
+            |hit: &Found| (shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE) || answers(hit);
         let bears = |hit: &Found| by_words(hit) || stand_out.contains(&hit.memory.id);
         let found = found.into_iter().filter(|hit| bears(hit) && !shown.contains(&hit.memory.id));
         let fresh: Vec<Memory> = found.take(most).map(|hit| hit.memory).collect();
@@ -329,6 +336,13 @@ fn spellings(file: &str, folder: Option<&Path>) -> Vec<String> {
         found.into_iter().flatten().filter_map(|path| Some(path.to_str()?.replace('\\', "/"))).collect();
     paths.dedup();
     paths
+}
+
+/// Returns whether a memory contains at least two of the `asked` words of a short prompt, and most of them.
+#[expect(clippy::cast_precision_loss, reason = "a short prompt has few words")]
+fn has_most_words(hit: &Found, asked: usize) -> bool {
+    let words = hit.matched.iter().filter(|word| word.chars().count() > 2 || !word.is_ascii()).count();
+    words >= MIN_SHARED && words as f64 >= asked as f64 * MIN_SHARE
 }
 
 /// Returns the number of words of a prompt that a memory contains, without short words, which occur everywhere.

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     if std::env::var_os(ENVIRONMENT_MARK).is_some() {
         return ExitStatus::Success;
     }
-    let (Ok(event), Ok(agent)) = (args.event.parse::<Event>(), args.format.parse::<Agent>()) else {
+    let (Some(event), Ok(agent)) = (Event::named(&args.event), args.format.parse::<Agent>()) else {
         context.out.warn(format_args!("{} has no hook {}; nothing was done", args.format, args.event));
         return ExitStatus::Success;
     };

@@ -593,6 +593,14 @@ fn a_person_remembers_recalls_and_forgets_by_prompt() {
     assert!(context(&told).contains("Nomad"), "{told}");
     assert_eq!(says("s2", "Does the shop deploy to Frankfurt, or another cluster?"), Value::Null);
     assert_eq!(says("s3", "Please rename the variable in the parser"), Value::Null);
+    // A short question has few words, and a memory with most of them answers it.
+    says("s5", "/remember The public API is now deployed on Fly.io.");
+    for (session, question) in [("s6", "Where is our API deployed?"), ("s7", "Where do we deploy the API now?")] {
+        assert!(context(&says(session, question)).contains("Fly.io"), "{question}");
+    }
+    for other in ["Draw the API as a diagram", "Write an API for a list of books and their authors", "commit this"] {
+        assert_eq!(says("s8", other), Value::Null, "{other}");
+    }
     let forgotten = says("s3", "/forget nomad frankfurt");
     assert!(forgotten["reason"].as_str().unwrap().starts_with("Forgotten: The shop deploys"), "{forgotten}");
     assert_eq!(says("s3", "/recall nomad")["decision"], "block");

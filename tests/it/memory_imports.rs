@@ -52,6 +52,7 @@ fn orders_in_a_file_wait_and_an_export_of_ones_own_comes_back_as_it_was() {
     assert!(active.contains("bees") && !active.contains("production"), "{active}");
     let waiting = desk.run(&["inbox", "list", "--db", "strange.db"]).out;
     assert!(waiting.contains("production"), "{waiting}");
+    assert!(waiting.contains("reads like permission to act without asking"), "{waiting}");
     // The file says that a person wrote the order, which proves nothing.
     let compared = desk.run(&["import", "own.jsonl", "--consolidate", "--extractor", "rules", "--db", "compared.db"]);
     assert!(compared.err.contains("1 memory waits in the inbox"), "{compared:?}");

@@ -78,6 +78,12 @@ string_enum!(
 });
 
 impl Event {
+    /// Returns the event with this name, in our spelling or in that of agents, such as `UserPromptSubmit`.
+    #[must_use]
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|event| event.as_str() == name || event.wire() == name)
+    }
+
     /// Returns the spelling that agents use.
     #[must_use]
     pub(crate) const fn wire(self) -> &'static str {
@@ -391,7 +397,8 @@ mod tests {
     #[test]
     fn every_event_is_read_as_it_is_spelled() {
         for event in Event::ALL.iter().copied() {
-            assert_eq!(event.as_str().parse::<Event>().unwrap(), event);
+            assert_eq!(Event::named(event.as_str()), Some(event));
+            assert_eq!(Event::named(event.wire()), Some(event));
             assert_eq!(event.wire().to_lowercase(), event.as_str().replace('-', ""));
         }
         for agent in Agent::ALL.iter().copied() {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use serde::Serialize;
 
 use crate::changeset::{Action, Row, Tombstone};
-use crate::guard::CleanText;
+use crate::guard::{CleanText, order_in};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation, RelationType, Status};
 use crate::store::memories::filter::{Filter, Order};
 use crate::store::row::{spelled, time};
@@ -81,6 +81,7 @@ impl Database {
     }
 
     fn waiting_one(&self, memory: Memory) -> Result<Waiting, StoreError> {
+        let evidence = self.evidence(&memory.id)?;
         let reason = if memory.status == Status::Active {
             let links = self.relations(&memory.id)?.into_iter();
             let mut conflicts =
@@ -89,9 +90,11 @@ impl Database {
             Some(reason.unwrap_or_else(|| "it contradicts another memory".to_owned()))
         } else {
             let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
-            made.and_then(|entry| entry.reason)
+            // Imports record no reason of their own.
+            let order = || order_in(&memory.claim, &evidence).map(|order| order.reason().to_owned());
+            made.and_then(|entry| entry.reason).or_else(order)
         };
-        let (evidence, replaces) = (self.evidence(&memory.id)?, self.would_replace(&memory)?);
+        let replaces = self.would_replace(&memory)?;
         Ok(Waiting { memory, reason, evidence, replaces })
     }
 
