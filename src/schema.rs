@@ -31,12 +31,8 @@ impl Schema {
     /// Names the faults of a value: the field, the fault and what would be accepted, without the value itself, which may
     /// be private.
     pub(crate) fn faults(&self, value: &Value) -> Vec<String> {
-        let spelled = |path: &str, fault: String| match path.trim_start_matches('/') {
-            "" => fault,
-            field => format!("{}: {fault}", field.replace('/', ".")),
-        };
         let faults = self.0.iter_errors(value).take(MAX_FAULTS);
-        faults.map(|fault| spelled(fault.instance_path().as_str(), fault.masked().to_string())).collect()
+        faults.map(|fault| format!("{} {}", fault.instance_path(), fault.masked()).trim().to_owned()).collect()
     }
 
     /// Reads a value.
@@ -131,9 +127,9 @@ mod tests {
         assert_eq!(read(json!({"number": 1})), Ok(Shown { number: 1, kind: None }));
         assert_eq!(read(json!({"number": 1, "kind": "other"})), Ok(Shown { number: 1, kind: Some(Kind::Other) }));
         let fault = read(json!({"number": "private", "kind": "secret"})).unwrap_err();
-        assert!(fault.contains("number: value is not of type \"integer\""), "{fault}");
+        assert!(fault.contains("/number value is not of type \"integer\""), "{fault}");
         assert!(
-            fault.contains("kind: value is not one of") && fault.contains("one") && fault.contains("other"),
+            fault.contains("/kind value is not one of") && fault.contains("one") && fault.contains("other"),
             "{fault}"
         );
         assert!(!fault.contains("private") && !fault.contains("secret"), "{fault}");

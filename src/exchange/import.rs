@@ -141,7 +141,7 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
     }
     let plain: Plain = serde_json::from_value(value).map_err(|_| wrong(UNREADABLE.to_owned()))?;
     if plain.created_at.as_ref().is_some_and(|at| instant(at).is_none()) {
-        return Err(wrong("created_at: value is not a time such as 2027-01-31T18:00:00Z".to_owned()));
+        return Err(wrong("/created_at value is not a time such as 2027-01-31T18:00:00Z".to_owned()));
     }
     if plain.content.trim().is_empty() {
         return Err(wrong("\"content\" is empty".into()));
