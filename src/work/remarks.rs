@@ -160,18 +160,19 @@ impl Passage {
             return None;
         }
         // The answer to a question is in another message.
-        let is_of_use = |sentence: &&str| !sentence.ends_with(['?', '？']) && !OF_THE_TASK.is_match(sentence);
-        let parts: Vec<&str> = prose_sentences(said.text).into_iter().filter(is_of_use).collect();
+        let is_of_use =
+            |(_, sentence): &(usize, &str)| !sentence.ends_with(['?', '？']) && !OF_THE_TASK.is_match(sentence);
+        let parts: Vec<(usize, &str)> = prose_sentences(said.text).into_iter().enumerate().filter(is_of_use).collect();
         let passages = (0..parts.len()).map(|start| {
-            let mut text = String::new();
-            for part in &parts[start..] {
-                if !text.is_empty() && text.chars().count() + part.chars().count() >= MAX_PASSAGE {
+            let (mut place, first) = parts[start];
+            let mut text = first.to_owned();
+            for (next, part) in &parts[start + 1..] {
+                if text.chars().count() + part.chars().count() >= MAX_PASSAGE {
                     break;
                 }
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                text.push_str(part);
+                // A quote shows where a sentence is left out.
+                text.extend([if *next == place + 1 { " " } else { " … " }, part]);
+                place = *next;
             }
             text
         });
@@ -274,6 +275,10 @@ mod tests {
         let store = stored(&[with("Sort the labels by name, please.", &[STOCK], "The labels are sorted.")]);
         let expected = format!("2026-03-02, the user said: “{STOCK}”");
         assert_eq!(on_subject(&store, "Print the shelf number next to each pallet of the warehouse."), [expected]);
+        let asked = STOCK.replace("We learnt", "Is that clear? We learnt");
+        let store = stored(&[with("Sort the labels by name, please.", &[&asked], "The labels are sorted.")]);
+        let quoted = on_subject(&store, "Print the shelf number next to each pallet of the warehouse.");
+        assert!(quoted.len() == 1 && quoted[0].contains("highest. … We learnt"), "{quoted:?}");
         // One specific word, or words of any request.
         assert_eq!(on_subject(&store, "Draw a pallet."), [""; 0]);
         assert_eq!(on_subject(&store, "Leave that file, then run the tests again."), [""; 0]);
