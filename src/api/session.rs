@@ -138,7 +138,7 @@ impl Session<'_> {
         let asked = Database::words_of(query).len();
         let answers = |hit: &Found| asked <= SHORT_PROMPT && has_most_words(hit, asked);
         let by_words =
-            |hit: &Found| (shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE) || answers(hit);
+            |hit: &Found| (shared(hit, 4) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE) || answers(hit);
         let bears = |hit: &Found| by_words(hit) || stand_out.contains(&hit.memory.id);
         let found = found.into_iter().filter(|hit| bears(hit) && !shown.contains(&hit.memory.id));
         let fresh: Vec<Memory> = found.take(most).map(|hit| hit.memory).collect();
@@ -341,12 +341,13 @@ fn spellings(file: &str, folder: Option<&Path>) -> Vec<String> {
 /// Returns whether a memory contains at least two of the `asked` words of a short prompt, and most of them.
 #[expect(clippy::cast_precision_loss, reason = "a short prompt has few words")]
 fn has_most_words(hit: &Found, asked: usize) -> bool {
-    let words = hit.matched.iter().filter(|word| word.chars().count() > 2 || !word.is_ascii()).count();
+    let words = shared(hit, 3);
     words >= MIN_SHARED && words as f64 >= asked as f64 * MIN_SHARE
 }
 
-/// Returns the number of words of a prompt that a memory contains, without short words, which occur everywhere.
-fn shared(hit: &Found) -> usize {
+/// Returns the number of words of a prompt that a memory contains, without words of fewer than `least` letters, which
+/// occur everywhere.
+fn shared(hit: &Found, least: usize) -> usize {
     // Words of Chinese or Japanese are short, so only ASCII words are left out because of their length.
-    hit.matched.iter().filter(|word| word.chars().count() > 3 || !word.is_ascii()).count()
+    hit.matched.iter().filter(|word| word.chars().count() >= least || !word.is_ascii()).count()
 }

@@ -29,8 +29,8 @@ impl Memories {
         Ok(work::blame(self.ledger("look up a file")?, path, commit, &self.projects_of(filter)?)?)
     }
 
-    /// Returns the remedies that resolved an error before, in the logs of agents and as hooks recorded them; if the failed command is given, only remedies that fit the
-    /// command.
+    /// Returns the remedies that resolved an error before, in the logs of agents and as hooks recorded them; if the failed
+    /// command is given, only remedies that fit the command.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].

@@ -25,7 +25,8 @@ use super::question::{can_ask, is_yes};
 /// Memories that do not specify a project belong to the project of the file, or else to all projects.
 ///
 /// Importing a file again adds only what is new. An edited note or bullet replaces its former text, while a memory with
-/// an id from an export stays as it is here. Memories that were superseded, forgotten or rejected here are not restored. Secrets are redacted. Memories that read like orders to an agent wait in the inbox.
+/// an id from an export stays as it is here. Memories that were superseded, forgotten or rejected here are not restored.
+/// Secrets are redacted. Memories that read like orders to an agent wait in the inbox.
 ///
 /// With --consolidate, memories are compared with the stored ones in chronological order. A model, if configured,
 /// decides unclear cases. `undo` can revert the import as one run. Prints one line for each memory, in the order of the

@@ -277,10 +277,10 @@ pub struct Counts {
 
 /// Writes memories unchanged, except for the secrets in them, in one transaction; existing memories are kept.
 ///
-/// An active memory that reads like an order waits for review, unless the policy is to keep its status. Importing a retired or
-/// rejected memory again does not restore it. A memory with a key from an earlier import
-/// receives the new text of the file. Links are written if both ends exist after the import. The known lines of a file
-/// replace those of its earlier import.
+/// An active memory that reads like an order waits for review, unless the policy is to keep its status. Importing a
+/// retired or rejected memory again does not restore it. A memory with a key from an earlier import receives the new
+/// text of the file. Links are written if both ends exist after the import. The known lines of a file replace those of
+/// its earlier import.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written; nothing is changed in that case.

@@ -97,7 +97,8 @@ impl Session<'_> {
     /// is shown, and otherwise its words are outdated or unwanted.
     pub(crate) fn on_subject(&self, prompt: &str) -> Result<Vec<Fact>, StoreError> {
         let within = self.project();
-        if within.is_empty() || prompt.chars().nth(MAX_PROMPT).is_some() || is_pasted(prompt) {
+        if within.is_empty() || prompt.chars().nth(MAX_PROMPT).is_some() || is_pasted(prompt, &prose_sentences(prompt))
+        {
             return Ok(Vec::new());
         }
         let asked = specific(prompt);
@@ -156,13 +157,14 @@ impl Passage {
     /// Returns the passage of `said` that shares most words with the prompt, if it shares enough of them and explains
     /// something.
     fn best_in(said: &Said<'_>, asked: &BTreeSet<String>, least: usize) -> Option<Self> {
-        if is_pasted(said.text) {
+        let sentences = prose_sentences(said.text);
+        if is_pasted(said.text, &sentences) {
             return None;
         }
         // The answer to a question is in another message.
         let is_of_use =
             |(_, sentence): &(usize, &str)| !sentence.ends_with(['?', '？']) && !OF_THE_TASK.is_match(sentence);
-        let parts: Vec<(usize, &str)> = prose_sentences(said.text).into_iter().enumerate().filter(is_of_use).collect();
+        let parts: Vec<(usize, &str)> = sentences.into_iter().enumerate().filter(is_of_use).collect();
         let passages = (0..parts.len()).map(|start| {
             let (mut place, first) = parts[start];
             let mut text = first.to_owned();
@@ -192,10 +194,11 @@ impl Passage {
     }
 }
 
-/// Returns whether most of a text is the output of a program, code or a quotation.
+/// Returns whether most of a text, which contains these sentences of prose, is the output of a program, code or a
+/// quotation.
 #[expect(clippy::cast_precision_loss, reason = "lengths of messages are small")]
-fn is_pasted(text: &str) -> bool {
-    let prose: usize = prose_sentences(text).iter().map(|sentence| sentence.chars().count()).sum();
+fn is_pasted(text: &str, sentences: &[&str]) -> bool {
+    let prose: usize = sentences.iter().map(|sentence| sentence.chars().count()).sum();
     let words: Vec<&str> = text.split_whitespace().collect();
     let whole: usize = words.iter().map(|word| word.chars().count() + 1).sum();
     let has_symbol =
