@@ -111,6 +111,9 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     let (mut headings_read_to, mut near_read_to, mut beside) = (0, 0, Vec::new());
     for hit in scanner.hints.find(text) {
         let (start, end) = (hit.range.start, hit.range.end);
+        if is_passed_test(text, start) {
+            continue;
+        }
         let progress = match hit.value {
             Rule::Row(row) => &mut rows[usize::from(row)],
             Rule::Prefix(prefix) => &mut prefixes[usize::from(prefix)],
@@ -282,6 +285,13 @@ fn is_public(text: &str, hint: usize) -> bool {
     let before = &text[text.floor_char_boundary(hint.saturating_sub(12))..hint];
     let before = before.trim_end_matches([' ', '_', '-']).to_ascii_lowercase();
     ["public", "publishable", "öffentlicher"].iter().any(|word| before.ends_with(word))
+}
+
+/// Whether the text at `hint` is the result of a test, as in `--- PASS: TestRound2 (0.00s)` of Go or `PASS: test-2.sh` of
+/// Automake.
+fn is_passed_test(text: &str, hint: usize) -> bool {
+    let is_test = |name: &str| name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("test"));
+    text[hint..].strip_prefix("PASS: ").is_some_and(|name| text[..hint].ends_with("--- ") || is_test(name))
 }
 
 const fn needs_left_edge(secret: &Secret) -> bool {

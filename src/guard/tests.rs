@@ -186,7 +186,7 @@ const INNOCENT: &[&str] = &[
     "the recovery phrase is written on paper in the drawer of my desk at home", "la clave es la paciencia", "la clave primaria es order_id", "I changed my password to something else",
     "set the password as soon as possible", "use this as the password", "that is the password", "the password column is PasswordHash", "key = 1979-05-27T07:32:00Z", "CVV: three digits", "cvc: 12",
     "change the password to be safe", "we reset the password to the default", "密码改成了新的", "密码长度至少8位", "密码 100000 次尝试", "密码 202603 版", "the user and the password are checked",
-    "| Option | Secret |\n|---|---|\n| verbose | optional |", "name,password\nana,required\n", "PASS src/shop.test.js", "pub const SHOP_TOKEN: _shop_ty_7 = 3;", "set_password_field2();\ncheck_pass();", "key:\n\tSHOP_SIGN_LINK_2\n",
+    "| Option | Secret |\n|---|---|\n| verbose | optional |", "name,password\nana,required\n", "PASS src/shop.test.js", "    --- PASS: TestShop/crc16_of_order (0.00s)", "PASS: TestCRC16Sum2", "PASS: test-crc16-b.sh", "pub const SHOP_TOKEN: _shop_ty_7 = 3;", "set_password_field2();\ncheck_pass();", "key:\n\tSHOP_SIGN_LINK_2\n",
     "Public Key Pinning: max-age=5184000", "pytest -k token --out=report-7f3a.xml", "GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "aws_access_key_id = AKIAIOSFODNN7EXAMPLE", "API_KEY is set, so shop-model-4-5 is used", "\"sessionId\": \"9f8e7d6c-5b4a-4392-8171-605040302010\"",
     "the check must pass.\nthe next one is crc32_words", "La password è scaduta", "the phone call took 4821 seconds",
     "token=token", "export TOKEN=$(cat token.txt)", "--token-file /run/secrets/token", "token: ${{ secrets.GITHUB_TOKEN }}", "my password is in 1Password",
@@ -205,7 +205,7 @@ fn innocent_texts_pass_unchanged() {
 const WRITTEN: &[(&str, &str)] = &[
     ("my password is hunter2", "hunter2"), ("My password is Swordfish!", "Swordfish"), ("the password for the router is \"open sesame 9\"", "open sesame 9"),
     ("the wifi password is now Kaffee-42, ok?", "Kaffee-42"), ("Password: hunter2", "hunter2"), ("**Password:** `hunter2`", "hunter2"),
-    ("password = \"hunter2\"", "hunter2"), ("DB_PASSWORD=swordfish", "swordfish"), ("DB_PASSWORD='sw0rd fish'", "sw0rd fish"), ("password: swordfish\n", "swordfish"),
+    ("password = \"hunter2\"", "hunter2"), ("PASS: Qx7RtmWp2", "Qx7RtmWp2"), ("DB_PASSWORD=swordfish", "swordfish"), ("DB_PASSWORD='sw0rd fish'", "sw0rd fish"), ("password: swordfish\n", "swordfish"),
     ("{\"password\":\"swordfish\"}", "swordfish"), ("{\\\"password\\\": \\\"hunter2\\\"}", "hunter2"), ("--password hunter2 --user ana", "hunter2"),
     ("mysql --password=hunter2 shop", "hunter2"), ("密码是hunter2", "hunter2"), ("我的密码：hunter2。", "hunter2"), ("数据库的密码为 Abc12345，请记住", "Abc12345"),
     ("la contraseña es hunter2", "hunter2"), ("Das Passwort ist hunter2.", "hunter2"), ("Das Passwort für den Server lautet Geheim77", "Geheim77"),
