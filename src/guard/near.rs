@@ -22,6 +22,21 @@ pub(super) enum Context {
     Login,
 }
 
+impl Context {
+    /// Number of the positions up to which the values of a text were judged; see [`Context::position`].
+    pub(super) const POSITIONS: usize = 3;
+
+    /// Which position belongs to the context. A value near a word of logging in is judged once more near a word for a
+    /// password, which may follow it.
+    pub(super) const fn position(self) -> usize {
+        match self {
+            Self::Password | Self::ShortPassword => 0,
+            Self::Secret | Self::ShortSecret => 1,
+            Self::Login => 2,
+        }
+    }
+}
+
 /// Words for passwords, as stems.
 #[rustfmt::skip]
 const PASSWORDS: &[&str] = &[
@@ -112,7 +127,7 @@ pub(super) fn find(
             continue;
         }
         // A value that the distance cuts is not judged.
-        let is_cut = at == from && at > 0 && is_value_byte(bytes, at - 1);
+        let is_cut = at == from && at > 0 && is_value_byte(bytes, at - 1) && !(is_login && bytes[at] == b':');
         let length = (at..bytes.len()).take_while(|&at| is_value_byte(bytes, at)).count();
         let run = &bytes[at..at + length];
         if (8..=MAX_BYTES).contains(&length) && !is_cut && run.iter().any(u8::is_ascii_digit) {

@@ -108,7 +108,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     let mut found: Vec<Found> = unknown.chain(vendors::key_bytes(text).into_iter().map(shaped("key-bytes"))).collect();
     let (mut rows, mut prefixes) =
         (vec![Progress::default(); SECRETS.len()], vec![Progress::default(); VENDORS.prefixes.len()]);
-    let (mut headings_read_to, mut near_read_to, mut beside) = (0, 0, Vec::new());
+    let (mut headings_read_to, mut near_read_to, mut beside) = (0, [0; Context::POSITIONS], Vec::new());
     for hit in scanner.hints.find(text) {
         let (start, end) = (hit.range.start, hit.range.end);
         if is_passed_test(text, start) {
@@ -118,7 +118,8 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
             Rule::Row(row) => &mut rows[usize::from(row)],
             Rule::Prefix(prefix) => &mut prefixes[usize::from(prefix)],
             Rule::Near(context) => {
-                near_read_to = near::find(text, &hit.range, context, near_read_to, &mut beside);
+                let read_to = &mut near_read_to[context.position()];
+                *read_to = near::find(text, &hit.range, context, *read_to, &mut beside);
                 continue;
             }
         };

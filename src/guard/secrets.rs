@@ -161,6 +161,8 @@ const TOKEN_ROWS: &[Secret] = &[
         r"(?:\$(?:apr1|1|5|6)\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$2[abxy]\$[0-9][0-9]\$[A-Za-z0-9./]{53}|\$(?:g?y|7)\$[A-Za-z0-9./]{1,24}\$[A-Za-z0-9./]{1,86}\$[A-Za-z0-9./]{43}|(?i:\{S?SHA(?:256|384|512)?\})[A-Za-z0-9+/]{27,}={0,2}|\$argon2(?:id|i|d)\$v=[0-9]+\$m=[0-9]+,t=[0-9]+,p=[0-9]+\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{20,128})",
         "ana:$apr1${a8}${a22}"),
     inner("login-with", &["log in as ", "login as ", "sign in as ", "logged in as "], r"(?i:(?:log|sign|logged) ?in as) \S{1,64} (?:with|and|using|/)(?: the)?(?: password)? (?P<secret>\S{8,})", "log in as admin with {a14}").taking(Part::Group(is_strong)),
+    inner("key-handed-over", &["key ", "token ", "secret "],
+        r"(?i:(?:api|access|auth|secret)[ _-]?key|token|secret)(?: to)? (?P<secret>[A-Za-z0-9_-]{32,})", "set the API key to {h40}").taking(Part::Group(is_opaque)).reaching(8),
     inner("one-time-seed", &["totp", "otpauth", "2fa", "mfa"], r"(?i:totp|otpauth|2fa|mfa)[^\n]{0,48}?(?i:seed|secret|key)[^\nA-Za-z0-9]{1,4}(?:(?i:is) )?(?P<secret>[A-Z2-7]{16,})", "TOTP seed: {u32}"),
     inner("password-before-is", &["पासवर्ड"], r"पासवर्ड (?P<secret>[^ \t\r\n]{6,64}) है", "डेटाबेस का पासवर्ड {a14} है").taking(Part::Group(is_marked)),
     inner("jwk-private", &["\"d\"", "\"d\\", "\"k\"", "\"k\\", "\"p\"", "\"p\\", "\"q\"", "\"q\\", "\"dp\"", "\"dp\\", "\"dq\"", "\"dq\\", "\"qi\"", "\"qi\\"],

@@ -205,7 +205,9 @@ fn innocent_texts_pass_unchanged() {
 const WRITTEN: &[(&str, &str)] = &[
     ("my password is hunter2", "hunter2"), ("My password is Swordfish!", "Swordfish"), ("the password for the router is \"open sesame 9\"", "open sesame 9"),
     ("the wifi password is now Kaffee-42, ok?", "Kaffee-42"), ("Password: hunter2", "hunter2"), ("**Password:** `hunter2`", "hunter2"),
-    ("password = \"hunter2\"", "hunter2"), ("PASS: Qx7RtmWp2", "Qx7RtmWp2"), ("DB_PASSWORD=swordfish", "swordfish"), ("DB_PASSWORD='sw0rd fish'", "sw0rd fish"), ("password: swordfish\n", "swordfish"),
+    ("password = \"hunter2\"", "hunter2"), ("PASS: Qx7RtmWp2", "Qx7RtmWp2"), ("Kx9vbQ2zLm is the admin password.", "Kx9vbQ2zLm"), ("tr0ub4dor&3 is the root password.", "tr0ub4dor&3"),
+    ("登录时用 Kx9vbQ2z 当密码", "Kx9vbQ2z"), ("root:tr0ub4dor&3@10.0.0.5", "tr0ub4dor&3"),
+    ("Use token 3f9c1a7be02d4c58a1b6e7f0c9d2438b5a6e1f04 for this.", "3f9c1a7be02d4c58a1b6e7f0c9d2438b5a6e1f04"), ("DB_PASSWORD=swordfish", "swordfish"), ("DB_PASSWORD='sw0rd fish'", "sw0rd fish"), ("password: swordfish\n", "swordfish"),
     ("{\"password\":\"swordfish\"}", "swordfish"), ("{\\\"password\\\": \\\"hunter2\\\"}", "hunter2"), ("--password hunter2 --user ana", "hunter2"),
     ("mysql --password=hunter2 shop", "hunter2"), ("密码是hunter2", "hunter2"), ("我的密码：hunter2。", "hunter2"), ("数据库的密码为 Abc12345，请记住", "Abc12345"),
     ("la contraseña es hunter2", "hunter2"), ("Das Passwort ist hunter2.", "hunter2"), ("Das Passwort für den Server lautet Geheim77", "Geheim77"),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::lexicon::{CUES, Cue, NEVER};
-use super::tokens::{language_of, tokens_of};
+use super::tokens::{is_stop_word, language_of, tokens_of};
 use crate::text::language::Language;
 use crate::text::normalise::comparable;
 use crate::text::number;
@@ -95,27 +95,32 @@ impl Features {
             ..Self::default()
         };
         let language = language_of(text);
-        let german = language == Language::German;
+        let german = language == Some(Language::German);
+        let is_name = |(index, word): &(usize, &Word)| {
+            is_entity(word, german) || language != Some(Language::Spanish) && is_label(word, words.get(index + 1))
+        };
         features.entities =
-            words.iter().filter(|word| is_entity(word, german)).map(|word| word.text.to_lowercase()).collect();
+            words.iter().enumerate().filter(is_name).map(|(_, word)| word.text.to_lowercase()).collect();
         features.take_tokens(&heard.rest, language);
         features
     }
 
     /// Sorts the rest of the text into figures and content words.
-    fn take_tokens(&mut self, rest: &str, language: Language) {
+    fn take_tokens(&mut self, rest: &str, language: Option<Language>) {
         let (mut tokens, mut number) = (Vec::new(), None::<String>);
-        for mut word in words(rest) {
+        let words = words(rest);
+        let last = words.len().saturating_sub(1);
+        for (index, mut word) in words.into_iter().enumerate() {
             let unit = number.take().map(|digits| (leading_unit(&mut word), digits));
             if let Some((unit, digits)) = unit {
                 self.figures.insert(format!("{digits}{}", unit.unwrap_or_default()));
             }
-            match figure(&word.text, language) {
+            match figure(&word.text, language.unwrap_or(Language::English)) {
                 Some(Figure::Bare(digits)) => number = Some(digits),
                 Some(Figure::Whole(figure)) => {
                     self.figures.insert(figure);
                 }
-                None => tokens_of(&word, language, &mut tokens),
+                None => tokens_of(&word, language, index == last, &mut tokens),
             }
         }
         self.figures.extend(number);
@@ -171,6 +176,12 @@ fn is_entity(word: &Word, german: bool) -> bool {
                 && !is_cue_like(&word.text)
         }
     }
+}
+
+/// Whether the first word of a sentence is a single letter that names something, as in `C is used`, and not an article.
+fn is_label(word: &Word, next: Option<&Word>) -> bool {
+    let is_letter = word.text.len() == 1 && word.text.starts_with(|c: char| c.is_ascii_uppercase());
+    is_letter && word.text != "I" && next.is_some_and(|next| is_stop_word(&next.text.to_lowercase()))
 }
 
 /// Whether a capitalised word is not a name; days, months and the languages' own terms are already figures.

@@ -160,8 +160,11 @@ pub(super) fn each_adds(slots: &[Slot]) -> bool {
     // If both texts have a word in different positions, its role may have changed, as in who gave what to whom.
     let moved = !own(|slot| &slot.incoming).is_disjoint(&own(|slot| &slot.known));
     let details = slots.iter().all(|slot| {
+        // `before the review` and `after the review` are one detail with another preposition.
+        let is_bare = |units: &[String]| matches!(units, [one] if slot.opener(units) == Some(one));
         !slot.is_substitution()
-            || matches!((slot.opener(&slot.incoming), slot.opener(&slot.known)), (Some(x), Some(y)) if x != y)
+            || !(is_bare(&slot.incoming) && is_bare(&slot.known))
+                && matches!((slot.opener(&slot.incoming), slot.opener(&slot.known)), (Some(x), Some(y)) if x != y)
     });
     let adds = |side: fn(&Slot) -> &Vec<String>| slots.iter().any(|slot| !side(slot).is_empty());
     !moved && details && adds(|slot| &slot.incoming) && adds(|slot| &slot.known)
@@ -190,6 +193,7 @@ mod tests {
         assert!(adds("用户周一跟老师学画画", "用户周一在学校学画画"));
         assert!(adds("사용자는 월요일마다 학교에서 노래한다", "사용자는 월요일마다 친구에게 노래한다"));
         assert!(!adds("the choir sings in oslo", "the choir sings in rome"));
+        assert!(!adds("the choir sings before the meal", "the choir sings after the meal"));
         assert!(!adds("trains go from oslo to rome", "trains go from rome to oslo"));
         assert!(!adds("the choir sings", "the choir sings with ada"));
         assert!(!adds("用户喜欢茶", "用户喜欢酒"));

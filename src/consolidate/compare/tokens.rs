@@ -1,6 +1,6 @@
 //! The content words of a text, normalised so that inflected forms count as one word.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::text::language::{Language, detect};
@@ -8,19 +8,23 @@ use crate::text::script::{Script, is_hiragana};
 use crate::text::stem::{stem, without_korean_ending};
 use crate::text::tokens::Word;
 
-/// Returns the language whose endings are removed; English if no language is clearly detected.
-pub(super) fn language_of(text: &str) -> Language {
-    detect(text, &[Language::English, Language::Spanish, Language::German]).unwrap_or(Language::English)
+/// Returns the language of a text whose words are compared; `None` if no language is clearly detected.
+pub(super) fn language_of(text: &str) -> Option<Language> {
+    detect(text, &[Language::English, Language::Spanish, Language::German])
 }
 
 /// Splits a run of characters into the tokens that are counted: a stemmed word, a whole Katakana word, or pairs of
 /// characters.
-pub(super) fn tokens_of(word: &Word, language: Language, out: &mut Vec<String>) {
+///
+/// `language` is the language of the text, if it is known, and `ends` says that no word follows.
+pub(super) fn tokens_of(word: &Word, language: Option<Language>, ends: bool, out: &mut Vec<String>) {
     let lower: String = word.text.to_lowercase();
     match word.script {
         Script::Spaced => {
-            let token = stem(&lower, language);
-            if !is_stop_word(&lower) && !token.is_empty() {
+            let token = stem(&lower, language.unwrap_or(Language::English));
+            // `The locale is de` ends with a value, since neither an article nor a preposition ends a sentence.
+            let is_value = ends && LEADING.split(' ').any(|leading| leading == lower);
+            if (is_value || !is_stop_word_of(&lower, language)) && !token.is_empty() {
                 out.push(token);
             }
         }
@@ -98,25 +102,58 @@ fn pairs(part: &str, out: &mut Vec<String>) {
     }
 }
 
+/// Whether a word is a function word in any of the languages.
 pub(super) fn is_stop_word(word: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| STOP_WORDS.split_whitespace().collect());
-    WORDS.contains(word)
+    is_stop_word_of(word, None)
 }
 
-/// Function words, and words for the user, in the languages written with spaces.
-const STOP_WORDS: &str = "something someone a an the is are was were be been being am of to in on at for with by and or that this these those it \
-    its as has have had do does did will would user user's users project project's their his her my our \
-    your i he she they we you from into than so very which who where when there also uses using used use \
-    el la los las un una de del en y que es son su sus con por para al usuario usuaria se lo le proyecto \
-    usa der die das den dem des ein eine einen einem einer und ist sind mit von zu im am auf für an bei \
-    nutzer benutzer nutzerin er sie es sein ihr projekt hat wird zum zur nutzt verwendet 사용자 사용자는 사용자의 사용자가 \
-    sometimes occasionally now then since currently both still already too about around been being no \
-    usuaria usuarios nos les le ha han está están fue era ser desde hasta muy más ya este esta estos estas \
-    a veces actualmente ahora desde usuario's nutzers nutzerin nutzerinnen seine ihre seinen ihren ihrem seinem \
-    wurde wurden werden war waren seit bis nach bei aus sehr mehr auch noch schon manchmal jetzt als wie \
-    possibly perhaps maybe probably vielleicht womöglich quizá quizás posiblemente 모른다 아마 아마도 일지도 지도 \
-    이다 입니다 이었다 였다 있다 있습니다 한다 합니다 된다 있는 하는 것 수 때 위해 \
-    ある いる する した して いた です ます まで から より ため こと もの ている という として";
+/// Whether a word is a function word in `language`. If the language is unknown, the function words of all languages
+/// count, since `de` and `en` are names of locales in an English text and prepositions in a Spanish one.
+fn is_stop_word_of(word: &str, language: Option<Language>) -> bool {
+    static WORDS: LazyLock<HashMap<&'static str, Vec<Language>>> = LazyLock::new(|| {
+        let mut words: HashMap<&'static str, Vec<Language>> = HashMap::new();
+        for (language, list) in STOP_WORDS {
+            list.split_whitespace().for_each(|word| words.entry(word).or_default().push(*language));
+        }
+        words
+    });
+    WORDS.get(word).is_some_and(|languages| language.is_none_or(|language| languages.contains(&language)))
+}
+
+/// Articles, prepositions and conjunctions that do not end a sentence. German ones that may end it, as in `kommt mit`,
+/// are not listed.
+const LEADING: &str = "a an the to of in on at for by and or de del el la los las un una en y que con por para su der die das den \
+    dem des eine und im am von";
+
+/// Function words, and words for the user.
+const STOP_WORDS: &[(Language, &str)] = &[
+    (
+        Language::English,
+        "something someone a an the is are was were be been being am of to in on at for with by and or that this these those it \
+         its as has have had do does did will would user user's users project project's their his her my our \
+         your i he she they we you from into than so very which who where when there also uses using used use \
+         sometimes occasionally now then since currently both still already too about around no possibly perhaps maybe probably",
+    ),
+    (
+        Language::Spanish,
+        "el la los las un una de del en y que es son su sus con por para al a usuario usuaria usuarios usuarias se lo le les nos \
+         proyecto usa ha han está están fue era ser desde hasta muy más ya este esta estos estas a veces actualmente ahora no \
+         quizá quizás posiblemente",
+    ),
+    (
+        Language::German,
+        "der die das den dem des ein eine einen einem einer und ist sind mit von zu im am auf für an bei nutzer benutzer nutzerin \
+         nutzers nutzerin nutzerinnen er sie es sein seine ihr ihre seinen ihren ihrem seinem projekt hat wird zum zur nutzt \
+         verwendet wurde wurden werden war waren seit bis nach aus in sehr mehr auch noch schon manchmal jetzt als wie so \
+         vielleicht womöglich",
+    ),
+    (
+        Language::Korean,
+        "사용자 사용자는 사용자의 사용자가 모른다 아마 아마도 일지도 지도 이다 입니다 이었다 였다 있다 있습니다 한다 합니다 된다 있는 하는 \
+         것 수 때 위해",
+    ),
+    (Language::Japanese, "ある いる する した して いた です ます まで から より ため こと もの ている という として"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -125,7 +162,7 @@ mod tests {
 
     fn cut(text: &str) -> Vec<String> {
         let (words, mut out) = (words(text), Vec::new());
-        words.iter().for_each(|word| tokens_of(word, language_of(text), &mut out));
+        words.iter().for_each(|word| tokens_of(word, language_of(text), false, &mut out));
         out
     }
 

@@ -365,6 +365,20 @@ impl Extra {
 pub(in crate::consolidate) fn extra(a: &View<'_>, b: &View<'_>) -> Extra {
     Extra {
         figures: !a.features.figures.is_subset(&b.features.figures),
-        entities: a.features.entities.iter().any(|name| !b.features.text.contains(name.as_str())),
+        entities: a.features.entities.iter().any(|name| !mentions(&b.features.text, name)),
     }
+}
+
+/// Maximum length of a name in bytes that has to be a whole word of another text, since the `A` of `plan A` is part of
+/// many words.
+const SHORT_NAME: usize = 3;
+
+/// Whether a text contains a name: as a whole word if it is short, and anywhere otherwise.
+fn mentions(text: &str, name: &str) -> bool {
+    if name.len() > SHORT_NAME || !name.is_ascii() {
+        return text.contains(name);
+    }
+    let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    text.match_indices(name)
+        .any(|(at, _)| !is_inside(text[..at].chars().next_back()) && !is_inside(text[at + name.len()..].chars().next()))
 }

@@ -17,7 +17,7 @@ use crate::consolidate::decide::named::{Ask, choose};
 use crate::consolidate::decide::part::{Left, is_one_statement, left_of};
 use crate::consolidate::decide::ruling::{Case, brings_nothing, is_covered, merge, more, oppose, same};
 use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Rejected, Ruling};
-use crate::memory::Status;
+use crate::memory::{ExtractionMethod, Status};
 use crate::text::normalise::comparable;
 
 /// The rules' decision about a candidate.
@@ -122,7 +122,7 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     // The same words may be stored several times; an active memory takes precedence over past ones.
     let exact = pairs.iter().filter(|met| met.is_exact(case)).map(|met| met.known);
     let known = exact.min_by_key(|known| rank(known.memory.status))?;
-    if brings_nothing(case, known) {
+    if brings_nothing(case, known) && !is_stated_again(case, known) {
         return skip(known);
     }
     let current = |wanted| pairs.iter().any(|met| met.is(wanted, &[Status::Active]));
@@ -136,6 +136,14 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         // Rejected values were handled above, so this statement may simply have become true again.
         Status::Superseded | Status::Forgotten | Status::Expired => None,
     }
+}
+
+/// Whether somebody stores a replaced value once more by hand, without a message as evidence.
+fn is_stated_again(case: &Case<'_>, known: &Known) -> bool {
+    known.memory.status == Status::Superseded
+        && case.incoming.method == ExtractionMethod::Manual
+        && case.evidence().is_empty()
+        && is_said_again(case, known)
 }
 
 /// Whether a replaced value is stated to be true after it was replaced, which means that the earlier state has

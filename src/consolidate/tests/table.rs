@@ -47,6 +47,14 @@ const ROWS: &[Row] = &[
         "add",
     ),
     row("status=expired | The user is on leave.", "words=b/1 | The user is on leave.", "add"),
+    // Labels and values that are spelt like function words.
+    row("bare | Plan A includes support.", "bare | Plan B includes support.", "add"),
+    row("bare | Plan B includes support.", "bare | Plan A includes support.", "add"),
+    row("bare | C is used in firmware.", "bare | A is used in firmware.", "add"),
+    row("bare | The locale of the shop is de.", "bare | The locale of the shop is en.", "grey"),
+    row("bare | The feature flag is on.", "bare | The feature flag is off.", "grey"),
+    row("bare | Deploys happen before the review.", "bare | Deploys happen after the review.", "grey"),
+    row("bare | El código de la tienda es rojo.", "bare | Código de tienda es rojo.", "skip"),
     // The same attribute with the same value.
     row(
         "key=user.residence; value=Berlin | The user lives in Berlin.",

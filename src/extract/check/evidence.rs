@@ -74,6 +74,8 @@ impl<'a> EvidencePool<'a> {
 /// Adds the numbers in a session.
 fn add_numbers(numbers: &mut Numbers, task: &Task<'_>, shown: &Shown) {
     messages(task, shown).for_each(|message| numbers.add(&message.text));
+    // A claim names its speaker, whose name may contain digits.
+    messages(task, shown).filter_map(|message| message.speaker.as_deref()).for_each(|name| numbers.add(name));
     about(task.transcript).for_each(|text| numbers.add(text));
     for time in messages(task, shown).filter_map(|message| message.time) {
         // The prompt shows these times in its stamps, so a claim may quote them.

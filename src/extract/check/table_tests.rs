@@ -87,6 +87,7 @@ fn numbers_that_were_said_are_believed() {
             (D, "between 10 and 15 percent", "The share is 10–15%."),
             (D, "the price went from $1.50 to $2", "The price rose from $1.50 to $2.00."),
             (D, "my cats are called Momo and Nala", "The user has 2 cats, Momo and Nala."),
+            (D, "Moritz65: the pool is closed on Mondays", "Moritz65 says that the pool is closed on Mondays."),
             (D, "use a line width of 120", "Lines are at most 120 characters wide."),
             (D, "listen on eighty eighty", "The server listens on port 8080."),
             (D, "数据库连接池是三百二十", "连接池大小为320。"),
