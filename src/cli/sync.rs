@@ -32,7 +32,7 @@ pub(crate) enum SyncCommand {
 pub(crate) struct AddArgs {
     /// Folder or repository that all machines can reach
     target: String,
-    /// Share this namespace; `/*` at the end means everything below it
+    /// Share this namespace; a trailing `/*` includes everything below it
     #[arg(long, value_name = "NAME", required = true)]
     namespace: Vec<Namespace>,
     /// Name of this machine in the target [default: the host name]

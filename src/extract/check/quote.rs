@@ -65,7 +65,7 @@ fn is_edge(c: char) -> bool {
     matches!(c, ' ' | '\'' | '.' | ',' | ';' | ':' | '!' | '?' | '。' | '、')
 }
 
-/// Number of consecutive words that are compared with injected text at once.
+/// Number of consecutive words in each piece that is compared with injected text.
 const SHINGLE: usize = 3;
 /// Minimum number of such runs of words that a text must have to be compared.
 // The few phrases of a shorter text appear in almost any text.

@@ -75,7 +75,7 @@ pub(crate) struct OpenRequest {
 pub(crate) struct UnfinishedWindow {
     /// Position of the window in the transcript.
     pub window: DoneWindow,
-    /// Number of preceding messages that are shown as context, if a stored request shows them.
+    /// Number of preceding messages that a stored request includes as context.
     pub context: Option<usize>,
     /// The request that the window waits for, and the window's position among the windows of that request.
     pub request: Option<(RequestId, usize)>,

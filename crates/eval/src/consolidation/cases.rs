@@ -80,7 +80,7 @@ pub enum Event {
 pub struct Act {
     /// The action.
     pub act: Action,
-    /// The event whose memory the action changes.
+    /// The event that led to the memory which this action changes.
     pub target: String,
     /// Number of the import or run before which the action happens.
     pub arrival: u32,

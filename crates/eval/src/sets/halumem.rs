@@ -162,7 +162,7 @@ pub(crate) const MEASURES: &[Definition] = &[
     share("recall weighted", "points valid at the end that a memory states, weighted by importance"),
     share("precision", "memories that state a point at least as closely as any interference"),
     fault("interference", "points of interference that a memory states more closely than the true point"),
-    share("updated", "updates that a memory states while none states the replaced fact"),
+    share("updated", "updates whose new fact is stored and whose old fact is not"),
     fault("stale", "updates whose replaced fact is still stated"),
     fault("omitted", "updates that no memory states"),
 ];
@@ -175,7 +175,7 @@ pub(crate) const QUESTION_MEASURES: &[Definition] = &[
 
 /// Measures of the rows of questions asked of a store that contains all points.
 pub(crate) const RETRIEVAL_MEASURES: &[Definition] = &[
-    share("recall@10", "answering points among the first 10 results"),
+    share("recall@10", "expected points among the first 10 results"),
     share("MRR", "reciprocal rank of the first answering point"),
     fault("interference@10", "share of interference among the first 10 results"),
 ];
