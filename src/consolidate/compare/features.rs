@@ -101,16 +101,17 @@ impl Features {
         };
         features.entities =
             words.iter().enumerate().filter(is_name).map(|(_, word)| word.text.to_lowercase()).collect();
-        features.take_tokens(&heard.rest, language);
+        features.take_tokens(&heard.rest, words.last(), language);
         features
     }
 
-    /// Sorts the rest of the text into figures and content words.
-    fn take_tokens(&mut self, rest: &str, language: Option<Language>) {
+    /// Sorts the rest of the text, which ended with `last`, into figures and content words.
+    fn take_tokens(&mut self, rest: &str, last: Option<&Word>, language: Option<Language>) {
         let (mut tokens, mut number) = (Vec::new(), None::<String>);
-        let words = words(rest);
-        let last = words.len().saturating_sub(1);
-        for (index, mut word) in words.into_iter().enumerate() {
+        let mut words = words(rest).into_iter().peekable();
+        while let Some(mut word) = words.next() {
+            // The rest lacks cues and days, so its last word may not be the last word of the text.
+            let ends = words.peek().is_none() && last.is_some_and(|last| last.text.to_lowercase() == word.text);
             let unit = number.take().map(|digits| (leading_unit(&mut word), digits));
             if let Some((unit, digits)) = unit {
                 self.figures.insert(format!("{digits}{}", unit.unwrap_or_default()));
@@ -120,7 +121,7 @@ impl Features {
                 Some(Figure::Whole(figure)) => {
                     self.figures.insert(figure);
                 }
-                None => tokens_of(&word, language, index == last, &mut tokens),
+                None => tokens_of(&word, language, ends, &mut tokens),
             }
         }
         self.figures.extend(number);

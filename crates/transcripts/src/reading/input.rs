@@ -475,7 +475,9 @@ impl Archive {
         let place = self.entries.partition_point(|entry| entry.name.as_str() < name);
         let entry = self.entries.get(place).filter(|entry| entry.name == name).ok_or(io::ErrorKind::NotFound)?;
         if entry.is_encrypted {
-            return Err(io::Error::other("the entry is encrypted; unpack the archive and pass the unpacked folder instead"));
+            return Err(io::Error::other(
+                "the entry is encrypted; unpack the archive and pass the unpacked folder instead",
+            ));
         }
         if entry.size > RATIO_FREE_BYTES && entry.size / entry.packed.max(1) > MAX_RATIO {
             return Err(io::Error::other("the entry would unpack to far more data than a log can contain"));
