@@ -41,19 +41,15 @@ impl Ingestor for HfChat {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let stem = input.stem();
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             let row = &object.value;
             if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
-                sink.skip(object.number, "not a row: neither `chosen` nor `completion` nor `messages`");
-                continue;
+                return sink.skip(object.number, "not a row: neither `chosen` nor `completion` nor `messages`");
             }
             let id = own_id(&[row], &["prompt_id", "id"]);
             let pieces = Conversation { source: self.name(), id, facts: vec![row], messages: row_messages(row) };
-            pieces.hand_over(&object, objects.layout, &stem, sink);
-        }
-        Ok(())
+            pieces.hand_over(&object, sink);
+        })
     }
 }
 
@@ -129,15 +125,13 @@ impl Ingestor for Locomo {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             if object.value["conversation"].is_object() {
-                read_sample(&object, objects.layout, sink);
+                read_sample(&object, sink);
             } else {
                 sink.skip(object.number, "not a sample: `conversation` is missing");
             }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -145,7 +139,7 @@ fn is_sample(value: &Value) -> bool {
     value["conversation"]["speaker_a"].is_string() && value["conversation"].get("speaker_b").is_some()
 }
 
-fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
+fn read_sample(object: &Object, sink: &mut Sink<'_>) {
     let conversation = &object.value["conversation"];
     let sample = object.value["sample_id"].as_str();
     let sessions = locomo_sessions(conversation);
@@ -168,7 +162,7 @@ fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
             Some(sample) => format!("{sample}/session_{number}"),
             None => identity::of_file(&format!("session_{number}"), first),
         };
-        let record = if layout == Layout::One { "#" } else { "/" };
+        let record = if object.layout == Layout::One { "#" } else { "/" };
         let mut draft = Assembler::new("locomo", id, format!("{}{record}session_{number}", object.origin));
         let speaker = |key: &str| conversation[key].as_str().unwrap_or("?").to_owned();
         draft.meta().title = Some(format!("{} and {}, session {number}", speaker("speaker_a"), speaker("speaker_b")));
@@ -234,15 +228,13 @@ impl Ingestor for LongMemEval {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             if object.value["haystack_sessions"].is_array() {
                 read_question(&object, sink);
             } else {
                 sink.skip(object.number, "not a question: `haystack_sessions` is missing");
             }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -435,13 +427,10 @@ impl Ingestor for ShareGpt {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let stem = input.stem();
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             let row = &object.value;
             let Some(turns) = row["conversations"].as_array() else {
-                sink.skip(object.number, "not a row: `conversations` is missing");
-                continue;
+                return sink.skip(object.number, "not a row: `conversations` is missing");
             };
             let mut messages: Vec<Message> = preamble(&row["system"]).into_iter().collect();
             messages.extend(turns.iter().flat_map(sharegpt_messages));
@@ -455,9 +444,8 @@ impl Ingestor for ShareGpt {
                 messages.insert(first, Message { kind: Kind::Attachment, ..Message::user(label) });
             }
             let pieces = Conversation { source: self.name(), id: own_id(&[row], &["id"]), facts: vec![row], messages };
-            pieces.hand_over(&object, objects.layout, &stem, sink);
-        }
-        Ok(())
+            pieces.hand_over(&object, sink);
+        })
     }
 }
 
@@ -499,20 +487,16 @@ impl Ingestor for WildChat {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let stem = input.stem();
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             let row = &object.value;
             let Some(turns) = row["conversation"].as_array() else {
-                sink.skip(object.number, "not a row: `conversation` is missing");
-                continue;
+                return sink.skip(object.number, "not a row: `conversation` is missing");
             };
             let messages: Vec<Message> = turns.iter().flat_map(messages_of).collect();
             let id = own_id(&[row], &["conversation_hash", "conversation_id"]);
             let pieces = Conversation { source: self.name(), id, facts: vec![row], messages };
-            pieces.hand_over(&object, objects.layout, &stem, sink);
-        }
-        Ok(())
+            pieces.hand_over(&object, sink);
+        })
     }
 }
 

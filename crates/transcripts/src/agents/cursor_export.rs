@@ -9,7 +9,7 @@ use jiff::tz::Offset;
 use crate::agents::turn::{spoken, user_words};
 use crate::message::dates::{clock, seconds_of};
 use crate::message::identity;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Message, MessageTime, Sink, TimeSource};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime, Sink, TimeSource};
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "cursor-export";
@@ -38,10 +38,7 @@ impl Ingestor for CursorExport {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin, of_file) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         // A person may have joined several exports in one file.
         let starts: Vec<usize> = (0..lines.len()).filter(|place| EXPORTED.is_match(lines[*place])).collect();

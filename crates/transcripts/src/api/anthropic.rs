@@ -55,16 +55,15 @@ impl Ingestor for Anthropic {
         if is_batch {
             return batch::read(self.name(), batch_line, input, sink);
         }
-        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        let mut loose = Loose::of(self.name(), &input);
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if is_message(value) && !is_reply(value) {
                 messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else if let Some(conversation) = conversation(&object, sink) {
-                conversation.hand_over(&object, objects.layout, &stem, sink);
+                conversation.hand_over(&object, sink);
             }
-        }
+        })?;
         loose.finish(sink);
         Ok(())
     }

@@ -26,16 +26,14 @@ impl Ingestor for LangChain {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
-        let mut objects = Objects::of(input);
-        let mut threads = Threads::new(self.name());
-        while let Some(object) = objects.next(sink)? {
+        let (mut loose, mut threads) = (Loose::of(self.name(), &input), Threads::new(self.name()));
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if let Some(messages) = held(value) {
                 let messages = messages.iter().flat_map(messages_of).collect();
                 let id = own_id(&[value], &["conversation_id", "session_id", "thread_id"]);
                 let pieces = Conversation { source: self.name(), id, facts: vec![value], messages };
-                pieces.hand_over(&object, objects.layout, &stem, sink);
+                pieces.hand_over(&object, sink);
             } else if is_langchain(value) {
                 messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else if let Some(runs) = value["runs"].as_array() {
@@ -45,7 +43,7 @@ impl Ingestor for LangChain {
             } else {
                 sink.skip(object.number, "neither a message nor a run");
             }
-        }
+        })?;
         threads.finish(sink);
         loose.finish(sink);
         Ok(())

@@ -27,12 +27,11 @@ impl Ingestor for Langfuse {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
         // Steps around the calls repeat the content of the calls; without calls, the steps may contain text that nobody
         // said.
         let (mut calls, mut steps, mut last) = (0_usize, 0_usize, 0);
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if value["observations"].is_array() {
                 read_trace(&object, &mut threads, sink);
@@ -49,7 +48,7 @@ impl Ingestor for Langfuse {
             } else {
                 sink.skip(object.number, "neither a trace nor an observation");
             }
-        }
+        })?;
         if calls == 0 && steps > 0 {
             sink.skip(
                 last,

@@ -31,22 +31,21 @@ impl Ingestor for OpenAiChat {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        let mut loose = Loose::of(self.name(), &input);
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if let Some(items) = conversation(value) {
                 let messages: Vec<Message> = items.iter().flat_map(|item| messages_of(item)).collect();
                 let facts = vec![value, &value["response"], &value["request"]];
                 let id = own_id(&facts, &["conversation_id", "session_id", "id"]);
                 let pieces = Conversation { source: self.name(), id, facts, messages };
-                pieces.hand_over(&object, objects.layout, &stem, sink);
+                pieces.hand_over(&object, sink);
             } else if is_message(value) {
                 messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else {
                 sink.skip(object.number, "neither a message nor a conversation");
             }
-        }
+        })?;
         loose.finish(sink);
         Ok(())
     }

@@ -46,12 +46,10 @@ impl Ingestor for OtelGenAi {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             if !is_export(&object.value) {
-                sink.skip(object.number, "neither spans nor log records");
-                continue;
+                return sink.skip(object.number, "neither spans nor log records");
             }
             let mut reader = Reader { object: &object, threads: &mut threads, empty: 0 };
             reader.read_spans(sink);
@@ -60,7 +58,7 @@ impl Ingestor for OtelGenAi {
                 let reason = "model calls without content; enable content recording in the program that made the calls";
                 sink.skip(object.number, format!("{} {reason}", reader.empty));
             }
-        }
+        })?;
         threads.finish(sink);
         Ok(())
     }

@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use crate::assistants::export::{self, role_and_kind};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object, Objects, Sink};
 
 /// Reads conversations of LM Studio.
 pub(crate) struct LmStudio;
@@ -25,26 +24,18 @@ impl Ingestor for LmStudio {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, origin) = (input.stem(), input.path.display().to_string());
-        let mut records = Records::elements(input);
-        while let Some((number, conversation)) = records.next_json::<Value>(sink)? {
-            if conversation["messages"].is_array() {
-                read_conversation(&conversation, &stem, &origin, number, sink);
+        Objects::each(input, sink, |object, sink| {
+            if object.value["messages"].is_array() {
+                read_conversation(object, sink);
             } else {
-                sink.skip(number, "not a conversation: `messages` is missing");
+                sink.skip(object.number, "not a conversation: `messages` is missing");
             }
-        }
-        Ok(())
+        })
     }
 }
 
-fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usize, sink: &mut Sink<'_>) {
-    let started = identity::stamp(&conversation["createdAt"]);
-    let mut clock = Clock::starting(started);
-    let mut said = Vec::new();
-    if let Some(prompt) = system_prompt(conversation) {
-        said.push(Message::context(prompt));
-    }
+fn read_conversation(Object { stem, number, origin, value: conversation, .. }: Object, sink: &mut Sink<'_>) {
+    let mut said: Vec<Message> = system_prompt(&conversation).map(Message::context).into_iter().collect();
     let mut model = conversation["lastUsedModel"]["identifier"].owned();
     for message in conversation["messages"].list() {
         // Regenerating an answer adds a version; only one version is shown.
@@ -58,13 +49,14 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
     }
     let first = said.iter().find(|message| message.is_human()).or(said.first()).map(Message::content_hash);
     // A file is named after its creation time and can be renamed; the time inside the file remains.
-    let created = conversation["createdAt"].as_u64().map_or_else(|| stem.to_owned(), |millis| millis.to_string());
+    let created = conversation["createdAt"].as_u64().map_or_else(|| stem.to_string(), |millis| millis.to_string());
     let id = identity::of_parts(&[&created, &first.unwrap_or_default()]);
     let mut draft = Assembler::new("lm-studio", id, origin);
     draft.meta().title = conversation["name"].owned();
     draft.meta().model = model;
-    draft.meta().created_at = started.map(|time| time.at);
-    draft.extend(said.into_iter().map(|message| Message { time: clock.next(None), ..message }), sink);
+    draft.start_at(identity::stamp(&conversation["createdAt"]));
+    let time = draft.next_time(None);
+    draft.push_all("", time, said, sink);
     draft.finish(sink);
 }
 
@@ -95,7 +87,7 @@ fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
         let kind = if step["style"]["type"] == "thinking" { Kind::Reasoning } else { kind };
         said.extend(step["content"].list().iter().filter_map(|part| of_part(part, kind)));
     }
-    export::messages("", role, None, said)
+    export::messages(role, said)
 }
 
 /// Returns the content of a part of a step; `None` if it contains no text, as with a note about the speed.

@@ -21,6 +21,7 @@ pub(crate) struct Assembler {
     bytes: usize,
     count: usize,
     ids: HashMap<String, usize>,
+    clock: Clock,
 }
 
 impl Assembler {
@@ -33,12 +34,25 @@ impl Assembler {
             origin: origin.into(),
             ..Transcript::default()
         };
-        Self { transcript, base_id, is_named: false, part: 1, bytes: 0, count: 0, ids: HashMap::new() }
+        let (ids, clock) = (HashMap::new(), Clock::default());
+        Self { transcript, base_id, is_named: false, part: 1, bytes: 0, count: 0, ids, clock }
     }
 
     /// Returns a mutable reference to the title, project, model and start of the conversation.
     pub(crate) fn meta(&mut self) -> &mut Transcript {
         &mut self.transcript
+    }
+
+    /// Sets the start of the conversation, which is also the time of its first messages if they have none.
+    pub(crate) fn start_at(&mut self, start: Option<MessageTime>) {
+        self.transcript.created_at = start.map(|time| time.at);
+        self.clock = Clock::starting(start);
+    }
+
+    /// Returns the time of the next record, which has the time `stamped` in the log. A record without a time gets the
+    /// time of the previous record, or the start of the conversation if there is none.
+    pub(crate) fn next_time(&mut self, stamped: Option<MessageTime>) -> Option<MessageTime> {
+        self.clock.next(stamped)
     }
 
     /// Changes the identity, for logs that contain it only after the first messages.
@@ -83,7 +97,7 @@ impl Assembler {
         &mut self,
         id: &str,
         time: Option<MessageTime>,
-        messages: Vec<Message>,
+        messages: impl IntoIterator<Item = Message>,
         sink: &mut Sink<'_>,
     ) {
         self.extend(messages.into_iter().map(|message| Message { id: id.to_owned(), time, ..message }), sink);

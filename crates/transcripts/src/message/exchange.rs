@@ -181,9 +181,8 @@ pub(crate) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Passes the conversation to `sink`; `object` is the record that contains the conversation; `layout` and `stem`
-    /// describe the file.
-    pub(crate) fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
+    /// Passes the conversation in the record `object` to `sink`.
+    pub(crate) fn hand_over(self, object: &Object, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
         let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());
         // A program sends the same prompt before each conversation, so conversations differ only from the first message
@@ -191,8 +190,8 @@ impl Conversation<'_> {
         let Some(first) = pieces().find(|message| message.is_human()).or_else(|| pieces().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };
-        let id = id.unwrap_or_else(|| match layout {
-            Layout::One => identity::of_file(stem, first),
+        let id = id.unwrap_or_else(|| match object.layout {
+            Layout::One => identity::of_file(&object.stem, first),
             Layout::Lines | Layout::Elements => content_hash(&messages),
         });
         let mut draft = Assembler::new(source, id, object.origin.as_str());

@@ -8,8 +8,7 @@ use crate::json::Json;
 use crate::message::identity;
 use crate::people::html;
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role, Sink,
-    TimeSource,
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
 
 /// Classes of elements that show a linked page, which the person did not write.
@@ -35,10 +34,7 @@ impl Ingestor for Zulip {
         let start = input.head();
         if is_page(&start) {
             drop(start);
-            let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-                sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-                return Ok(());
-            };
+            let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
             topic.read_page(&text, sink);
         } else {
             let is_array = start.trim_start().starts_with('[');

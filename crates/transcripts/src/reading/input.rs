@@ -13,7 +13,7 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::IngestError;
+use crate::{IngestError, MAX_RECORD_BYTES, Sink};
 
 /// Number of bytes at the start of a file that detection examines.
 // The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
@@ -286,6 +286,18 @@ impl Input {
             return Ok(None);
         }
         Ok(Some(decoded(bytes).replace("\r\n", "\n")))
+    }
+
+    /// Reads everything as text; a text over [`MAX_RECORD_BYTES`] is reported as `noun`.
+    ///
+    /// # Errors
+    /// The same errors as [`Input::into_text`].
+    pub(crate) fn whole_text(self, noun: &str, sink: &mut Sink<'_>) -> Result<Option<String>, IngestError> {
+        let text = self.into_text(MAX_RECORD_BYTES)?;
+        if text.is_none() {
+            sink.skip(1, format!("{noun} over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+        }
+        Ok(text)
     }
 }
 

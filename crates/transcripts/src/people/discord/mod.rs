@@ -14,8 +14,8 @@ use crate::json::Json;
 use crate::message::assemble::Replies;
 use crate::message::{identity, parts};
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role, Sink,
-    TimeSource, parse_rfc3339,
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+    parse_rfc3339,
 };
 
 /// Milliseconds from 1970 to 1 January 2015, from which Discord's ids are counted.
@@ -54,10 +54,7 @@ impl Ingestor for Discord {
         let is_page = page::is_page(&start);
         if is_page || written::is_written(&start) {
             drop(start);
-            let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-                sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-                return Ok(());
-            };
+            let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
             if is_page {
                 page::read(&text, path, sink);
             } else {

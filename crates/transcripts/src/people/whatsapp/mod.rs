@@ -15,9 +15,7 @@ use regex::Regex;
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::message::speaker::is_of_a_log;
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
 /// Number of lines that detection examines.
 const SNIFFED_LINES: usize = 200;
@@ -40,10 +38,7 @@ impl Ingestor for WhatsApp {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (name, origin) = (file_name(&input), input.path.display().to_string());
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("chat over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(text) = input.whole_text("chat", sink)? else { return Ok(()) };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
         // The order of day and month depends on the phone's language, and a single date cannot reveal it.
