@@ -28,11 +28,7 @@ const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "message
 pub(crate) struct HfChat;
 
 impl Ingestor for HfChat {
-    describe!(
-        "hf-chat",
-        "chat training sets: preferences (the chosen answer is read), completions, and messages in rows with extra columns",
-        "rows with `chosen` and `rejected`, with `prompt` and `completion`, or `messages` beside columns such as `prompt_id`"
-    );
+    named!("hf-chat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         // A file may mix preferences with rows that could belong to other formats.
@@ -114,11 +110,7 @@ const START: &str = "%I:%M %p on %d %B, %Y";
 pub(crate) struct Locomo;
 
 impl Ingestor for Locomo {
-    describe!(
-        "locomo",
-        "LoCoMo samples: sessions of two people over several months; the questions are not read",
-        "objects whose `conversation` has `speaker_a` and sessions `session_1`, `session_2` and so on"
-    );
+    named!("locomo");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_sample) || head.most_lines(is_sample)
@@ -217,11 +209,7 @@ fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
 pub(crate) struct LongMemEval;
 
 impl Ingestor for LongMemEval {
-    describe!(
-        "longmemeval",
-        "LongMemEval questions with their haystack of sessions; the questions are not read",
-        "objects with `question_id` and `haystack_sessions`"
-    );
+    named!("longmemeval");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_question) || head.most_lines(is_question)
@@ -307,11 +295,7 @@ fn longmemeval_start(text: &str) -> Option<MessageTime> {
 pub(crate) struct Oasst;
 
 impl Ingestor for Oasst {
-    describe!(
-        "oasst",
-        "OpenAssistant trees or flat messages; the best-ranked replies of each tree are read",
-        "objects with `message_tree_id`, and `prompt` with `replies`, or `message_id` with `text`"
-    );
+    named!("oasst");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_row = |value: &Value| is_tree(value) || is_flat(value);
@@ -416,11 +400,7 @@ fn hand_over(tree: &Value, path: &[&Value], origin: String, number: usize, sink:
 pub(crate) struct ShareGpt;
 
 impl Ingestor for ShareGpt {
-    describe!(
-        "sharegpt",
-        "ShareGPT rows: conversations with the fields `from` and `value`",
-        "objects with `conversations` of `from` and `value`, or of `role` and `content`"
-    );
+    named!("sharegpt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_sharegpt_row) || head.most_lines(is_sharegpt_row)
@@ -476,11 +456,7 @@ fn sharegpt_messages(turn: &Value) -> Vec<Message> {
 pub(crate) struct WildChat;
 
 impl Ingestor for WildChat {
-    describe!(
-        "wildchat",
-        "WildChat and LMSYS rows as JSON; Parquet is not read",
-        "rows with `conversation` of `role` and `content`, and `conversation_hash`, or `conversation_id` with `model`"
-    );
+    named!("wildchat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_wildchat_row) || head.most_lines(is_wildchat_row)

@@ -16,11 +16,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Messag
 pub(crate) struct Plain;
 
 impl Ingestor for Plain {
-    describe!(
-        "plain",
-        "transcripts in text or Markdown: `User:`, `**User:**`, `## User`, `You said:`, or people's names",
-        "lines that name at least two alternating speakers, the first one in the first half of the text"
-    );
+    named!("plain");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let template = with_speaker_lines(&head.text);

@@ -29,11 +29,7 @@ const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
 pub(crate) struct Aider;
 
 impl Ingestor for Aider {
-    describe!(
-        NAME,
-        "Aider chat histories (.aider.chat.history.md)",
-        "text that begins with `# aider chat started at` and a time"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| started_at(line).is_some())

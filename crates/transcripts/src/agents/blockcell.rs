@@ -16,7 +16,7 @@ const NAME: &str = "blockcell";
 pub(crate) struct Blockcell;
 
 impl Ingestor for Blockcell {
-    describe!(NAME, "blockcell session JSONL", "JSONL with a line whose `_type` is `metadata`, and lines with `role`");
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_alone = head.document.as_ref().is_some_and(is_head);

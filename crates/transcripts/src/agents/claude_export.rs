@@ -34,11 +34,7 @@ patterns! {
 pub(crate) struct ClaudeExport;
 
 impl Ingestor for ClaudeExport {
-    describe!(
-        NAME,
-        "Claude Code sessions as text: written by /export or copied from the terminal",
-        "a banner of Claude Code or a prompt after `❯` or `>`, and answers after `⏺` or `●`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let filled = || head.text.lines().filter(|line| !line.trim().is_empty());

@@ -17,7 +17,7 @@ const NAME: &str = "continue";
 pub(crate) struct Continue;
 
 impl Ingestor for Continue {
-    describe!(NAME, "Continue sessions", "an object with `sessionId` and a `history` of objects with `message`");
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(is_session)

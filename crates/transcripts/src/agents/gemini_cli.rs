@@ -12,7 +12,7 @@ use crate::agents::turn;
 use crate::json::Json;
 use sha2::{Digest as _, Sha256};
 
-use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::{call_on, gemini_call, gemini_parts};
 use crate::message::speaker::{is_only_injected, slash_command};
@@ -30,11 +30,7 @@ const ID_DIGITS: usize = 8;
 pub(crate) struct GeminiCli;
 
 impl Ingestor for GeminiCli {
-    describe!(
-        NAME,
-        "Gemini CLI session recordings, checkpoints and prompt logs",
-        "an object with `projectHash` and `messages`; JSONL with `projectHash`, `$set` or `$rewindTo`; `history` of `role` and `parts`; or an array of prompts with `sessionId` and `messageId`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_array = matches!(head.document, Some(Value::Array(_)));
@@ -165,7 +161,6 @@ struct Session {
     id: Option<String>,
     /// The root of the project, from a file next to the folder of recordings.
     root: Option<String>,
-    clock: Clock,
 }
 
 impl Session {
@@ -181,14 +176,14 @@ impl Session {
             is_agents: false,
             id: None,
             root: noted_root(input),
-            clock: Clock::default(),
         }
     }
 
     /// Processes one record; returns whether it is of a known kind.
     fn take(&mut self, number: usize, mut record: Value, sink: &mut Sink<'_>) -> bool {
         if let Some(id) = record["$rewindTo"].as_str() {
-            self.rewind_to(id);
+            // An unknown id removes everything.
+            self.truncate(self.places.get(id).copied().unwrap_or(0));
         } else if let Some(change) = record.get_mut("$set").filter(|change| change.is_object()) {
             let change = change.take();
             self.take_head(&change);
@@ -214,17 +209,14 @@ impl Session {
     }
 
     fn take_head(&mut self, head: &Value) {
-        let text = |key: &str| head[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        self.id = self.id.take().or(text("sessionId"));
-        if head["kind"] == "subagent" {
-            self.is_agents = true;
-        }
+        self.id = self.id.take().or(head["sessionId"].owned());
+        self.is_agents |= head["kind"] == "subagent";
         // The file may name another project that once had this folder; the hash in the recording decides.
         let matches = |root: &String| head["projectHash"].as_str() == Some(hex(&Sha256::digest(root)).as_str());
         let root = self.root.clone().filter(matches).or_else(|| head["directories"][0].as_str().map(str::to_owned));
         let meta = self.draft.meta();
         meta.project = meta.project.take().or(root);
-        meta.title = text("summary").or(meta.title.take());
+        meta.title = head["summary"].owned().or(meta.title.take());
         meta.created_at = meta.created_at.or_else(|| head["startTime"].as_str().and_then(|time| time.parse().ok()));
     }
 
@@ -253,7 +245,7 @@ impl Session {
             return;
         }
         let mut messages = messages(record, self.is_agents);
-        self.date(&mut messages);
+        messages.iter_mut().for_each(|message| message.time = self.draft.next_time(message.time));
         let bytes = weight(&messages);
         self.bytes += bytes;
         if let Some(place) = self.places.get(&id).filter(|_| !id.is_empty()) {
@@ -263,18 +255,6 @@ impl Session {
         }
         self.places.insert(id.clone(), self.turns.len());
         self.turns.push(Turn { id, messages });
-    }
-
-    /// Gives each message without a time the time of the previous one.
-    fn date(&mut self, messages: &mut [Message]) {
-        for message in messages {
-            message.time = self.clock.next(message.time);
-        }
-    }
-
-    /// Removes the record called `id` and all records after it; an unknown id removes everything.
-    fn rewind_to(&mut self, id: &str) {
-        self.truncate(self.places.get(id).copied().unwrap_or(0));
     }
 
     fn truncate(&mut self, count: usize) {

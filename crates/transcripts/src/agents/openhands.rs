@@ -16,11 +16,7 @@ const ABOUT: &[&str] = &["id", "timestamp", "source", "message", "action", "obse
 pub(crate) struct OpenHands;
 
 impl Ingestor for OpenHands {
-    describe!(
-        NAME,
-        "OpenHands events: output.jsonl of a benchmark or of the resolver, and exported trajectories",
-        "events with `action` or `observation`, in the `history` of a row or in an array with `source`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let of_array = head.document.as_ref().is_some_and(Value::is_array) && head.objects().any(is_sourced);

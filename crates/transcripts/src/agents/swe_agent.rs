@@ -17,11 +17,7 @@ const NAME: &str = "swe-agent";
 pub(crate) struct SweAgent;
 
 impl Ingestor for SweAgent {
-    describe!(
-        NAME,
-        "SWE-agent trajectories (.traj), and those of mini-swe-agent",
-        "an object with `trajectory`, whose steps have `action` and `observation`, or with a `history` of turns with `message_type`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(is_trajectory)

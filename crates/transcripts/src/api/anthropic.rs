@@ -32,11 +32,7 @@ const AGENT_TAGS: &[&str] = &["<task>", "<environment_details>", "<user_message>
 pub(crate) struct Anthropic;
 
 impl Ingestor for Anthropic {
-    describe!(
-        "anthropic",
-        "Anthropic Messages API: requests, replies, pairs of both, messages, batch results",
-        "`messages` beside `system`, or with blocks such as `tool_use`; replies with `stop_reason`; `custom_id` with `result`"
-    );
+    named!("anthropic");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         // Cline and related agents store the same messages in separate files, which have formats of their own.

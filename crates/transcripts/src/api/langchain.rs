@@ -15,11 +15,7 @@ const THREADS: &[&str] = &["thread_id", "session_id", "conversation_id"];
 pub(crate) struct LangChain;
 
 impl Ingestor for LangChain {
-    describe!(
-        "langchain",
-        "LangChain messages (messages_to_dict, dumpd) and LangSmith runs as JSON",
-        "objects with `type` and `data`, with `lc` and `kwargs`, or with `run_type`"
-    );
+    named!("langchain");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_ours) || head.most_lines(is_ours)

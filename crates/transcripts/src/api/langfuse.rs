@@ -16,11 +16,7 @@ const KINDS: &[&str] =
 pub(crate) struct Langfuse;
 
 impl Ingestor for Langfuse {
-    describe!(
-        "langfuse",
-        "Langfuse traces with their observations, and exported rows of either",
-        "objects with `observations`, or with a trace id and an observation's `type`, or traces with `session_id`"
-    );
+    named!("langfuse");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_ours) || head.most_lines(is_ours)

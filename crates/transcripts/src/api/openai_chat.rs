@@ -17,11 +17,7 @@ const FOREIGN: &[&str] = &[
 pub(crate) struct OpenAiChat;
 
 impl Ingestor for OpenAiChat {
-    describe!(
-        "openai-chat",
-        "OpenAI-style chat messages: a JSON array, an object with `messages`, or JSONL of either",
-        "objects with a known `role` and `content`, or with `messages` of such objects"
-    );
+    named!("openai-chat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |value: &Value| is_bare(value) || conversation(value).is_some();

@@ -22,11 +22,7 @@ const FOREIGN: &[&str] =
 pub(crate) struct OpenAiResponses;
 
 impl Ingestor for OpenAiResponses {
-    describe!(
-        "openai-responses",
-        "OpenAI Responses API: responses, requests with their input, conversation items",
-        "`object` is `response`, or `list` with items as `data`; `input` or `output` of such items"
-    );
+    named!("openai-responses");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let (own, all) =

@@ -35,11 +35,7 @@ const ANSWERED: &[&str] = &["gen_ai.output.messages", "gen_ai.completion", "gen_
 pub(crate) struct OtelGenAi;
 
 impl Ingestor for OtelGenAi {
-    describe!(
-        "otel-genai",
-        "OpenTelemetry spans and events of calls to a model (OTLP JSON; GenAI, OpenInference, Traceloop)",
-        "objects with `resourceSpans` or `resourceLogs`"
-    );
+    named!("otel-genai");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_export) || head.most_lines(is_export)

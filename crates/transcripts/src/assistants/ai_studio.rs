@@ -17,7 +17,7 @@ const FILES: &[&str] = &["File", "Document", "Image", "Audio", "Video"];
 pub(crate) struct AiStudio;
 
 impl Ingestor for AiStudio {
-    describe!("ai-studio", "Google AI Studio prompt from Google Drive", "a JSON object with `chunkedPrompt.chunks`");
+    named!("ai-studio");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| value["chunkedPrompt"]["chunks"].is_array())

@@ -20,11 +20,7 @@ const PRIVATE_MARKS: &[&str] = &["is_do_not_remember", "is_temporary_chat", "is_
 pub(crate) struct ChatGpt;
 
 impl Ingestor for ChatGpt {
-    describe!(
-        "chatgpt",
-        "ChatGPT data export: conversations.json, a shard of it, or one conversation",
-        "JSON objects whose `mapping` contains nodes with `parent` and `children`, or whose `messages` have an `author.role`"
-    );
+    named!("chatgpt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_conversation) || head.most_lines(is_conversation)

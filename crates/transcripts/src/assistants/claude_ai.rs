@@ -19,11 +19,7 @@ const NO_PARENT: &str = "00000000-0000-4000-8000-000000000000";
 pub(crate) struct ClaudeAi;
 
 impl Ingestor for ClaudeAi {
-    describe!(
-        "claude-ai",
-        "claude.ai data export: conversations.json, or one conversation",
-        "JSON objects whose `chat_messages` have a `sender`"
-    );
+    named!("claude-ai");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_conversation) || head.most_lines(is_conversation)
@@ -212,11 +208,7 @@ fn noun(name: &str) -> &'static str {
 pub(crate) struct ClaudeDesign;
 
 impl Ingestor for ClaudeDesign {
-    describe!(
-        "claude-design",
-        "Claude Design session of a claude.ai data export: a file of design_chats",
-        "a JSON object whose `messages` have a `uuid`, a `role`, and a `content` that contains `content` or `contentBlocks`"
-    );
+    named!("claude-design");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_session)

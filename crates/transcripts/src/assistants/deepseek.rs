@@ -12,11 +12,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object
 pub(crate) struct DeepSeek;
 
 impl Ingestor for DeepSeek {
-    describe!(
-        "deepseek",
-        "DeepSeek data export: conversations.json",
-        "JSON objects whose `mapping` contains messages with `fragments`, or that have an `inserted_at`"
-    );
+    named!("deepseek");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_conversation)

@@ -12,11 +12,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Messag
 pub(crate) struct Grok;
 
 impl Ingestor for Grok {
-    describe!(
-        "grok",
-        "Grok data export: prod-grok-backend.json",
-        "a JSON object whose `conversations` have `conversation` and `responses`"
-    );
+    named!("grok");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |one: &Value| one["conversation"].is_object() && one["responses"].is_array();

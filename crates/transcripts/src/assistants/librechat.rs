@@ -15,11 +15,7 @@ const NO_PARENT: &str = "00000000-0000-0000-0000-000000000000";
 pub(crate) struct LibreChat;
 
 impl Ingestor for LibreChat {
-    describe!(
-        "librechat",
-        "LibreChat export of one conversation as JSON, nested or flat",
-        "a JSON object with `messagesTree`, or whose `messages` have `messageId` and `isCreatedByUser`"
-    );
+    named!("librechat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| {

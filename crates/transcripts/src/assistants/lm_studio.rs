@@ -12,11 +12,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object
 pub(crate) struct LmStudio;
 
 impl Ingestor for LmStudio {
-    describe!(
-        "lm-studio",
-        "LM Studio conversation: ~/.lmstudio/conversations/*.conversation.json",
-        "a JSON object whose `messages` have `versions` and `currentlySelected`"
-    );
+    named!("lm-studio");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_message = |message: &Value| message["versions"].is_array() && message.get("currentlySelected").is_some();

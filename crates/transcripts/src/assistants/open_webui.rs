@@ -14,11 +14,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object
 pub(crate) struct OpenWebUi;
 
 impl Ingestor for OpenWebUi {
-    describe!(
-        "open-webui",
-        "Open WebUI export: all chats, or one",
-        "JSON objects with `chat.history.messages`, or one with `history.messages` and `history.currentId`"
-    );
+    named!("open-webui");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| chat_of(value).is_some()) || head.most_lines(|value| chat_of(value).is_some())

@@ -136,6 +136,11 @@ impl Assembler {
         }
     }
 
+    /// Returns the number of buffered messages.
+    pub(crate) fn held(&self) -> usize {
+        self.transcript.messages.len()
+    }
+
     /// Returns whether the buffered messages fill a part.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes >= MAX_PART_BYTES

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The lists in `words.txt`: a line with the name in brackets, followed by one word or phrase per line.
-static LISTS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
-    let sections = include_str!("words.txt").split("\n[").filter_map(|section| section.split_once("]\n"));
-    let words = |list: &'static str| list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
-    sections.map(|(name, list)| (name, words(list))).collect()
-});
+static LISTS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| sections(include_str!("words.txt")));
+
+/// Returns the sections of a text: a line with the name in brackets, followed by the lines of the section.
+pub(crate) fn sections(text: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
+    let sections = text.split("\n[").filter_map(|section| section.split_once("]\n"));
+    let filled =
+        |lines: &'static str| lines.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    sections.map(|(name, lines)| (name, filled(lines))).collect()
+}
 
 /// Returns the list called `name`.
 pub(crate) fn list(name: &str) -> &'static [&'static str] {

@@ -216,7 +216,7 @@ fn decode(text: &str) -> String {
 pub(crate) struct WebVtt;
 
 impl Ingestor for WebVtt {
-    describe!("webvtt", "WebVTT captions of a meeting or video", "the first line is `WEBVTT`");
+    named!("webvtt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text
@@ -290,11 +290,7 @@ const LINES_TO_FIRST_TIME: usize = 6;
 pub(crate) struct Srt;
 
 impl Ingestor for Srt {
-    describe!(
-        "srt",
-        "SubRip captions (.srt) of a meeting or video",
-        "it begins with a cue's number or time, such as `00:00:01,000 --> 00:00:04,000`"
-    );
+    named!("srt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut lines = head.text.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES_TO_FIRST_TIME);

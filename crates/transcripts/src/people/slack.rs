@@ -27,11 +27,7 @@ const SNIFFED_DAYS: usize = 5;
 pub(crate) struct Slack;
 
 impl Ingestor for Slack {
-    describe!(
-        "slack",
-        "Slack workspace export: the folder, its zip, or one day of a channel",
-        "a list of channels beside folders of `YYYY-MM-DD.json`; or an array of messages with `ts` like `1709287200.000100`"
-    );
+    named!("slack");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         matches!(head.document, Some(Value::Array(_))) && head.objects().any(is_post)

@@ -18,11 +18,7 @@ const PATHS: &[&str] = &["messages", "chats.list.messages", "left_chats.list.mes
 pub(crate) struct Telegram;
 
 impl Ingestor for Telegram {
-    describe!(
-        "telegram",
-        "Telegram Desktop export in JSON: one chat or a whole account",
-        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or an account whose `chats` contain such messages"
-    );
+    named!("telegram");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {

@@ -17,11 +17,7 @@ patterns! {
 pub(crate) struct ZoomChat;
 
 impl Ingestor for ZoomChat {
-    describe!(
-        "zoom-chat",
-        "chat of a Zoom meeting, saved as text",
-        "the first line is like `10:02:33 From Ana to Everyone:`, or a time, a name and words separated by tabs"
-    );
+    named!("zoom-chat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| header(line.trim_end()).is_some())

@@ -18,11 +18,7 @@ const PREVIEWS: &[&str] = &["message_embed", "inline-preview-twitter", "message_
 pub(crate) struct Zulip;
 
 impl Ingestor for Zulip {
-    describe!(
-        "zulip",
-        "Zulip: topics of an archive as JSON or HTML, and messages of its API",
-        "messages with `sender_full_name`, `content` and `timestamp`; or a page that names Zulip and has a list of comments"
-    );
+    named!("zulip");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let of_api = head.document.as_ref().map_or(&[][..], |document| document["messages"].list());

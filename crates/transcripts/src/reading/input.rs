@@ -11,9 +11,10 @@ use flate2::read::DeflateDecoder;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
+use serde_json::Value;
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::{IngestError, MAX_RECORD_BYTES, Sink};
+use crate::{IngestError, MAX_RECORD_BYTES, Sink, json};
 
 /// Number of bytes at the start of a file that detection examines.
 // The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
@@ -201,6 +202,12 @@ impl Input {
             }
             None => Folder::directory(self.path.parent()?).open(name).ok(),
         }
+    }
+
+    /// Returns the JSON document in the file called `name` in the same directory or archive; null if there is none.
+    pub(crate) fn sibling_json(&self, name: &str) -> Value {
+        let text = self.sibling(name).and_then(|input| input.into_text(MAX_RECORD_BYTES).ok()?);
+        text.and_then(|text| Some(json::parse(&text).ok()?.0)).unwrap_or_default()
     }
 
     /// Returns the directory or archive that contains the file, and the prefix of its name there: empty, or folders
@@ -520,18 +527,7 @@ fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<E
         return Ok(None);
     }
     // Archives contain local times without an offset; if they are treated as UTC, the error is less than a day.
-    let modified = file.last_modified().and_then(|at| {
-        let civil = DateTime::new(
-            i16::try_from(at.year()).ok()?,
-            i8::try_from(at.month()).ok()?,
-            i8::try_from(at.day()).ok()?,
-            i8::try_from(at.hour()).ok()?,
-            i8::try_from(at.minute()).ok()?,
-            i8::try_from(at.second()).ok()?,
-            0,
-        );
-        Offset::UTC.to_timestamp(civil.ok()?).ok()
-    });
+    let modified = file.last_modified().and_then(|at| Offset::UTC.to_timestamp(DateTime::try_from(at).ok()?).ok());
     Ok(Some(Entry {
         start: file.data_start().unwrap_or_default(),
         packed: file.compressed_size(),

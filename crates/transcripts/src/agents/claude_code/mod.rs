@@ -23,7 +23,7 @@ use crate::json::Json;
 
 use self::line::Line;
 pub(crate) use self::line::classify;
-use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::speaker::slash_command;
 use crate::{
@@ -44,11 +44,7 @@ const BOOKKEEPING_TYPES: &[&str] = &[
 pub(crate) struct ClaudeCode;
 
 impl Ingestor for ClaudeCode {
-    describe!(
-        NAME,
-        "Claude Code session and sub-agent logs, and its history of prompts",
-        "JSONL; lines with `message.role` and `uuid` or `sessionId`, or its own line types with `sessionId`; or lines with `display` and `timestamp`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |line: &Value| is_own_line(line) || is_history_entry(line);
@@ -388,7 +384,6 @@ struct Session {
     seen: HashSet<u64>,
     said: HashSet<u64>,
     titles: Titles,
-    clock: Clock,
 }
 
 impl Session {
@@ -403,13 +398,12 @@ impl Session {
             seen: HashSet::new(),
             said: HashSet::new(),
             titles: Titles::default(),
-            clock: Clock::default(),
         }
     }
 
     fn take(&mut self, line: &Line, summaries: &[Summary], sink: &mut Sink<'_>) {
         self.take_meta(line);
-        let time = self.clock.next(line.time());
+        let time = self.draft.next_time(line.time());
         let (uuid, place) = (line.uuid.text(), self.nodes.len());
         if uuid.is_some_and(|uuid| self.seen.contains(&hash(uuid))) {
             return;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::json::Json;
 
 use crate::message::action;
-use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::message::speaker::slash_command;
@@ -35,11 +35,7 @@ const ENVELOPE_TYPES: &[&str] = &[
 pub(crate) struct Codex;
 
 impl Ingestor for Codex {
-    describe!(
-        NAME,
-        "Codex CLI and IDE rollouts, exec streams, and the history of prompts",
-        "JSONL; lines with an object `payload` and a `type` such as `session_meta` or `response_item`, or bare items after a first line with `id` and `timestamp`; an object of `session` and `items`; lines with `thread.started` or `item.completed`; lines with `session_id`, `ts` and `text`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.most_lines(is_envelope)
@@ -384,12 +380,11 @@ struct Turns {
     barren: usize,
     has_events: bool,
     said_anything: bool,
-    clock: Clock,
 }
 
 impl Turns {
     fn new(draft: Assembler) -> Self {
-        Self { draft, held: Vec::new(), barren: 0, has_events: false, said_anything: false, clock: Clock::default() }
+        Self { draft, held: Vec::new(), barren: 0, has_events: false, said_anything: false }
     }
 
     fn is_full(&self) -> bool {
@@ -411,7 +406,7 @@ impl Turns {
         if self.is_copy(&new) {
             return;
         }
-        message.time = self.clock.next(message.time);
+        message.time = self.draft.next_time(message.time);
         if origin == Origin::Agent && message.role != Role::Tool && message.role != Role::System {
             message.role = Role::Other;
         }

@@ -35,11 +35,7 @@ patterns! {
 pub(crate) struct Discord;
 
 impl Ingestor for Discord {
-    describe!(
-        "discord",
-        "Discord channel exported with DiscordChatExporter as JSON, HTML or text",
-        "an object with `guild`, `channel` and `messages`; a page whose elements have `chatlog` classes; or a text that begins with `Guild:` and `Channel:` between two rules"
-    );
+    named!("discord");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_export = |export: &Value| {

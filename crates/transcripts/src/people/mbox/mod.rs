@@ -29,11 +29,7 @@ const HELD_BYTES: usize = 64 << 20;
 pub(crate) struct Mbox;
 
 impl Ingestor for Mbox {
-    describe!(
-        "mbox",
-        "mail: mailbox files and single .eml messages",
-        "headers with `From:`, `Date:` and `Message-ID:` or `Received:`, with or without a `From ` line with a date above them"
-    );
+    named!("mbox");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut lines = head.text.split('\n').skip_while(|line| line.trim().is_empty()).peekable();

@@ -24,11 +24,7 @@ const SNIFFED_LINES: usize = 200;
 pub(crate) struct WhatsApp;
 
 impl Ingestor for WhatsApp {
-    describe!(
-        "whatsapp",
-        "WhatsApp chats exported as text, alone or in their zip",
-        "from the first line on, `date, time - Name: text` or `[date, time] Name: text` in the format of a phone"
-    );
+    named!("whatsapp");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut lines = head.text.split('\n').map(|line| line.trim_end_matches('\r'));
