@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::json::Json;
 use crate::message::action;
+use crate::message::blocks::attachment;
 use crate::message::identity;
-use crate::message::parts::{call_line, file_label, without_data};
+use crate::message::parts::{call_line, without_data};
 use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Name of the format, stored with each transcript.
@@ -256,15 +257,6 @@ fn answer_texts(content: &Value) -> Vec<String> {
         }
         one => vec![text(one).to_owned()],
     }
-}
-
-fn attachment(block: &Value) -> Option<String> {
-    let noun = match block["type"].as_str()? {
-        "image" => "image",
-        "document" => "document",
-        _ => return None,
-    };
-    Some(file_label(noun, block["source"]["media_type"].as_str()))
 }
 
 /// Returns the contents of an answer whose reasoning and calls are tags in the text.

@@ -35,9 +35,9 @@ impl Ingestor for Continue {
             let mut draft = Assembler::new(NAME, id, origin.as_str());
             let began = index.as_ref().and_then(|index| began(index, id));
             let meta = draft.meta();
-            meta.title = text(&session["title"]);
-            meta.project = text(&session["workspaceDirectory"]).map(|address| turn::folder_path(&address));
-            meta.model = text(&session["chatModelTitle"]);
+            meta.title = session["title"].owned();
+            meta.project = session["workspaceDirectory"].text().map(turn::folder_path);
+            meta.model = session["chatModelTitle"].owned();
             // Messages have no times, and the modification time of the file is that of the last change.
             let time = began.or(of_file);
             meta.created_at = time.map(|time| time.at);
@@ -53,10 +53,6 @@ impl Ingestor for Continue {
 fn is_session(value: &Value) -> bool {
     let items = value["history"].list();
     value["sessionId"].is_string() && items.iter().any(|item| item["message"]["role"].is_string())
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// Returns the time at which the session called `id` began, according to the index.
@@ -78,7 +74,6 @@ fn answered(history: &[Value]) -> HashSet<&str> {
 
 /// Returns the messages in one item of the history: attachments, text, reasoning, calls and results.
 fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
-    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let said = &item["message"];
     let (role, kind) = match said["role"].as_str() {
         Some("user") => (Role::User, Kind::Prose),
@@ -88,19 +83,19 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         _ => (Role::System, Kind::Context),
     };
     let mut pieces: Vec<(Role, Kind, String)> = Vec::new();
-    pieces.extend(text(&item["reasoning"]["text"]).map(|text| (Role::Assistant, Kind::Reasoning, text)));
+    pieces.extend(item["reasoning"]["text"].owned().map(|text| (Role::Assistant, Kind::Reasoning, text)));
     pieces.push((role, kind, words(&said["content"])));
     pieces.extend(pictures(&said["content"]).map(|label| (role, Kind::Attachment, label)));
-    for context in list(&item["contextItems"]) {
+    for context in item["contextItems"].list() {
         let label = context["name"].as_str().or(context["description"].as_str()).unwrap_or_default();
         let content = context["content"].string();
         pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
-    let states = list(&item["toolCallStates"]);
+    let states = item["toolCallStates"].list();
     // Older sessions contain one call per item, newer sessions contain a list of calls.
-    let states = if states.is_empty() { list(&Value::Array(vec![item["toolCallState"].clone()])) } else { states };
-    let calls: Vec<Value> = list(&said["toolCalls"]);
-    for call in &calls {
+    let states = if states.is_empty() { std::slice::from_ref(&item["toolCallState"]) } else { states };
+    let calls = said["toolCalls"].list();
+    for call in calls {
         pieces.push((Role::Assistant, Kind::ToolCall, call_of(call)));
     }
     for state in states.iter().filter(|state| state.is_object()) {
@@ -110,12 +105,12 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         }
         // If the result is a separate message, it is read there.
         if !answered.contains(id) {
-            let outputs = list(&state["output"]);
-            let output = outputs.iter().filter_map(|output| output["content"].as_str()).collect::<Vec<_>>().join("\n");
+            let outputs = state["output"].list().iter().filter_map(|output| output["content"].as_str());
+            let output = outputs.collect::<Vec<_>>().join("\n");
             pieces.push((Role::Tool, Kind::ToolResult, without_data(&output)));
         }
     }
-    pieces.extend(text(&item["conversationSummary"]).map(|text| (Role::System, Kind::Summary, text)));
+    pieces.extend(item["conversationSummary"].owned().map(|text| (Role::System, Kind::Summary, text)));
     let id = said["id"].string();
     let message = |(role, kind, text)| Message { id: id.to_owned(), kind, ..Message::prose(role, text) };
     pieces.into_iter().filter(|(.., text)| !text.trim().is_empty()).map(message).collect()

@@ -148,6 +148,7 @@ struct Turn {
 /// Collects one recording.
 ///
 /// Changes apply to the buffered records, which are only the last part of a very long session.
+#[derive(Default)]
 struct Session {
     draft: Assembler,
     turns: Vec<Turn>,
@@ -166,17 +167,7 @@ struct Session {
 impl Session {
     fn new(input: &Input) -> Self {
         let origin = input.path.display().to_string();
-        Self {
-            draft: Assembler::new(NAME, input.stem(), origin),
-            turns: Vec::new(),
-            places: HashMap::new(),
-            gone: HashSet::new(),
-            bytes: 0,
-            is_named: false,
-            is_agents: false,
-            id: None,
-            root: noted_root(input),
-        }
+        Self { draft: Assembler::new(NAME, input.stem(), origin), root: noted_root(input), ..Self::default() }
     }
 
     /// Processes one record; returns whether it is of a known kind.
@@ -331,9 +322,8 @@ fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
 /// Returns the messages in a turn of a saved chat.
 pub(in crate::agents) fn turn_messages(turn: &Value) -> Vec<Message> {
     let spoken = |(kind, text): (Kind, String)| match (turn["role"].as_str(), kind) {
+        (Some("user"), kind) => of_user(kind, text),
         (_, Kind::ToolResult) => Message::new(Role::Tool, kind, text),
-        (Some("user"), Kind::Prose) => typed(&text),
-        (Some("user"), kind) => Message::new(if kind == Kind::Context { Role::System } else { Role::User }, kind, text),
         (Some("model"), Kind::Prose) if text.trim() == OPENING_ANSWER => {
             Message::new(Role::Assistant, Kind::Context, text)
         }
@@ -351,24 +341,28 @@ fn prompt(entry: &Value) -> Message {
 fn user(record: &Value) -> Vec<Message> {
     let full = gemini_parts(&record["content"]);
     let shown = gemini_parts(&record["displayContent"]);
-    let of_part = |(kind, text): (Kind, String)| match kind {
-        Kind::Prose => typed(&text),
-        Kind::ToolResult => Message::new(Role::Tool, kind, text),
-        Kind::Context => Message::new(Role::System, kind, text),
-        kind => Message::new(Role::User, kind, text),
-    };
     // Older recordings have no copy of the text that was shown on the screen.
     if shown.iter().all(|(_, text)| text.trim().is_empty()) {
-        return full.into_iter().map(of_part).collect();
+        return full.into_iter().map(|(kind, text)| of_user(kind, text)).collect();
     }
     // Text that was sent but not shown on the screen was added by the program.
     let is_new = |(_, text): &(Kind, String)| !shown.iter().any(|(_, seen)| seen.trim() == text.trim());
-    let added = full.into_iter().filter(is_new).map(|(kind, text)| {
-        let kind = if kind == Kind::Prose { Kind::Context } else { kind };
-        of_part((kind, text))
-    });
-    let added: Vec<Message> = added.collect();
-    shown.iter().cloned().map(of_part).chain(added).collect()
+    let added = full
+        .into_iter()
+        .filter(is_new)
+        .map(|(kind, text)| of_user(if kind == Kind::Prose { Kind::Context } else { kind }, text));
+    shown.iter().cloned().map(|(kind, text)| of_user(kind, text)).chain(added).collect()
+}
+
+/// Returns a part of the user's turn as a message.
+fn of_user(kind: Kind, text: String) -> Message {
+    let role = match kind {
+        Kind::Prose => return typed(&text),
+        Kind::ToolResult => Role::Tool,
+        Kind::Context => Role::System,
+        _ => Role::User,
+    };
+    Message::new(role, kind, text)
 }
 
 fn gemini(record: &Value) -> Vec<Message> {

@@ -12,11 +12,13 @@ use crate::{
 ///
 /// If the log assigns no id to a message, the position of the message serves as its id; a repeated id gets the suffix
 /// `~2`. The text is trimmed, clipped to the limit of its kind, and dropped if it is empty.
+#[derive(Default)]
 pub(crate) struct Assembler {
     transcript: Transcript,
     base_id: String,
     /// Whether the identity was set after construction.
     is_named: bool,
+    /// Number of parts that were passed on.
     part: usize,
     bytes: usize,
     count: usize,
@@ -34,8 +36,7 @@ impl Assembler {
             origin: origin.into(),
             ..Transcript::default()
         };
-        let (ids, clock) = (HashMap::new(), Clock::default());
-        Self { transcript, base_id, is_named: false, part: 1, bytes: 0, count: 0, ids, clock }
+        Self { transcript, base_id, ..Self::default() }
     }
 
     /// Returns a mutable reference to the title, project, model and start of the conversation.
@@ -205,7 +206,7 @@ fn weight(message: &Message) -> usize {
 }
 
 fn part_id(base: &str, part: usize) -> String {
-    if part == 1 { base.to_owned() } else { format!("{base}#{part}") }
+    if part == 0 { base.to_owned() } else { format!("{base}#{}", part + 1) }
 }
 
 /// Returns `text` without surrounding white space and without NUL, within `limit` bytes: its beginning and end, with a

@@ -99,6 +99,7 @@ fn is_own_line(line: &Value) -> bool {
 
 /// The sessions in one file. There are several if the file begins with lines of another session, or if several logs
 /// were concatenated.
+#[derive(Default)]
 struct Sessions {
     /// Name of the file, if it is the uuid of a session.
     file_id: Option<String>,
@@ -123,11 +124,7 @@ impl Sessions {
             file_id,
             stem,
             origin: input.path.display().to_string(),
-            open: Vec::new(),
-            index: HashMap::new(),
-            last: 0,
-            summaries: Vec::new(),
-            journal: None,
+            ..Self::default()
         }
     }
 
@@ -179,6 +176,7 @@ impl Sessions {
 // lines are read from it. If it does not exist, lines that name it are read as part of it.
 
 /// Detects the lines that a log repeats from older logs in the same folder.
+#[derive(Default)]
 struct Copies {
     /// The session that the log is named after.
     own_id: String,
@@ -200,9 +198,7 @@ impl Copies {
             own_id: own_id.to_owned(),
             folder: input.place(),
             path: (!input.is_in_archive()).then(|| input.path.clone()),
-            logged: HashMap::new(),
-            older: None,
-            passed: HashMap::new(),
+            ..Self::default()
         }
     }
 
@@ -359,18 +355,11 @@ struct Summary {
     leaf: String,
 }
 
-/// Titles in order of precedence; the last one of each kind is used.
-#[derive(Default)]
-struct Titles {
-    custom: Option<String>,
-    agent: Option<String>,
-    generated: Option<String>,
-}
-
 /// Collects one session.
 ///
 /// Rewinds and queued input are resolved among the buffered messages, which are only the last part of a very long
 /// session.
+#[derive(Default)]
 struct Session {
     draft: Assembler,
     /// For each buffered message, the index of its line in `nodes`.
@@ -383,22 +372,13 @@ struct Session {
     ever_queued: HashSet<u64>,
     seen: HashSet<u64>,
     said: HashSet<u64>,
-    titles: Titles,
+    /// The last custom title, name of the agent and generated title, in order of precedence.
+    titles: [Option<String>; 3],
 }
 
 impl Session {
     fn new(id: &str, origin: &str) -> Self {
-        Self {
-            draft: Assembler::new(NAME, id, origin),
-            places: Vec::new(),
-            nodes: Vec::new(),
-            void: HashSet::new(),
-            queued: HashMap::new(),
-            ever_queued: HashSet::new(),
-            seen: HashSet::new(),
-            said: HashSet::new(),
-            titles: Titles::default(),
-        }
+        Self { draft: Assembler::new(NAME, id, origin), ..Self::default() }
     }
 
     fn take(&mut self, line: &Line, summaries: &[Summary], sink: &mut Sink<'_>) {
@@ -451,11 +431,10 @@ impl Session {
     }
 
     fn take_meta(&mut self, line: &Line) {
-        self.titles.custom = line.custom_title.owned().or(self.titles.custom.take());
-        if line.kind == "agent-name" {
-            self.titles.agent = line.agent_name.owned().or(self.titles.agent.take());
+        let agent = line.agent_name.owned().filter(|_| line.kind == "agent-name");
+        for (title, new) in self.titles.iter_mut().zip([line.custom_title.owned(), agent, line.ai_title.owned()]) {
+            *title = new.or(title.take());
         }
-        self.titles.generated = line.ai_title.owned().or(self.titles.generated.take());
         let meta = self.draft.meta();
         meta.project = meta.project.take().or_else(|| line.cwd.owned());
         meta.branch = line.git_branch.owned().or(meta.branch.take());
@@ -519,10 +498,9 @@ impl Session {
     }
 
     fn name(&mut self, summaries: &[Summary]) {
-        let Titles { custom, agent, generated } = &self.titles;
         let summary = || summaries.iter().rev().find(|summary| self.seen.contains(&hash(&summary.leaf)));
-        let title = custom.clone().or(agent.clone()).or(generated.clone()).or_else(|| Some(summary()?.text.clone()));
-        self.draft.meta().title = title;
+        let title = self.titles.iter().flatten().next().or_else(|| Some(&summary()?.text));
+        self.draft.meta().title = title.cloned();
     }
 }
 

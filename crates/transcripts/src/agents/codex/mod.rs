@@ -47,42 +47,28 @@ impl Ingestor for Codex {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let shape = Shape::of(&Head::of(&input));
-        match shape {
-            Shape::Stream => return read_stream(input, sink),
-            Shape::History => return read_history(input, sink),
-            Shape::Document => return read_document(input, sink),
-            Shape::Lines => {}
+        let head = Head::of(&input);
+        let is_document = head.document.as_ref().is_some_and(is_document);
+        let (is_stream, is_history) = (of_lines(&head, is_stream_event), of_lines(&head, is_history_entry));
+        drop(head);
+        if is_stream {
+            return read_stream(input, sink);
+        } else if is_history {
+            return read_history(input, sink);
         }
         let mut thread = Thread::new(&input);
-        let mut records = Records::lines(input);
-        while let Some((number, line)) = records.next_json::<Value>(sink)? {
-            thread.take(number, number, &line, sink);
+        let mut records = if is_document { Records::elements(input) } else { Records::lines(input) };
+        while let Some((number, record)) = records.next_json::<Value>(sink)? {
+            if !is_document {
+                thread.take(number, number, &record, sink);
+                continue;
+            }
+            for (place, line) in std::iter::once(&record["session"]).chain(record["items"].list()).enumerate() {
+                thread.take(number, place, line, sink);
+            }
         }
         thread.finish(sink);
         Ok(())
-    }
-}
-
-/// The format of a file.
-enum Shape {
-    Lines,
-    Document,
-    Stream,
-    History,
-}
-
-impl Shape {
-    fn of(head: &Head<'_>) -> Self {
-        if head.document.as_ref().is_some_and(is_document) {
-            Self::Document
-        } else if of_lines(head, is_stream_event) {
-            Self::Stream
-        } else if of_lines(head, is_history_entry) {
-            Self::History
-        } else {
-            Self::Lines
-        }
     }
 }
 
@@ -93,18 +79,6 @@ fn of_lines(head: &Head<'_>, test: impl Fn(&Value) -> bool) -> bool {
 /// Returns whether `value` is a rollout of spring 2025, which is a single object.
 fn is_document(value: &Value) -> bool {
     value["session"]["id"].is_string() && value["session"]["timestamp"].is_string() && value["items"].is_array()
-}
-
-fn read_document(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    let mut thread = Thread::new(&input);
-    let mut records = Records::elements(input);
-    while let Some((number, document)) = records.next_json::<Value>(sink)? {
-        for (place, line) in std::iter::once(&document["session"]).chain(document["items"].list()).enumerate() {
-            thread.take(number, place, line, sink);
-        }
-    }
-    thread.finish(sink);
-    Ok(())
 }
 
 fn is_envelope(line: &Value) -> bool {
@@ -129,9 +103,10 @@ fn is_bare_message(line: &Value) -> bool {
 // One thread while it is being read: its head, and which lines belong to it.
 
 /// The initiator of the thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Origin {
     /// A person started the thread, without copying earlier messages.
+    #[default]
     Person,
     /// A person forked the thread from another thread; the file begins with a copy of that thread.
     Fork,
@@ -140,6 +115,7 @@ enum Origin {
 }
 
 /// Collects one thread.
+#[derive(Default)]
 struct Thread {
     turns: Turns,
     own_id: Option<String>,
@@ -159,17 +135,8 @@ impl Thread {
         let stem = input.stem();
         // For a compressed rollout, the stem still ends in `.jsonl`.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
-        Self {
-            turns: Turns::new(Assembler::new(NAME, stem, input.path.display().to_string())),
-            own_id: None,
-            started_at: None,
-            origin: Origin::Person,
-            in_copy: false,
-            replayed: None,
-            disabled_at: None,
-            zone: None,
-            instructions: HashSet::new(),
-        }
+        let draft = Assembler::new(NAME, stem, input.path.display().to_string());
+        Self { turns: Turns { draft, ..Turns::default() }, ..Self::default() }
     }
 
     /// Reads one line, whose number is `place` in reports and `number` in the rest of the thread.
@@ -181,7 +148,7 @@ impl Thread {
         } else {
             sink.skip(place, "not a JSON object");
         }
-        if self.turns.is_full() {
+        if self.turns.draft.is_full() {
             self.release(sink);
         }
     }
@@ -333,7 +300,8 @@ impl Thread {
 
     fn release(&mut self, sink: &mut Sink<'_>) {
         if self.disabled_at.is_some() {
-            self.turns.clear();
+            self.turns.held.clear();
+            self.turns.draft.truncate(0);
         }
         self.turns.release(sink);
     }
@@ -373,6 +341,7 @@ struct Held {
 ///
 /// Copies and undone turns are resolved among the buffered messages, which are only the last part of a very long
 /// thread.
+#[derive(Default)]
 struct Turns {
     draft: Assembler,
     held: Vec<Held>,
@@ -383,20 +352,6 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(draft: Assembler) -> Self {
-        Self { draft, held: Vec::new(), barren: 0, has_events: false, said_anything: false }
-    }
-
-    fn is_full(&self) -> bool {
-        self.draft.is_full()
-    }
-
-    /// Discards the buffered messages.
-    fn clear(&mut self) {
-        self.held.clear();
-        self.draft.truncate(0);
-    }
-
     /// Adds a message, unless it is a copy.
     fn hold(&mut self, voice: Voice, origin: Origin, mut message: Message) {
         self.has_events |= voice == Voice::Event && message.is_human();
