@@ -9,8 +9,6 @@ use crate::people::html;
 use crate::people::meeting::{Meeting, Speech, merge};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
-/// Maximum length of a tag in a cue, in bytes; a `<` that is not closed within this length is an ordinary character.
-const LONGEST_TAG: usize = 300;
 /// A name that occurs only once counts as a speaker only if at least one cue out of this many has a speaker's name.
 const NAMED_CUES: usize = 20;
 /// Words in brackets that denote a noise rather than a name, in lower case.
@@ -168,17 +166,14 @@ fn turns(text: &str, names: &HashSet<String>) -> Vec<(Turn, String)> {
 
 /// Splits a cue at its voice tags, removes the other tags and decodes entities.
 fn voices(payload: &str) -> Vec<(Option<String>, String)> {
-    let mut spans = vec![(None, String::new())];
-    let mut rest = payload;
-    while let Some(open) = rest.find(['<', '{']) {
-        append(&mut spans, &rest[..open]);
-        let inside = &rest[open + 1..];
-        let near = &inside[..inside.floor_char_boundary(LONGEST_TAG)];
-        let Some((tag, behind)) = tag(&rest[open..], near) else {
-            append(&mut spans, &rest[open..=open]);
-            rest = inside;
-            continue;
-        };
+    patterns! {
+        TAG = r"\{\\[^}]{0,300}\}|<([A-Za-z0-9/][^>]{0,300})>";
+    }
+    let (mut spans, mut end) = (vec![(None, String::new())], 0);
+    for found in TAG.captures_iter(payload) {
+        append(&mut spans, &payload[end..found.get_match().start()]);
+        end = found.get_match().end();
+        let tag = found.get(1).map_or("", |tag| tag.as_str());
         if let Some(name) = tag.strip_prefix('v').filter(|name| name.starts_with([' ', '.', '\t'])) {
             let name = name.split_once(char::is_whitespace).map_or("", |(_, name)| name);
             let name = Some(decode(name.trim())).filter(|name| !name.is_empty());
@@ -186,19 +181,10 @@ fn voices(payload: &str) -> Vec<(Option<String>, String)> {
         } else if tag == "/v" {
             spans.push((None, String::new()));
         }
-        rest = behind;
     }
-    append(&mut spans, rest);
+    append(&mut spans, &payload[end..]);
     spans.retain(|(_, text)| !text.trim().is_empty());
     spans.into_iter().map(|(name, text)| (name, decode(&text))).collect()
-}
-
-/// Returns the tag with which `text` starts and the text after it: `<b>`, `<00:01.000>`, `</v>`, or `{\an8}`.
-fn tag<'a>(text: &'a str, near: &'a str) -> Option<(&'a str, &'a str)> {
-    let is_style = text.starts_with("{\\");
-    let is_tag = text.starts_with('<') && near.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
-    let close = near.find(if is_style { '}' } else { '>' }).filter(|_| is_style || is_tag)?;
-    Some((&near[..close], &text[close + 2..]))
 }
 
 fn append(spans: &mut [(Option<String>, String)], text: &str) {

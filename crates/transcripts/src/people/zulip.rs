@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::json::Json;
 use crate::message::identity;
+use crate::message::parts::unescaped;
 use crate::people::html;
 use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
@@ -123,18 +124,7 @@ impl Topic {
 
 /// Decodes a name in which the archive tool wrote each special character as a dot and two digits: `what.20now.3F`.
 fn readable(name: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::with_capacity(name.len()), name);
-    while let Some(first) = rest.chars().next() {
-        let code = rest[first.len_utf8()..].get(..2).filter(|_| matches!(first, '.' | '%'));
-        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        let taken = if byte.is_some() { 3 } else { first.len_utf8() };
-        match byte {
-            Some(byte) => bytes.push(byte),
-            None => bytes.extend_from_slice(&rest.as_bytes()[..taken]),
-        }
-        rest = &rest[taken..];
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    unescaped(name, b".%")
 }
 
 /// Splits the content of a message into the text that it replies to, the sender's own text, and previews of linked

@@ -139,6 +139,13 @@ impl Channel {
     }
 }
 
+/// Sets the names of the channel and its guild, as HTML and text exports spell them.
+fn set_names(draft: &mut Assembler, guild: &str, channel: &str) {
+    let name = channel.rsplit(" / ").next().filter(|name| !name.is_empty());
+    draft.meta().title = name.map(str::to_owned);
+    draft.meta().project = Some(guild.to_owned()).filter(|guild| !guild.is_empty() && guild != "Direct Messages");
+}
+
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.list().iter()
 }

@@ -186,19 +186,8 @@ impl Messages {
     /// Reads a line including its line break, or a piece of a line that exceeds the maximum length of a message.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        loop {
-            let buffer = self.reader.fill_buf()?;
-            if buffer.is_empty() || line.len() > MAX_RECORD_BYTES {
-                return Ok((!line.is_empty()).then_some(line));
-            }
-            let end = buffer.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
-            let taken = end.unwrap_or(buffer.len());
-            line.extend_from_slice(&buffer[..taken]);
-            self.reader.consume(taken);
-            if end.is_some() {
-                return Ok(Some(line));
-            }
-        }
+        self.reader.by_ref().take(MAX_RECORD_BYTES as u64).read_until(b'\n', &mut line)?;
+        Ok((!line.is_empty()).then_some(line))
     }
 }
 
