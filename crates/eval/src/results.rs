@@ -575,7 +575,7 @@ impl<T: LineCase> Placed<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{measures_of, share};
+    use crate::measure::measures_in;
 
     fn results() -> Results {
         let row = Row {
@@ -587,7 +587,7 @@ mod tests {
             cost: Cost { calls: 1, money: Some(0.5), ..Cost::default() },
             ..Row::default()
         };
-        let measures = measures_of(Kind::Extraction, &[share("recall", "found")]);
+        let measures = measures_in("[extraction]\nshare recall: found", "extraction");
         Results { measures, ..Results::new(Manifest::default(), vec![row]) }
     }
 

@@ -230,9 +230,8 @@ impl SplitMix {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::measure::{count, measures_of, share};
+    use crate::measure::measures_in;
     use crate::results::Manifest;
-    use crate::vocabulary::Kind;
 
     /// Returns results with a row for each of `cases`. A case has a name, the share of required memories that were
     /// found, the share of memories that are correct, and the number of forbidden memories.
@@ -251,13 +250,9 @@ pub(crate) mod tests {
             .into(),
             ..Row::default()
         };
-        let definitions = [
-            share("recall", "a share"),
-            share("precision", "a share"),
-            share("F1", "a mean"),
-            count("forbidden", "a count"),
-        ];
-        let measures = measures_of(Kind::Extraction, &definitions);
+        let catalogue =
+            "[extraction]\nshare recall: a share\nshare precision: a share\nshare F1: a mean\ncount forbidden: a count";
+        let measures = measures_in(catalogue, "extraction");
         Results { measures, ..Results::new(Manifest::default(), cases.iter().map(row).collect()) }
     }
 
