@@ -29,6 +29,10 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError
     serde_json::from_str(&read_text(path)?).map_err(|error| format_error(path, "", error.to_string()))
 }
 
+pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
+    toml::from_str(&read_text(path)?).map_err(|error| format_error(path, "", error.to_string()))
+}
+
 pub(crate) fn format_error(path: &Path, place: &str, reason: impl Into<String>) -> EvalError {
     EvalError::Format { path: path.to_owned(), place: place.to_owned(), reason: reason.into() }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::EvalError;
 use crate::compare::{Difference, Verdict, differences};
 use crate::files::{read_text, write_atomically};
-use crate::measure::{Better, Measure, Unit};
+use crate::measure::{Measure, Unit};
 use crate::report::{Block, Cell, Detail, Rating};
 use crate::results::{Ratio, Results};
 use crate::tally::{CaseTally, Tally};
@@ -171,8 +171,6 @@ impl Baseline {
 
 /// Number of improvements that a short report lists for each suite.
 const IMPROVEMENTS: usize = 6;
-/// Largest difference at which two values still count as equal.
-const SAME: f64 = 1e-9;
 
 /// Ruling on one suite, which may be missing from the baseline.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -275,11 +273,7 @@ fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> 
             ruling.worse.push(format!("{} was not run", case.case));
         }
     }
-    let pairs: Vec<(&CaseTally, &CaseTally)> = before
-        .cases
-        .iter()
-        .filter_map(|one| Some((one, tally.cases.iter().find(|own| own.case == one.case)?)))
-        .collect();
+    let pairs = before.pairs(tally);
     if ruling.exact {
         compare_exactly(&before, tally, &pairs, &mut ruling);
     } else {
@@ -333,31 +327,12 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
                 Unit::Share.format(was),
                 Unit::Share.format(is)
             );
-            match change(was, is, measure.better) {
-                Change::None => {}
-                Change::Worse => ruling.worse.push(text),
-                Change::Better | Change::Other => ruling.better.push(text),
+            match measure.change(was, is) {
+                None => {}
+                Some(Some(false)) => ruling.worse.push(text),
+                Some(_) => ruling.better.push(text),
             }
         }
-    }
-}
-
-enum Change {
-    None,
-    Worse,
-    Better,
-    /// Only one run has a value for the measure; another measure shows the cause.
-    Other,
-}
-
-fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
-    match was.zip(is) {
-        // `zip` returns `None` if either run lacks a value; if the two are also equal, both lack a value.
-        None if was == is => Change::None,
-        None => Change::Other,
-        Some((was, is)) if (was - is).abs() < SAME => Change::None,
-        Some((was, is)) if (is > was) == (better == Better::Higher) => Change::Better,
-        Some(_) => Change::Worse,
     }
 }
 

@@ -8,6 +8,9 @@ use crate::vocabulary::Kind;
 /// The measures of all kinds of rows.
 const CATALOGUE: &str = include_str!("measures.txt");
 
+/// Largest difference at which two values still count as equal.
+const SAME: f64 = 1e-9;
+
 /// Whether high or low values of a measure are good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -67,6 +70,14 @@ impl Measure {
         // The description is left out, because rewording it does not change the measure.
         let key = |one: &Self| (one.kind.clone(), one.name.clone(), one.better, one.unit, one.harmonic_of.clone());
         key(self) == key(other)
+    }
+
+    /// Returns whether the second value is better, if the two differ. The answer is `None` if one of them is missing;
+    /// another measure then shows the cause.
+    pub(crate) fn change(&self, was: Option<f64>, is: Option<f64>) -> Option<Option<bool>> {
+        let both = was.zip(is);
+        let is_same = was == is || both.is_some_and(|(was, is)| (was - is).abs() < SAME);
+        (!is_same).then(|| both.map(|(was, is)| (is > was) == (self.better == Better::Higher)))
     }
 }
 

@@ -472,7 +472,7 @@ pub(crate) fn reciprocal_rank(mut is_right: impl Iterator<Item = bool>) -> f64 {
 }
 
 /// The outcome of one case.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Line {
     key: String,
     kept: serde_json::Value,
@@ -526,12 +526,10 @@ impl Cache {
     pub fn put<T: Serialize>(&self, key: &str, value: &T) -> Result<(), EvalError> {
         let unwritable = |source: std::io::Error| EvalError::Write { path: self.path.clone(), source };
         let kept = serde_json::to_value(value).map_err(|error| unwritable(error.into()))?;
-        let line = Line { key: key.to_owned(), kept };
-        let text = serde_json::to_string(&line).map_err(|error| unwritable(error.into()))? + "\n";
         // The whole line is written at once, so that an interrupted run can truncate at most the last line.
-        self.file.borrow_mut().write_all(text.as_bytes()).map_err(unwritable)?;
-        self.used.borrow_mut().insert(line.key.clone());
-        self.known.borrow_mut().insert(line.key, line.kept);
+        self.file.borrow_mut().write_all(line(key, &kept).as_bytes()).map_err(unwritable)?;
+        self.used.borrow_mut().insert(key.to_owned());
+        self.known.borrow_mut().insert(key.to_owned(), kept);
         Ok(())
     }
 
@@ -552,8 +550,11 @@ impl Cache {
 }
 
 fn to_text(known: &BTreeMap<String, serde_json::Value>) -> String {
-    let line = |(key, kept): (&String, &serde_json::Value)| serde_json::json!({"key": key, "kept": kept}).to_string();
-    known.iter().map(|one| line(one) + "\n").collect()
+    known.iter().map(|(key, kept)| line(key, kept)).collect()
+}
+
+fn line(key: &str, kept: &serde_json::Value) -> String {
+    serde_json::json!({"key": key, "kept": kept}).to_string() + "\n"
 }
 
 /// Returns the path of a file next to `out`, such as `out.json.kept.jsonl`.

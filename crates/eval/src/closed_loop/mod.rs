@@ -15,11 +15,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::EvalError;
-use crate::files::{format_error, read_text};
+use crate::files::{format_error, read_text, read_toml};
 use crate::results::{Cost, Finding, Row, float};
 use crate::vocabulary::{Arm, Kind, Solution, TaskKind, Teaching};
 
@@ -260,10 +259,6 @@ pub fn empty_row(loaded: &LoadedTask, arm: Arm) -> Row {
         about: task.prompt.clone(),
         ..Row::new(Kind::Loop, &task.id)
     }
-}
-
-fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
-    toml::from_str(&read_text(path)?).map_err(|error| format_error(path, "", error.to_string()))
 }
 
 /// Whether one of `texts` contains one of `cues`, in upper or lower case.
