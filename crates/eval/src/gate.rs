@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
 use crate::compare::{Difference, Verdict, differences};
-use crate::files::{read_text, write_atomically};
+use crate::files::{json_text, read_form, write_atomically};
 use crate::measure::{Measure, Unit};
 use crate::report::{Block, Cell, Detail, Rating};
 use crate::results::{Ratio, Results};
@@ -120,20 +120,7 @@ impl Baseline {
     /// # Errors
     /// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Results`] if it is not a baseline.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let text = read_text(path)?;
-        let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
-        let read: Self = serde_json::from_str(&text).map_err(|error| {
-            wrong(format!(
-                "it is not a baseline ({error}); `afterthought eval gate --baseline FILE --renew RESULT…` writes one"
-            ))
-        })?;
-        match (read.form.as_str(), read.version) {
-            (FORM, ..=VERSION) => Ok(read),
-            (FORM, later) => {
-                Err(wrong(format!("it has version {later}, but this program supports only versions up to {VERSION}")))
-            }
-            _ => Err(wrong("it is not a baseline".to_owned())),
-        }
+        read_form(path, (FORM, VERSION), "a baseline", "gate --baseline FILE --renew RESULT…")
     }
 
     /// Writes the file atomically.
@@ -141,8 +128,7 @@ impl Baseline {
     /// # Errors
     /// [`EvalError::Write`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), EvalError> {
-        let text = serde_json::to_string_pretty(self).expect("all map keys are text and all numbers are finite");
-        write_atomically(path, &(text + "\n"))
+        write_atomically(path, &json_text(self))
     }
 
     /// Replaces the figures of the suites in `results`, and returns the names of these suites. Other suites remain

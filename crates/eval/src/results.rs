@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::EvalError;
-use crate::files::{LineCase, Placed, content_hash, read_text, suite_name, write_atomically};
+use crate::files::{LineCase, Placed, content_hash, json_text, read_form, suite_name, write_atomically};
 use crate::measure::{Measure, Unit};
 use crate::vocabulary::Kind;
 
@@ -113,15 +113,6 @@ pub struct SharedCost {
     pub cost: Cost,
 }
 
-/// Fields that distinguish a file of another kind from a damaged file.
-#[derive(Deserialize)]
-struct Head {
-    #[serde(default)]
-    form: String,
-    #[serde(default)]
-    version: u32,
-}
-
 impl Suite {
     /// Describes the suite at `path`, without its number of cases.
     ///
@@ -152,23 +143,9 @@ impl Results {
     /// [`EvalError::Read`] if it cannot be read. [`EvalError::Results`] if it is not a result file, has a later
     /// version, or contains rows with undefined measures.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let text = read_text(path)?;
-        let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
-        let head: Head =
-            serde_json::from_str(&text).map_err(|error| wrong(format!("it is not a result file ({error})")))?;
-        if head.form != FORM {
-            return Err(wrong("it is not a result file; `afterthought eval SUITE --out FILE` writes one".to_owned()));
-        }
-        // The version is checked first, because a later version may have fields that are unknown here.
-        if head.version > VERSION {
-            let version = head.version;
-            return Err(wrong(format!(
-                "it has version {version}, but this program supports only versions up to {VERSION}; update afterthought"
-            )));
-        }
-        let read: Self = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let read: Self = read_form(path, (FORM, VERSION), "a result file", "SUITE --out FILE")?;
         // Without a definition, a measure has no direction, so a change could be neither good nor bad.
-        read.check().map_err(wrong)?;
+        read.check().map_err(|reason| EvalError::Results { path: path.to_owned(), reason })?;
         Ok(read)
     }
 
@@ -181,7 +158,7 @@ impl Results {
     }
 
     pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("all map keys are text and all numbers are finite") + "\n"
+        json_text(self)
     }
 
     /// Returns an error if rows contain measures that the file does not define.
