@@ -304,6 +304,7 @@ const fn place(program: &'static str, root: Root, below: &'static str, endings: 
 const JSONL: &[&str] = &[".jsonl"];
 const JSON: &[&str] = &[".json"];
 const EITHER: &[&str] = &[".json", ".jsonl"];
+const ROLLOUTS: &[&str] = &[".jsonl", ".jsonl.zst"];
 const ANY: &[&str] = &[];
 
 /// Every known program, in the order in which they are listed.
@@ -337,11 +338,14 @@ const PLACES: &[Place] = &[
     place("claude-code", Root::Variable("CLAUDE_CONFIG_DIR", ".claude"), "projects", JSONL),
     place("claude-desktop", Root::Config, "Claude/local-agent-mode-sessions", JSONL),
     // Rollouts are compressed after a week.
+    place("codex", Root::Variable("CODEX_HOME", ".codex"), "sessions", ROLLOUTS),
+    place("codex", Root::Variable("CODEX_HOME", ".codex"), "archived_sessions", ROLLOUTS),
     place("gemini-cli", Root::Home, ".gemini/tmp/*/chats", EITHER),
     place("qwen-code", Root::Home, ".qwen/projects/*/chats", JSONL),
     place("cursor", Root::Config, "Cursor/User/globalStorage/state.vscdb", ANY),
     place("cursor", Root::Home, ".cursor-server/data/User/globalStorage/state.vscdb", ANY),
     place("cursor-agent", Root::Home, ".cursor/projects/*/agent-transcripts", JSONL),
+    place("cursor-agent", Root::Home, ".cursor/chats", &["store.db"]),
     place("copilot", Root::Editors, "User/workspaceStorage/*/chatSessions", EITHER),
     place("copilot", Root::Editors, "User/globalStorage/emptyWindowChatSessions", EITHER),
     place("copilot-cli", Root::Home, ".copilot/session-state", JSONL),
@@ -352,6 +356,8 @@ const PLACES: &[Place] = &[
     place("continue", Root::Home, ".continue/sessions", JSON),
     place("opencode", Root::XdgData, "opencode/opencode.db", ANY),
     place("opencode", Root::XdgData, "opencode/storage", JSON),
+    place("goose", Root::XdgData, "goose/sessions", &[".jsonl", "sessions.db"]),
+    place("goose", Root::Config, "Block/goose/data/sessions", &[".jsonl", "sessions.db"]),
     place("hermes", Root::Home, ".hermes/state.db", ANY),
     // The name of Zed's folder is in lower case on Linux, and capitalised on macOS and Windows.
     place("zed", Root::Data, "zed/threads/threads.db", ANY),
@@ -440,6 +446,8 @@ mod table_tests {
         let names: HashSet<_> = KNOWN.iter().map(|known| known.name).collect();
         assert_eq!(names.len(), KNOWN.len());
         assert!(!names.contains("all"), "the word for every program");
+        assert!(KNOWN.iter().all(|known| known.places().next().is_some()), "every program has a folder");
+        assert!(PLACES.iter().all(|place| names.contains(place.program)), "every folder has a program");
         for ending in PLACES.iter().flat_map(|place| place.endings) {
             assert_eq!(*ending, ending.to_lowercase());
         }
