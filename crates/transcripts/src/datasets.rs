@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use serde_json::{Value, json};
 
 use crate::json::Json;
 use crate::message::chat::{messages_of, role_named};
-use crate::message::exchange::{Conversation, answered, asked, own_id, preamble};
+use crate::message::exchange::{Conversation, answered, asked, own_id, preamble, without_repetition};
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::{
@@ -79,11 +78,8 @@ fn row_messages(row: &Value) -> Vec<Message> {
     };
     let prompt = asked(&row["prompt"]);
     // Some sets repeat the prompt at the beginning of the answer.
-    let said = |message: &Message| message.content_hash();
-    if chosen.len() >= prompt.len() && prompt.iter().zip(&chosen).all(|(one, other)| said(one) == said(other)) {
-        return chosen;
-    }
-    prompt.into_iter().chain(chosen).collect()
+    let added = without_repetition(&prompt, chosen);
+    prompt.into_iter().chain(added).collect()
 }
 
 /// Splits `\n\nHuman: …\n\nAssistant: …`.
@@ -140,7 +136,7 @@ fn read_sample(object: &Object, sink: &mut Sink<'_>) {
     }
     for (number, turns) in sessions {
         let start = conversation[format!("session_{number}_date_time")].as_str();
-        let time = start.and_then(locomo_start);
+        let time = start.and_then(|start| start_of(START, start));
         if time.is_none() {
             sink.skip(object.number, format!("session {number} has no readable date; it is read without one"));
         }
@@ -178,10 +174,9 @@ fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
     sessions
 }
 
-fn locomo_start(text: &str) -> Option<MessageTime> {
-    let time = strtime::parse(START, text.trim()).ok()?;
-    let civil: DateTime = time.to_datetime().ok()?;
-    MessageTime::local(civil, TimeSource::Derived)
+/// Reads a time of the form `form`, which has no time zone.
+fn start_of(form: &str, text: &str) -> Option<MessageTime> {
+    MessageTime::local(strtime::parse(form, text.trim()).ok()?.to_datetime().ok()?, TimeSource::Derived)
 }
 
 /// Returns the text of a turn and the description of its photo.
@@ -284,8 +279,7 @@ fn read_question(object: &Object, sink: &mut Sink<'_>) {
 fn longmemeval_start(text: &str) -> Option<MessageTime> {
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
     let plain = format!("{} {}", words.next()?, words.next().unwrap_or("00:00"));
-    let civil: DateTime = strtime::parse("%Y/%m/%d %H:%M", plain).ok()?.to_datetime().ok()?;
-    MessageTime::local(civil, TimeSource::Derived)
+    start_of("%Y/%m/%d %H:%M", &plain)
 }
 
 // `OpenAssistant`: trees of messages by volunteers, as whole trees or as flat rows. Only the path with the best ranks

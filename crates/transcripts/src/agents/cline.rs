@@ -150,10 +150,7 @@ const SPEAKING: &[&str] = &["attempt_completion", "ask_followup_question", "plan
 /// Returns whether `value` is a message that only Cline and its derivatives write.
 fn is_history(value: &Value) -> bool {
     let content = &value["content"];
-    let said = content.as_str().map_or_else(
-        || content.as_array().is_some_and(|blocks| blocks.iter().any(|block| is_wrapped(text(block)))),
-        is_wrapped,
-    );
+    let said = content.items().iter().any(|block| is_wrapped(text(block)));
     let is_message = matches!(value["role"].as_str(), Some("user" | "assistant"));
     is_message && (said && value["role"] == "user" || value["ts"].is_i64() && content.is_array())
 }
@@ -173,9 +170,7 @@ struct HistoryReader {
 impl HistoryReader {
     /// Returns the contents of one message; `None` if `value` is not a message.
     fn messages(&mut self, value: &Value) -> Option<Vec<Message>> {
-        let content = &value["content"];
-        let one = std::slice::from_ref(content);
-        let blocks = content.as_array().map_or(one, Vec::as_slice);
+        let blocks = value["content"].items();
         match value["role"].as_str()? {
             "user" => Some(self.user(blocks)),
             "assistant" => Some(blocks.iter().flat_map(|block| self.assistant(block)).collect()),
@@ -193,7 +188,9 @@ impl HistoryReader {
                 let id = block["tool_use_id"].string();
                 let tool = self.calls.get(id).map_or("", String::as_str);
                 let from = messages.len();
-                messages.extend(answer_texts(&block["content"]).iter().flat_map(|text| answered(tool, text)));
+                let parts = block["content"].items().iter();
+                let parts = parts.map(|part| attachment(part).unwrap_or_else(|| text(part).to_owned()));
+                messages.extend(parts.flat_map(|text| answered(tool, &text)));
                 // A result may have several parts; the first part ends the call.
                 if let Some(first) = messages.get_mut(from).filter(|first| first.kind == Kind::ToolResult) {
                     first.action = action::of_result(block["tool_use_id"].text(), block["is_error"].as_bool(), None);
@@ -246,16 +243,6 @@ impl HistoryReader {
                 None => tagged(text(block)),
             },
         }
-    }
-}
-
-fn answer_texts(content: &Value) -> Vec<String> {
-    match content {
-        Value::Array(blocks) => {
-            let stated = |block: &Value| attachment(block).unwrap_or_else(|| text(block).to_owned());
-            blocks.iter().map(stated).collect()
-        }
-        one => vec![text(one).to_owned()],
     }
 }
 

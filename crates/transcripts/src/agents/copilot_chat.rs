@@ -165,7 +165,7 @@ impl Replay {
         if self.held.saturating_add(added) > self.most {
             return Err("a change to a session that is too large to be read");
         }
-        let steps = change["k"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let steps = change["k"].list();
         if steps.len() > MAX_STEPS {
             return Err("a change that is nested too deeply in the session");
         }
@@ -405,9 +405,12 @@ fn tool(item: &Value) -> Vec<Message> {
         (None, None) => Value::String(found.unwrap_or_default().replace("[](", "").replace(')', "")),
     };
     let mut messages = vec![call(name, &arguments)];
-    let outputs = details["output"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts: Vec<_> =
-        outputs.iter().filter(|one| one["isText"] != false).filter_map(|one| one["value"].text()).collect();
+    let texts: Vec<_> = details["output"]
+        .list()
+        .iter()
+        .filter(|one| one["isText"] != false)
+        .filter_map(|one| one["value"].text())
+        .collect();
     let output = details["output"].text().map_or_else(|| texts.join("\n"), str::to_owned);
     if !output.is_empty() {
         messages.push(answer(&output));

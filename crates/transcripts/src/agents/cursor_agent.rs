@@ -23,7 +23,7 @@ impl Ingestor for CursorAgent {
     named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.most_lines(is_line) || head.document.as_ref().is_some_and(is_line)
+        head.is_log_of(is_line)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {

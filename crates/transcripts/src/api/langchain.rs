@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::api::threads::{Call, Threads};
+use crate::json::Json;
 use crate::message::chat::{is_langchain, messages_of};
 use crate::message::exchange::{Conversation, Loose, answered, asked, own_id, without_repetition};
 use crate::message::identity;
@@ -75,9 +76,8 @@ fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink
         return sink.skip(object.number, "a run without messages");
     }
     let metadata = &run["extra"]["metadata"];
-    let thread = THREADS.iter().find_map(|key| metadata[*key].as_str());
-    let trace = ["trace_id", "id"].into_iter().find_map(|key| run[key].as_str()).unwrap_or_default();
-    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let thread = metadata.first_text(THREADS);
+    let trace = run.first_text(&["trace_id", "id"]).unwrap_or_default();
     threads.add(
         Call {
             thread: thread.unwrap_or(trace).to_owned(),
@@ -88,8 +88,8 @@ fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink
             output: without_repetition(&input, output),
             input,
             title: None,
-            project: text(&run["session_name"]),
-            model: text(&metadata["ls_model_name"]),
+            project: run["session_name"].owned(),
+            model: metadata["ls_model_name"].owned(),
             origin: object.origin.clone(),
         },
         sink,

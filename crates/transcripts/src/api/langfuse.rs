@@ -110,7 +110,7 @@ fn add(one: &Value, trace: &Value, object: &Object, threads: &mut Threads, sink:
     if input.is_empty() && output.is_empty() {
         return sink.skip(object.number, "neither the input nor the output contains messages");
     }
-    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = Value::owned;
     let session = [one, trace].into_iter().find_map(|part| text(field(part, "sessionId", "session_id")));
     let id = text(field(one, "traceId", "trace_id")).or_else(|| text(&trace["id"])).or_else(|| text(&one["id"]));
     let id = id.unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::message::identity;
+use crate::message::parts::on_one_line;
 use crate::{
     Input, Kind, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Message, MessageTime, Role, Sink, TimeSource,
     Transcript,
@@ -328,7 +329,7 @@ pub(crate) struct Replies {
 impl Replies {
     /// Records that `message` was said.
     pub(crate) fn note(&mut self, message: &Message) {
-        let line = message.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = on_one_line(&message.text);
         let mut start: String = line.chars().take(SHOWN_CHARS).collect();
         if start.len() < line.len() {
             start.push('…');

@@ -16,6 +16,11 @@ const TARGETS: &[&str] = &[
     "query", "q", "url", "prompt", "name", "id",
 ];
 
+/// Returns `text` with every run of white space replaced by one space.
+pub(crate) fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Returns a call as one line: the tool's name and its main target, where the arguments are JSON or any other text.
 pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
     // The arguments of older tools are plain text, and its first line is the most informative.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::message::dates::{clock, written_in};
+use crate::message::parts::on_one_line;
 use crate::message::speaker::{looks_like_account, looks_like_name};
 use crate::people::html;
 use crate::people::meeting::{Meeting, Speech, merge};
@@ -49,7 +50,7 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
                     Turn::Same => (false, if names.is_empty() { None } else { current.take() }),
                 };
                 current.clone_from(&speaker);
-                let text = squeeze(&text);
+                let text = on_one_line(&text);
                 if !text.is_empty() {
                     spoken.push(Speech { start: cue.start, end: cue.end, speaker, is_turn, text });
                 }
@@ -61,15 +62,11 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
 
 /// Returns the lines of `text` that the previous cue did not contain, and stores all its lines for the next cue.
 fn unrolled(text: &str, previous: &mut HashSet<String>) -> String {
-    let lines: Vec<String> = text.lines().map(squeeze).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> = text.lines().map(on_one_line).filter(|line| !line.is_empty()).collect();
     let fresh: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !previous.contains(*line)).collect();
     let fresh = fresh.join("\n");
     *previous = lines.into_iter().collect();
     fresh
-}
-
-fn squeeze(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The speaker from a given line on.

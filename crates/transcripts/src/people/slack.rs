@@ -367,7 +367,7 @@ fn own_words(value: &Value) -> &str {
 fn files(value: &Value) -> impl Iterator<Item = String> {
     let older = Some(&value["file"]).filter(|file| file.is_object() && value["subtype"] == "file_share");
     value["files"].list().iter().chain(older).map(|file| {
-        let name = ["name", "title"].into_iter().find_map(|key| file[key].as_str().filter(|name| !name.is_empty()));
+        let name = file.first_text(&["name", "title"]);
         let kind = match file["mimetype"].string().split('/').next() {
             Some(kind @ ("image" | "audio" | "video")) => kind,
             Some(_) | None => "file",
@@ -451,10 +451,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
         "rich_text_quote" => each_quoted(block, names, depth, shown),
         "rich_text" => each(block, names, depth, shown, ""),
         // Sections, code and any unknown blocks contain a sequence of elements.
-        _ => {
-            let elements = block["elements"].as_array();
-            elements.into_iter().flatten().for_each(|element| append(element, names, depth + 1, shown));
-        }
+        _ => block["elements"].list().iter().for_each(|element| append(element, names, depth + 1, shown)),
     }
 }
 
@@ -609,9 +606,7 @@ fn name_of(user: &Value) -> Option<&str> {
     let profile = &user["profile"];
     [&profile["display_name"], &profile["real_name"], &user["display_name"], &user["real_name"], &user["name"]]
         .into_iter()
-        .filter_map(Value::as_str)
-        .map(str::trim)
-        .find(|name| !name.is_empty())
+        .find_map(Json::text)
 }
 
 fn listed(folder: &Folder, file: &str, sink: &mut Sink<'_>) -> Result<Vec<Value>, IngestError> {

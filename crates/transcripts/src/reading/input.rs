@@ -1,7 +1,7 @@
 //! One opened log, which is decompressed and decoded lazily, with information from outside its content.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,13 +52,6 @@ pub fn open(path: &Path) -> Result<Input, IngestError> {
         (Box::new(file), modified.and_then(|time| Timestamp::try_from(time).ok()))
     };
     start(path.to_owned(), raw, modified, None)
-}
-
-/// Opens the file called `name` in `archive`, which is represented by `folder`.
-fn open_in_archive(folder: &Folder, archive: &Archive, name: &str) -> Result<Input, IngestError> {
-    let path = folder.path().join(name);
-    let (raw, modified) = archive.read(name).map_err(|source| IngestError::Read { path: path.clone(), source })?;
-    start(path, raw, modified, Some((folder.clone(), name.to_owned())))
 }
 
 fn start(
@@ -158,9 +151,7 @@ impl<R: Read> Read for Unpacked<R> {
 }
 
 fn buffered(head: Vec<u8>, rest: Box<dyn Read + Send>) -> Box<dyn BufRead + Send> {
-    let chained: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read + Send>>> =
-        Cursor::new(head).chain(BufReader::with_capacity(64 << 10, rest));
-    Box::new(chained)
+    Box::new(Cursor::new(head).chain(BufReader::with_capacity(64 << 10, rest)))
 }
 
 fn take(reader: &mut dyn Read, count: usize) -> io::Result<Vec<u8>> {
@@ -379,11 +370,12 @@ impl Folder {
     /// # Errors
     /// The same errors as [`open`]; [`IngestError::Read`] if the name leads out of the folder.
     pub fn open(&self, name: &str) -> Result<Input, IngestError> {
+        let failed = |source| IngestError::Read { path: self.path.join(name), source };
         if let Some(archive) = &self.archive {
-            return open_in_archive(self, archive, name);
+            let (raw, modified) = archive.read(name).map_err(failed)?;
+            return start(self.path.join(name), raw, modified, Some((self.clone(), name.to_owned())));
         }
-        let outside = || IngestError::Read { path: self.path.join(name), source: io::ErrorKind::NotFound.into() };
-        open(&self.on_disk(name).ok_or_else(outside)?)
+        open(&self.on_disk(name).ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?)
     }
 
     fn children(&self, parent: &str, are_folders: bool) -> Vec<String> {

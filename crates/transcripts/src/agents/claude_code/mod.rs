@@ -25,6 +25,7 @@ use self::line::Line;
 pub(crate) use self::line::classify;
 use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
+use crate::message::parts::on_one_line;
 use crate::message::speaker::slash_command;
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
@@ -56,7 +57,7 @@ impl Ingestor for ClaudeCode {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let is_history = {
             let head = Head::of(&input);
-            head.most_lines(is_history_entry) || head.document.as_ref().is_some_and(is_history_entry)
+            head.is_log_of(is_history_entry)
         };
         if is_history {
             return read_history(input, sink);
@@ -454,7 +455,7 @@ impl Session {
     /// Handles a change of the input queue: a text that is never delivered still counts as said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
-        let key = hash(folded(&queued.text));
+        let key = hash(on_one_line(&queued.text));
         match line.operation.string() {
             "enqueue" => {}
             // The text was consumed while the agent ran; usually it had been queued, and is already buffered.
@@ -474,7 +475,7 @@ impl Session {
     /// Drops the queued copy of a text that has now been delivered.
     fn deliver(&mut self, text: &str) {
         if !self.queued.is_empty() {
-            self.void.extend(self.queued.remove(&hash(folded(text))));
+            self.void.extend(self.queued.remove(&hash(on_one_line(text))));
         }
     }
 
@@ -502,10 +503,6 @@ impl Session {
         let title = self.titles.iter().flatten().next().or_else(|| Some(&summary()?.text));
         self.draft.meta().title = title.cloned();
     }
-}
-
-fn folded(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Hashes an id or a text, so that the ids and texts of a long log need not stay in memory.

@@ -38,18 +38,17 @@ impl Ingestor for Codex {
     named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.most_lines(is_envelope)
-            || head.document.as_ref().is_some_and(is_envelope)
+        head.is_log_of(is_envelope)
             || head.any_line(is_bare_head) && head.any_line(is_bare_message)
             || head.document.as_ref().is_some_and(is_document)
-            || of_lines(head, is_stream_event)
-            || of_lines(head, is_history_entry)
+            || head.is_log_of(is_stream_event)
+            || head.is_log_of(is_history_entry)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let head = Head::of(&input);
         let is_document = head.document.as_ref().is_some_and(is_document);
-        let (is_stream, is_history) = (of_lines(&head, is_stream_event), of_lines(&head, is_history_entry));
+        let (is_stream, is_history) = (head.is_log_of(is_stream_event), head.is_log_of(is_history_entry));
         drop(head);
         if is_stream {
             return read_stream(input, sink);
@@ -70,10 +69,6 @@ impl Ingestor for Codex {
         thread.finish(sink);
         Ok(())
     }
-}
-
-fn of_lines(head: &Head<'_>, test: impl Fn(&Value) -> bool) -> bool {
-    head.most_lines(&test) || head.document.as_ref().is_some_and(test)
 }
 
 /// Returns whether `value` is a rollout of spring 2025, which is a single object.

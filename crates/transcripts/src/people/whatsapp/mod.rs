@@ -13,7 +13,7 @@ use jiff::civil::{Date, DateTime, Time};
 use regex::Regex;
 
 use crate::message::identity;
-use crate::message::parts::file_label;
+use crate::message::parts::{file_label, on_one_line};
 use crate::message::speaker::is_of_a_log;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
@@ -388,7 +388,7 @@ fn split_author(rest: &str) -> (Option<String>, &str) {
 
 /// Returns a name with ordinary spaces, without the tilde before a name that is not among the phone's contacts.
 fn author_name(raw: &str) -> String {
-    let name = without_marks(raw).split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = on_one_line(&without_marks(raw));
     name.strip_prefix('~').map_or(name.as_str(), str::trim).to_owned()
 }
 
