@@ -35,17 +35,17 @@ impl Ingestor for HfChat {
             || head.any_line(is_chat_row) && head.most_lines(|row| is_chat_row(row) || row["messages"].is_array())
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |object, sink| {
-            let row = &object.value;
-            if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
-                return sink.skip(object.number, "not a row: neither `chosen` nor `completion` nor `messages`");
-            }
-            let id = own_id(&[row], &["prompt_id", "id"]);
-            let pieces = Conversation { source: self.name(), id, facts: vec![row], messages: row_messages(row) };
-            pieces.hand_over(&object, sink);
-        })
+    read_each!(|object, sink| read_chat_row(&object, sink));
+}
+
+fn read_chat_row(object: &Object, sink: &mut Sink<'_>) {
+    let row = &object.value;
+    if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
+        return sink.skip(object.number, "not a row: neither `chosen` nor `completion` nor `messages`");
     }
+    let id = own_id(&[row], &["prompt_id", "id"]);
+    let pieces = Conversation { source: "hf-chat", id, facts: vec![row], messages: row_messages(row) };
+    pieces.hand_over(object, sink);
 }
 
 fn is_chat_row(value: &Value) -> bool {
@@ -112,15 +112,7 @@ impl Ingestor for Locomo {
         head.objects().any(is_sample) || head.most_lines(is_sample)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |object, sink| {
-            if object.value["conversation"].is_object() {
-                read_sample(&object, sink);
-            } else {
-                sink.skip(object.number, "not a sample: `conversation` is missing");
-            }
-        })
-    }
+    read_each!(|object, sink| read_sample(&object, sink));
 }
 
 fn is_sample(value: &Value) -> bool {
@@ -129,6 +121,9 @@ fn is_sample(value: &Value) -> bool {
 
 fn read_sample(object: &Object, sink: &mut Sink<'_>) {
     let conversation = &object.value["conversation"];
+    if !conversation.is_object() {
+        return sink.skip(object.number, "not a sample: `conversation` is missing");
+    }
     let sample = object.value["sample_id"].as_str();
     let sessions = locomo_sessions(conversation);
     if sessions.is_empty() {
@@ -210,15 +205,7 @@ impl Ingestor for LongMemEval {
         head.objects().any(is_question) || head.most_lines(is_question)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |object, sink| {
-            if object.value["haystack_sessions"].is_array() {
-                read_question(&object, sink);
-            } else {
-                sink.skip(object.number, "not a question: `haystack_sessions` is missing");
-            }
-        })
-    }
+    read_each!(|object, sink| read_question(&object, sink));
 }
 
 fn is_question(value: &Value) -> bool {
@@ -251,6 +238,9 @@ fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Sess
 }
 
 fn read_question(object: &Object, sink: &mut Sink<'_>) {
+    if !object.value["haystack_sessions"].is_array() {
+        return sink.skip(object.number, "not a question: `haystack_sessions` is missing");
+    }
     let question = object.value["question_id"].as_str();
     for (place, session) in longmemeval_sessions(object, sink).into_iter().enumerate() {
         let turns = session.turns.list();
@@ -400,27 +390,27 @@ impl Ingestor for ShareGpt {
         head.objects().any(is_sharegpt_row) || head.most_lines(is_sharegpt_row)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |object, sink| {
-            let row = &object.value;
-            let Some(turns) = row["conversations"].as_array() else {
-                return sink.skip(object.number, "not a row: `conversations` is missing");
-            };
-            let mut messages: Vec<Message> = preamble(&row["system"]).into_iter().collect();
-            messages.extend(turns.iter().flat_map(sharegpt_messages));
-            let unread = turns.iter().filter(|turn| sharegpt_messages(turn).is_empty()).count();
-            if unread > 0 {
-                sink.skip(object.number, format!("{unread} turns without a speaker or text"));
-            }
-            if let Some(path) = row["image"].as_str().filter(|_| !messages.is_empty()) {
-                let label = file_label("image", path.rsplit('/').next());
-                let first = messages.iter().position(|message| message.kind != Kind::Context).unwrap_or(messages.len());
-                messages.insert(first, Message { kind: Kind::Attachment, ..Message::user(label) });
-            }
-            let pieces = Conversation { source: self.name(), id: own_id(&[row], &["id"]), facts: vec![row], messages };
-            pieces.hand_over(&object, sink);
-        })
+    read_each!(|object, sink| read_sharegpt_row(&object, sink));
+}
+
+fn read_sharegpt_row(object: &Object, sink: &mut Sink<'_>) {
+    let row = &object.value;
+    let Some(turns) = row["conversations"].as_array() else {
+        return sink.skip(object.number, "not a row: `conversations` is missing");
+    };
+    let mut messages: Vec<Message> = preamble(&row["system"]).into_iter().collect();
+    messages.extend(turns.iter().flat_map(sharegpt_messages));
+    let unread = turns.iter().filter(|turn| sharegpt_messages(turn).is_empty()).count();
+    if unread > 0 {
+        sink.skip(object.number, format!("{unread} turns without a speaker or text"));
     }
+    if let Some(path) = row["image"].as_str().filter(|_| !messages.is_empty()) {
+        let label = file_label("image", path.rsplit('/').next());
+        let first = messages.iter().position(|message| message.kind != Kind::Context).unwrap_or(messages.len());
+        messages.insert(first, Message { kind: Kind::Attachment, ..Message::user(label) });
+    }
+    let pieces = Conversation { source: "sharegpt", id: own_id(&[row], &["id"]), facts: vec![row], messages };
+    pieces.hand_over(object, sink);
 }
 
 fn is_sharegpt_row(value: &Value) -> bool {
@@ -456,18 +446,18 @@ impl Ingestor for WildChat {
         head.objects().any(is_wildchat_row) || head.most_lines(is_wildchat_row)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |object, sink| {
-            let row = &object.value;
-            let Some(turns) = row["conversation"].as_array() else {
-                return sink.skip(object.number, "not a row: `conversation` is missing");
-            };
-            let messages: Vec<Message> = turns.iter().flat_map(messages_of).collect();
-            let id = own_id(&[row], &["conversation_hash", "conversation_id"]);
-            let pieces = Conversation { source: self.name(), id, facts: vec![row], messages };
-            pieces.hand_over(&object, sink);
-        })
-    }
+    read_each!(|object, sink| read_wildchat_row(&object, sink));
+}
+
+fn read_wildchat_row(object: &Object, sink: &mut Sink<'_>) {
+    let row = &object.value;
+    let Some(turns) = row["conversation"].as_array() else {
+        return sink.skip(object.number, "not a row: `conversation` is missing");
+    };
+    let messages: Vec<Message> = turns.iter().flat_map(messages_of).collect();
+    let id = own_id(&[row], &["conversation_hash", "conversation_id"]);
+    let pieces = Conversation { source: "wildchat", id, facts: vec![row], messages };
+    pieces.hand_over(object, sink);
 }
 
 fn is_wildchat_row(value: &Value) -> bool {

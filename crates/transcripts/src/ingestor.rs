@@ -109,6 +109,15 @@ macro_rules! patterns {
     )*};
 }
 
+/// Implements the method of [`Ingestor`] that reads a file, by passing each of its records to a function.
+macro_rules! read_each {
+    ($read:expr) => {
+        fn read(&self, input: crate::Input, sink: &mut crate::Sink<'_>) -> Result<(), crate::IngestError> {
+            crate::Objects::each(input, sink, $read)
+        }
+    };
+}
+
 /// Implements the method of [`Ingestor`] that returns the name of a format.
 macro_rules! named {
     ($name:expr) => {

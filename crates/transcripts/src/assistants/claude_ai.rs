@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::message::chat::role_named;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object, Objects, Role, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Role, Sink};
 
 /// The parent id of a first message.
 const NO_PARENT: &str = "00000000-0000-4000-8000-000000000000";
@@ -25,9 +25,7 @@ impl Ingestor for ClaudeAi {
         head.objects().any(is_conversation) || head.most_lines(is_conversation)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, read_conversation)
-    }
+    read_each!(read_conversation);
 }
 
 fn is_conversation(value: &Value) -> bool {
@@ -214,15 +212,7 @@ impl Ingestor for ClaudeDesign {
         head.objects().any(is_session)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |object, sink| {
-            if object.value["messages"].is_array() {
-                read_session(object, sink);
-            } else {
-                sink.skip(object.number, "not a session: `messages` is missing");
-            }
-        })
-    }
+    read_each!(read_session);
 }
 
 fn is_session(value: &Value) -> bool {
@@ -236,7 +226,9 @@ fn is_session(value: &Value) -> bool {
 }
 
 fn read_session(Object { origin, number, value: session, .. }: Object, sink: &mut Sink<'_>) {
-    let messages = session["messages"].list();
+    let Some(messages) = session["messages"].as_array() else {
+        return sink.skip(number, "not a session: `messages` is missing");
+    };
     let id = session["uuid"].owned().unwrap_or_else(|| {
         identity::of_parts(&[&messages.first().map(|message| message["content"].to_string()).unwrap_or_default()])
     });
@@ -331,6 +323,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Input;
     use crate::testing::read_input;
     use crate::{Kind, Role, Transcript};
 

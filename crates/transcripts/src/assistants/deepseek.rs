@@ -6,7 +6,7 @@ use crate::assistants::export::{self, Node};
 use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::file_label;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object, Objects, Role, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Role, Sink};
 
 /// Reads the `DeepSeek` data export.
 pub(crate) struct DeepSeek;
@@ -18,9 +18,7 @@ impl Ingestor for DeepSeek {
         head.objects().any(is_conversation)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, read_conversation)
-    }
+    read_each!(read_conversation);
 }
 
 /// Returns whether `value` is a conversation of this export, and not of `ChatGPT`, whose trees look the same.
@@ -108,6 +106,7 @@ fn found(fragment: &Value, words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Input;
     use serde_json::json;
 
     fn read(value: &Value) -> (Vec<(Role, Kind, String)>, Vec<String>) {

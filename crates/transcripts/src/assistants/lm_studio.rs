@@ -6,7 +6,7 @@ use crate::assistants::export::{self, role_and_kind};
 use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object, Objects, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Sink};
 
 /// Reads conversations of LM Studio.
 pub(crate) struct LmStudio;
@@ -19,21 +19,16 @@ impl Ingestor for LmStudio {
         head.objects().any(|value| value["messages"].list().iter().any(is_message))
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |object, sink| {
-            if object.value["messages"].is_array() {
-                read_conversation(object, sink);
-            } else {
-                sink.skip(object.number, "not a conversation: `messages` is missing");
-            }
-        })
-    }
+    read_each!(read_conversation);
 }
 
 fn read_conversation(Object { stem, number, origin, value: conversation, .. }: Object, sink: &mut Sink<'_>) {
     let mut said: Vec<Message> = system_prompt(&conversation).map(Message::context).into_iter().collect();
     let mut model = conversation["lastUsedModel"]["identifier"].owned();
-    for message in conversation["messages"].list() {
+    let Some(messages) = conversation["messages"].as_array() else {
+        return sink.skip(number, "not a conversation: `messages` is missing");
+    };
+    for message in messages {
         // Regenerating an answer adds a version; only one version is shown.
         let Some(version) = selected(message) else {
             sink.skip(number, "a message without a version");
@@ -108,6 +103,7 @@ fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Input;
     use crate::testing::read_input;
     use crate::{TimeSource, Transcript};
     use serde_json::json;

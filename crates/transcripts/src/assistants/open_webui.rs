@@ -8,7 +8,7 @@ use crate::assistants::export::{self, Node, role_and_kind};
 use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object, Objects, Role, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Role, Sink};
 
 /// Reads chats exported from `Open WebUI`.
 pub(crate) struct OpenWebUi;
@@ -20,12 +20,7 @@ impl Ingestor for OpenWebUi {
         head.objects().any(|value| chat_of(value).is_some()) || head.most_lines(|value| chat_of(value).is_some())
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        Objects::each(input, sink, |Object { origin, number, value, .. }, sink| match chat_of(&value) {
-            Some(chat) => read_chat(&value, chat, origin, number, sink),
-            None => sink.skip(number, "not a chat: `history` is missing"),
-        })
-    }
+    read_each!(read_chat);
 }
 
 /// Returns the chat itself: the value of `chat`, or the object without a wrapper.
@@ -35,7 +30,10 @@ fn chat_of(row: &Value) -> Option<&Value> {
     if has_tree(&row["chat"]) { Some(&row["chat"]) } else { is_bare.then_some(row) }
 }
 
-fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+fn read_chat(Object { origin, number, value: row, .. }: Object, sink: &mut Sink<'_>) {
+    let Some(chat) = chat_of(&row) else {
+        return sink.skip(number, "not a chat: `history` is missing");
+    };
     let said = said(chat, number, sink);
     let started = ["created_at", "timestamp"]
         .into_iter()
@@ -193,6 +191,7 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Input;
     use crate::Transcript;
     use crate::testing::read_input;
     use serde_json::json;
