@@ -36,7 +36,7 @@ impl Ingestor for Antigravity {
         }
         let origin = input.path.display().to_string();
         let is_lines = !Head::of(&input).lines.is_empty();
-        let mut steps = Steps::new(&origin);
+        let mut steps = Steps { draft: Assembler::new(NAME, "", origin.as_str()), last: (None, 0) };
         let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
         while let Some((number, value)) = records.next_json::<Value>(sink)? {
             if is_saved(&value) {
@@ -69,10 +69,6 @@ struct Steps {
 }
 
 impl Steps {
-    fn new(origin: &str) -> Self {
-        Self { draft: Assembler::new(NAME, "", origin), last: (None, 0) }
-    }
-
     fn take(&mut self, step: &Value, sink: &mut Sink<'_>) {
         let index = step["step_index"].as_i64();
         // A step is logged when it starts and again when it ends; only the last version is complete.
@@ -142,7 +138,7 @@ fn call_of(call: &Value) -> String {
 
 /// Reads a conversation that was saved as Markdown with headings.
 fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
-    let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = |key: &str| value[key].owned();
     let time = text("lastModifiedTime").and_then(|time| identity::written_time(&time, TimeSource::Derived));
     let mut draft = Assembler::new(NAME, text("cascadeId").unwrap_or_default(), origin);
     draft.meta().title = text("title");

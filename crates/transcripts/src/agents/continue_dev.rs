@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::agents::turn;
 use crate::json::Json;
 use crate::message::identity;
-use crate::message::parts::{address_name, call_line, file_label, without_data};
+use crate::message::parts::{address_name, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Name of the format, stored with each transcript.
@@ -96,12 +96,12 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
     let states = if states.is_empty() { std::slice::from_ref(&item["toolCallState"]) } else { states };
     let calls = said["toolCalls"].list();
     for call in calls {
-        pieces.push((Role::Assistant, Kind::ToolCall, call_of(call)));
+        pieces.push((Role::Assistant, Kind::ToolCall, turn::call_of(call).text));
     }
     for state in states.iter().filter(|state| state.is_object()) {
         let id = state["toolCallId"].as_str().or(state["toolCall"]["id"].as_str()).unwrap_or_default();
         if !calls.iter().any(|call| call["id"] == id) {
-            pieces.push((Role::Assistant, Kind::ToolCall, call_of(&state["toolCall"])));
+            pieces.push((Role::Assistant, Kind::ToolCall, turn::call_of(&state["toolCall"]).text));
         }
         // If the result is a separate message, it is read there.
         if !answered.contains(id) {
@@ -128,13 +128,6 @@ fn pictures(content: &Value) -> impl Iterator<Item = String> + '_ {
         let address = part["imageUrl"]["url"].as_str().or(part["imageUrl"].as_str());
         file_label("image", address.and_then(address_name))
     })
-}
-
-fn call_of(call: &Value) -> String {
-    let function = &call["function"];
-    let arguments = &function["arguments"];
-    let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-    call_line(function["name"].as_str().unwrap_or("tool"), &arguments)
 }
 
 #[cfg(test)]

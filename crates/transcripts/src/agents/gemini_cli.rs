@@ -71,22 +71,18 @@ impl Ingestor for GeminiCli {
     }
 }
 
-fn is_text(value: &Value, key: &str) -> bool {
-    value.get(key).is_some_and(Value::is_string)
-}
-
 /// Returns whether `value` is a whole recording, or the first line of a recording.
 fn is_start(value: &Value) -> bool {
-    is_text(value, "projectHash") && is_text(value, "sessionId")
+    value["projectHash"].is_string() && value["sessionId"].is_string()
 }
 
 /// Returns whether `value` is a line that changes earlier lines.
 fn is_change(value: &Value) -> bool {
-    value.get("$set").is_some_and(Value::is_object) || is_text(value, "$rewindTo")
+    value["$set"].is_object() || value["$rewindTo"].is_string()
 }
 
 fn is_message(value: &Value) -> bool {
-    is_text(value, "id") && is_text(value, "timestamp") && KINDS.contains(&value["type"].as_str().unwrap_or(""))
+    value["id"].is_string() && value["timestamp"].is_string() && KINDS.contains(&value["type"].as_str().unwrap_or(""))
 }
 
 fn is_checkpoint(value: &Value) -> bool {
@@ -97,7 +93,7 @@ fn is_checkpoint(value: &Value) -> bool {
 }
 
 fn is_prompt(value: &Value) -> bool {
-    is_text(value, "sessionId") && value.get("messageId").is_some_and(Value::is_number) && is_text(value, "message")
+    value["sessionId"].is_string() && value["messageId"].is_number() && value["message"].is_string()
 }
 
 /// Reads `logs.json`, which contains only the prompts of all sessions in one project.

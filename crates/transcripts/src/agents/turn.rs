@@ -25,12 +25,7 @@ pub(super) fn user_words(text: &str) -> Vec<Message> {
 /// Returns a call of `tool` with its arguments: JSON, a string that contains JSON, or any other text.
 pub(super) fn call(tool: &str, arguments: &Value) -> Message {
     let name = if tool.is_empty() { "tool" } else { tool };
-    let line = match arguments {
-        Value::Null => parts::call_line(name, ""),
-        Value::String(text) => parts::call_line(name, text),
-        other => parts::call_line(name, &other.to_string()),
-    };
-    Message::call(line).doing(tool, arguments)
+    Message::call(parts::call_line(name, &arguments.shown())).doing(tool, arguments)
 }
 
 /// Returns a call in the format of a model: its name and arguments, either bare or inside `function`.

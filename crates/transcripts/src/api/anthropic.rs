@@ -60,7 +60,7 @@ impl Ingestor for Anthropic {
                 conversation.hand_over(&object, sink);
             }
         })?;
-        loose.finish(sink);
+        loose.draft.finish(sink);
         Ok(())
     }
 }

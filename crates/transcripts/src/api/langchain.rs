@@ -42,7 +42,7 @@ impl Ingestor for LangChain {
             }
         })?;
         threads.finish(sink);
-        loose.finish(sink);
+        loose.draft.finish(sink);
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ impl Ingestor for OpenAiChat {
                 sink.skip(object.number, "neither a message nor a conversation");
             }
         })?;
-        loose.finish(sink);
+        loose.draft.finish(sink);
         Ok(())
     }
 }

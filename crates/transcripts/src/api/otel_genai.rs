@@ -263,12 +263,8 @@ struct Attributes(BTreeMap<String, Value>);
 impl Attributes {
     /// Reads a list of objects with `key` and `value`.
     fn of(list: &Value) -> Self {
-        let pairs = list.list().iter();
-        Self(
-            pairs
-                .filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"], MAX_DEPTH))))
-                .collect(),
-        )
+        let named = |pair: &Value| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"], MAX_DEPTH)));
+        Self(list.list().iter().filter_map(named).collect())
     }
 
     /// Returns the first of `keys` that exists, parsed if it is JSON in a string.

@@ -92,10 +92,7 @@ fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
         "toolCallRequest" => {
             (Kind::ToolCall, call_line(part["name"].as_str().unwrap_or("tool"), &part["parameters"].to_string()))
         }
-        "toolCallResult" => {
-            let result = &part["content"];
-            (Kind::ToolResult, without_data(&result.as_str().map_or_else(|| result.to_string(), str::to_owned)))
-        }
+        "toolCallResult" => (Kind::ToolResult, without_data(&part["content"].shown())),
         _ => return None,
     })
 }

@@ -135,36 +135,28 @@ pub(crate) fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
 
 /// The conversation formed by messages outside any request, identified by the file.
 pub(crate) struct Loose {
-    source: &'static str,
+    /// The messages.
+    pub(crate) draft: Assembler,
     stem: String,
-    path: String,
-    draft: Option<Assembler>,
     is_known: bool,
 }
 
 impl Loose {
     /// Creates an empty conversation for the format `source` and the file `input`.
     pub(crate) fn of(source: &'static str, input: &Input) -> Self {
-        Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
+        let draft = Assembler::new(source, "", input.path.display().to_string());
+        Self { draft, stem: input.stem(), is_known: false }
     }
 
     /// Adds the next message; the identity is derived from the first message of a person, or otherwise from the first
     /// message.
     pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         let id = || identity::of_file(&self.stem, &message);
-        let draft = self.draft.get_or_insert_with(|| Assembler::new(self.source, id(), self.path.as_str()));
-        if !self.is_known && message.is_human() {
-            draft.set_external_id(id());
-            self.is_known = true;
+        if message.is_human() && !std::mem::replace(&mut self.is_known, true) {
+            self.draft.set_external_id(id());
         }
-        draft.push(message, sink);
-    }
-
-    /// Passes the conversation to `sink` if it has any messages.
-    pub(crate) fn finish(self, sink: &mut Sink<'_>) {
-        if let Some(draft) = self.draft {
-            draft.finish(sink);
-        }
+        self.draft.name_after(&message, id);
+        self.draft.push(message, sink);
     }
 }
 

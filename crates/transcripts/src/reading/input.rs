@@ -185,14 +185,8 @@ impl Input {
     /// Opens the file called `name` in the same directory or archive, such as a file that contains the title; `None` if
     /// it does not exist.
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
-        match &self.inside {
-            Some((folder, own)) => {
-                let beside =
-                    own.rsplit_once('/').map_or_else(|| name.to_owned(), |(parent, _)| format!("{parent}/{name}"));
-                folder.open(&beside).ok()
-            }
-            None => Folder::directory(self.path.parent()?).open(name).ok(),
-        }
+        let (folder, parent) = self.place()?;
+        folder.open(&format!("{parent}{name}")).ok()
     }
 
     /// Returns the JSON document in the file called `name` in the same directory or archive; null if there is none.

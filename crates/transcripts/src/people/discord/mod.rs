@@ -133,7 +133,7 @@ impl Channel {
             self.draft.push(by(Kind::Attachment, format!("{id}/file{}", place + 1), label), sink);
         }
         // A preview of a linked page was not said by the person.
-        for (place, embed) in list(&value["embeds"]).enumerate() {
+        for (place, embed) in value["embeds"].list().iter().enumerate() {
             self.draft.push(by(Kind::Context, format!("{id}/embed{}", place + 1), embed_text(embed)), sink);
         }
     }
@@ -146,16 +146,12 @@ fn set_names(draft: &mut Assembler, guild: &str, channel: &str) {
     draft.meta().project = Some(guild.to_owned()).filter(|guild| !guild.is_empty() && guild != "Direct Messages");
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.list().iter()
-}
-
 /// Returns placeholders for the attachments.
 fn files(message: &Value) -> Vec<String> {
     let file =
         |file: &Value| file_label(file["fileName"].as_str().or_else(|| parts::address_name(file["url"].as_str()?)));
     let sticker = |sticker: &Value| parts::file_label("sticker", sticker["name"].as_str());
-    list(&message["attachments"]).map(file).chain(list(&message["stickers"]).map(sticker)).collect()
+    message["attachments"].list().iter().map(file).chain(message["stickers"].list().iter().map(sticker)).collect()
 }
 
 /// Returns the placeholder of an attached file.
@@ -166,7 +162,7 @@ fn file_label(name: Option<&str>) -> String {
 }
 
 fn embed_text(embed: &Value) -> String {
-    let fields = list(&embed["fields"]).flat_map(|field| [&field["name"], &field["value"]]);
+    let fields = embed["fields"].list().iter().flat_map(|field| [&field["name"], &field["value"]]);
     let texts = [&embed["author"]["name"], &embed["title"], &embed["description"]].into_iter().chain(fields);
     texts.filter_map(Value::as_str).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -175,7 +171,7 @@ fn embed_text(embed: &Value) -> String {
 fn readable(content: &str, mentions: &Value) -> String {
     let name_of = |person: &Value| person["nickname"].as_str().or(person["name"].as_str()).map(str::to_owned);
     let names: HashMap<&str, String> =
-        list(mentions).filter_map(|person| Some((person["id"].as_str()?, name_of(person)?))).collect();
+        mentions.list().iter().filter_map(|person| Some((person["id"].as_str()?, name_of(person)?))).collect();
     let put = |found: &Captures<'_>| match (found.get(1), found.get(2)) {
         (Some(id), _) => names.get(id.as_str()).map_or_else(|| found[0].to_owned(), |name| format!("@{name}")),
         (None, Some(emoji)) => emoji.as_str().to_owned(),
