@@ -59,11 +59,7 @@ fn is_session(value: &Value) -> bool {
 fn began(index: &Input, id: &str) -> Option<MessageTime> {
     let head = Head::of(index);
     let entry = head.document.as_ref()?.as_array()?.iter().find(|entry| entry["sessionId"] == id)?;
-    let date = &entry["dateCreated"];
-    // The index stores milliseconds as a number in a string.
-    let number = date.as_str().and_then(|text| text.parse::<u64>().ok()).map(Value::from);
-    let at = identity::instant(number.as_ref().unwrap_or(date))?;
-    Some(MessageTime::logged(at).derived())
+    Some(MessageTime::logged(identity::instant(&entry["dateCreated"])?).derived())
 }
 
 /// Returns the calls whose results are separate messages.

@@ -162,7 +162,7 @@ fn messages_of(message: &Value) -> Option<Vec<Message>> {
         Kind::Context => with_profile(message, &text),
         Kind::Prose | Kind::ToolResult | Kind::Reasoning | Kind::Summary | Kind::Attachment => text,
     };
-    let speaker = message["author"]["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+    let speaker = message["author"]["name"].owned();
     let made = |kind, text| Message {
         id: message["id"].string().to_owned(),
         kind,

@@ -85,8 +85,7 @@ fn id_of(response: &Value) -> &str {
 fn time(value: &Value) -> Option<MessageTime> {
     // The export is a dump of the database in extended JSON.
     let wrapped = &value["$date"];
-    let number = wrapped["$numberLong"].as_str().and_then(|digits| digits.parse::<u64>().ok()).map(Value::from);
-    identity::stamp(number.as_ref().unwrap_or(if wrapped.is_null() { value } else { wrapped }))
+    [&wrapped["$numberLong"], wrapped, value].into_iter().find_map(identity::stamp)
 }
 
 fn role_of(response: &Value) -> Option<Role> {

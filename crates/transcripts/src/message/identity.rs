@@ -104,10 +104,8 @@ pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime
 ///
 /// A number denotes a time in UTC; a time in text form has an offset only if the text contains one.
 pub(crate) fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
-    match value.as_str() {
-        Some(text) => written_time(text, TimeSource::Log),
-        None => instant(value).map(MessageTime::logged),
-    }
+    let written = value.as_str().and_then(|text| written_time(text, TimeSource::Log));
+    written.or_else(|| instant(value).map(MessageTime::logged))
 }
 
 /// Returns the time of a message from an RFC 3339 time with its offset; `None` for any other format.
@@ -123,10 +121,13 @@ const FIRST_SECONDS: f64 = 1e8;
 /// whether it counts seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
 pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
-    if let Some(text) = value.as_str() {
-        return written_time(text, TimeSource::Log).map(|time| time.at);
-    }
-    let number = value.as_f64().filter(|number| *number >= FIRST_SECONDS)?;
+    let number = match value.as_str() {
+        // Some programs write the number as text.
+        Some(text) if text.len() > 8 && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        Some(text) => return written_time(text, TimeSource::Log).map(|time| time.at),
+        None => value.as_f64(),
+    };
+    let number: f64 = number.filter(|number| *number >= FIRST_SECONDS)?;
     let seconds = match number {
         // The four ranges do not overlap for any year from 1973 to 5138.
         _ if number > 1e17 => number / 1e9,

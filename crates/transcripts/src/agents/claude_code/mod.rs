@@ -55,11 +55,7 @@ impl Ingestor for ClaudeCode {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let is_history = {
-            let head = Head::of(&input);
-            head.is_log_of(is_history_entry)
-        };
-        if is_history {
+        if Head::of(&input).is_log_of(is_history_entry) {
             return read_history(input, sink);
         }
         let mut sessions = Sessions::new(&input);

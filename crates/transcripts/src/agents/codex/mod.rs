@@ -261,7 +261,8 @@ impl Thread {
 
     fn time(&self, line: &Value, item: &Value) -> Option<MessageTime> {
         let time = identity::rfc3339(&line["timestamp"]).or_else(|| identity::rfc3339(&item["timestamp"]))?;
-        Some(self.zone.as_ref().map_or(time, |zone| in_zone(time, zone)))
+        let offset = self.zone.as_ref().map(|zone| zone.to_offset(time.at).seconds());
+        Some(MessageTime { offset_seconds: offset.or(time.offset_seconds), ..time })
     }
 
     /// Returns whether a line repeats the parent thread: it is in the copy, or was written before this thread began.
@@ -300,10 +301,6 @@ impl Thread {
         }
         self.turns.release(sink);
     }
-}
-
-fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
-    MessageTime { offset_seconds: Some(zone.to_offset(time.at).seconds()), ..time }
 }
 
 // The messages of a thread, buffered until copies and undone turns are resolved.

@@ -418,13 +418,13 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
         time,
         ..Message::prose(role, text)
     };
-    if was_marked && phrases::is_location(text) {
+    if was_marked && phrases::begins(text, "whatsapp location") {
         return vec![said(Kind::Attachment, &format!("[{}]", text.replace('\n', " ")))];
     }
     let (text, pasted) = split_pasted(text);
     let (labels, typed) = take_files(text);
     let mut messages: Vec<Message> = labels.iter().map(|label| said(Kind::Attachment, label)).collect();
-    if was_marked && messages.is_empty() && !phrases::is_poll(text) {
+    if was_marked && messages.is_empty() && !phrases::begins(text, "whatsapp poll") {
         // Nobody types the mark: the program wrote this text in the author's name, for example for a missed call.
         return vec![notice(text.to_owned())];
     }

@@ -44,16 +44,6 @@ pub(crate) fn is_encryption_notice(text: &str) -> bool {
     text.chars().count() > 15 && list("whatsapp encrypted").iter().any(|phrase| text.contains(phrase))
 }
 
-/// Returns whether `text` begins like a shared location.
-pub(crate) fn is_location(text: &str) -> bool {
-    begins(text, list("whatsapp location"))
-}
-
-/// Returns whether `text` begins like a poll.
-pub(crate) fn is_poll(text: &str) -> bool {
-    begins(text, list("whatsapp poll"))
-}
-
 /// Returns whether `name`, the text before a colon, is not an author but part of a line from the program, such as a
 /// quoted subject or a sentence.
 pub(crate) fn is_no_author(name: &str) -> bool {
@@ -68,7 +58,8 @@ pub(crate) fn is_no_author(name: &str) -> bool {
     name.split_whitespace().count() > 8 || quotes_open || name.contains("end-to-end")
 }
 
-fn begins(text: &str, phrases: &[&str]) -> bool {
+/// Returns whether `text` begins with a phrase of the list called `phrases`.
+pub(crate) fn begins(text: &str, phrases: &str) -> bool {
     let start = text.trim_start().chars().take(24).collect::<String>().to_lowercase();
-    phrases.iter().any(|phrase| start.starts_with(phrase))
+    list(phrases).iter().any(|phrase| start.starts_with(phrase))
 }
