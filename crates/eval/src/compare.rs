@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use crate::EvalError;
 use crate::blocks::{Block, Cell, Detail, Part, Rating, counted, table};
-use crate::measure::{Better, Measure, Unit};
+use crate::measure::{Better, Measure, Unit, differ};
 use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row, float};
 use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
 use crate::vocabulary::Kind;
@@ -333,7 +333,8 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
         // A measure that only one version of the program defines cannot have changed.
         let Some(place) = b.measures.iter().position(|own| own.name == measure.name) else { continue };
         let (one, other) = (before[at], after[place]);
-        if let Some(is_better) = measure.change(one, other) {
+        if differ(one, other) {
+            let is_better = measure.is_better(one, other);
             measures.push(MeasureChange { name: measure.name.clone(), a: one, b: other, is_better });
         }
     }
@@ -413,7 +414,7 @@ pub fn arm_table(arms: &[Arm]) -> Block {
 /// Returns the difference in each measure that both tallies have, computed from `pairs` of the same cases.
 pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> Vec<Difference> {
     let pairs = Pairs::new(a, b, pairs);
-    let found = pairs.values(0..pairs.len());
+    let found = pairs.values(&(0..pairs.len()));
     let drawn = drawn(&pairs);
     let chances: Vec<Option<f64>> = pairs.contributions().into_iter().map(|one| Some(chance(&one?))).collect();
     let together = holm(&chances);
@@ -469,7 +470,7 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
     for _ in 0..DRAWS {
         // All measures share one draw of cases; a separate draw for each would multiply the time.
         let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
-        for (found, (one, other)) in found.iter_mut().zip(pairs.values(drawn.iter().copied())) {
+        for (found, (one, other)) in found.iter_mut().zip(pairs.values(&drawn.iter().copied())) {
             // A draw in which one run has no value for the measure has no difference and is left out.
             found.extend(one.zip(other).map(|(one, other)| other - one));
         }
@@ -547,12 +548,12 @@ impl<'a> Pairs<'a> {
     }
 
     /// Returns the value of each measure for `cases` in both runs.
-    fn values(&self, cases: impl Iterator<Item = usize> + Clone) -> Vec<Both> {
+    fn values(&self, cases: &(impl Iterator<Item = usize> + Clone)) -> Vec<Both> {
         let sums = self.sums(cases);
         self.tally.values(&sums[0]).into_iter().zip(self.tally.values(&sums[1])).collect()
     }
 
-    fn sums(&self, cases: impl Iterator<Item = usize> + Clone) -> [Vec<Ratio>; 2] {
+    fn sums(&self, cases: &(impl Iterator<Item = usize> + Clone)) -> [Vec<Ratio>; 2] {
         [0, 1].map(|side| self.tally.sum(cases.clone().map(|at| &self.cases[at][side])))
     }
 
@@ -563,7 +564,7 @@ impl<'a> Pairs<'a> {
     /// A case contributes the amount by which it exceeds its expected value, which is derived from both runs together.
     /// A run that merely finds more at the same quality therefore contributes nothing.
     fn contributions(&self) -> Vec<Option<Vec<f64>>> {
-        let sums = self.sums(0..self.len());
+        let sums = self.sums(&(0..self.len()));
         let together: Vec<Ratio> = sums[0].iter().zip(&sums[1]).map(|(one, other)| one.plus(*other)).collect();
         let measures = &self.tally.measures;
         let plain = |at: usize| self.plain_contributions(at, [sums[0][at], sums[1][at]], together[at]);

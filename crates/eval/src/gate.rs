@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::EvalError;
 use crate::compare::{Difference, Verdict, differences};
 use crate::files::{json_text, read_form, write_atomically};
-use crate::measure::{Measure, Unit};
+use crate::measure::{Measure, Unit, differ};
 use crate::report::{Block, Cell, Detail, Rating};
 use crate::results::{Ratio, Results};
 use crate::tally::{CaseTally, Tally};
@@ -303,7 +303,7 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
         let (was, is) = (before.over(&[one]), after.over(&[other]));
         for ((measure, was), is) in before.measures.iter().zip(was).zip(is) {
             // This measure is derived from two others, so a change of it would be reported twice.
-            if measure.harmonic_of.is_some() {
+            if measure.harmonic_of.is_some() || !differ(was, is) {
                 continue;
             }
             let text = format!(
@@ -313,11 +313,8 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
                 Unit::Share.format(was),
                 Unit::Share.format(is)
             );
-            match measure.change(was, is) {
-                None => {}
-                Some(Some(false)) => ruling.worse.push(text),
-                Some(_) => ruling.better.push(text),
-            }
+            let to = if measure.is_better(was, is) == Some(false) { &mut ruling.worse } else { &mut ruling.better };
+            to.push(text);
         }
     }
 }

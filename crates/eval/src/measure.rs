@@ -8,8 +8,10 @@ use crate::vocabulary::Kind;
 /// The measures of all kinds of rows.
 const CATALOGUE: &str = include_str!("measures.txt");
 
-/// Largest difference at which two values still count as equal.
-const SAME: f64 = 1e-9;
+/// Returns whether two values differ by more than the rounding of a file.
+pub(crate) fn differ(was: Option<f64>, is: Option<f64>) -> bool {
+    was != is && was.zip(is).is_none_or(|(was, is)| (was - is).abs() >= 1e-9)
+}
 
 /// Whether high or low values of a measure are good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,12 +74,10 @@ impl Measure {
         key(self) == key(other)
     }
 
-    /// Returns whether the second value is better, if the two differ. The answer is `None` if one of them is missing;
-    /// another measure then shows the cause.
-    pub(crate) fn change(&self, was: Option<f64>, is: Option<f64>) -> Option<Option<bool>> {
-        let both = was.zip(is);
-        let is_same = was == is || both.is_some_and(|(was, is)| (was - is).abs() < SAME);
-        (!is_same).then(|| both.map(|(was, is)| (is > was) == (self.better == Better::Higher)))
+    /// Returns whether the second of two different values is better; `None` if one of them is missing, because another
+    /// measure then shows the cause.
+    pub(crate) fn is_better(&self, was: Option<f64>, is: Option<f64>) -> Option<bool> {
+        was.zip(is).map(|(was, is)| (is > was) == (self.better == Better::Higher))
     }
 }
 
