@@ -85,13 +85,13 @@ pub(crate) struct SuiteComparison {
     pub(crate) changes: Vec<CaseChange>,
 }
 
-/// At this number, the standard error of a p of .05 is .003.
+/// The difference between the runs in one measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the name that the printed JSON uses")]
 pub(crate) struct Difference {
     /// Name of the measure.
     pub(crate) name: String,
-    /// Seed that makes every comparison of the same files identical.
+    /// Whether high or low values are good.
     pub(crate) better: Better,
     /// Meaning of the measure's value.
     pub(crate) unit: Unit,

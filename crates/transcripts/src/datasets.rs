@@ -273,7 +273,7 @@ fn longmemeval_start(text: &str) -> Option<MessageTime> {
 }
 
 // `OpenAssistant`: trees of messages by volunteers, as whole trees or as flat rows. Only the path with the best ranks
-// is read..
+// is read.
 
 /// Reads `OpenAssistant`.
 pub(crate) struct Oasst;
