@@ -60,10 +60,10 @@ struct Entry<'a> {
 
 impl Entry<'_> {
     fn messages(&self, place: usize, time: Option<crate::MessageTime>) -> Vec<Message> {
-        let (mut author, mut text) = split_author(self.rest);
+        let (mut author, text) = split_author(self.rest);
         // The notice is attributed to the other person or to the group, neither of whom wrote it.
         if place < 3 && author.is_some() && phrases::is_encryption_notice(text) && text.starts_with(is_mark) {
-            (author, text) = (None, text);
+            author = None;
         }
         messages(author.as_deref(), text, time)
     }
