@@ -28,8 +28,8 @@ use serde::Serialize;
 
 use crate::EvalError;
 use crate::blocks::{Block, Cell, Detail, Part, Rating, counted, table};
-use crate::measure::{Better, Measure, Unit};
-use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row};
+use crate::measure::{Better, Measure, Unit, differ};
+use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row, float};
 use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
 use crate::vocabulary::Kind;
 
@@ -85,13 +85,13 @@ pub(crate) struct SuiteComparison {
     pub(crate) changes: Vec<CaseChange>,
 }
 
-/// At this number, the standard error of a p of .05 is .003.
+/// The difference between the runs in one measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the name that the printed JSON uses")]
 pub(crate) struct Difference {
     /// Name of the measure.
     pub(crate) name: String,
-    /// Seed that makes every comparison of the same files identical.
+    /// Whether high or low values are good.
     pub(crate) better: Better,
     /// Meaning of the measure's value.
     pub(crate) unit: Unit,
@@ -294,8 +294,7 @@ impl Direction {
 }
 
 fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteComparison> {
-    let pairs: Vec<(&CaseTally, &CaseTally)> =
-        a.cases.iter().filter_map(|one| Some((one, b.cases.iter().find(|other| other.case == one.case)?))).collect();
+    let pairs = a.pairs(b);
     if pairs.is_empty() {
         return None;
     }
@@ -312,6 +311,9 @@ fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteCompari
     let content = |results: &Results| {
         results.manifest.suites.iter().find(|suite| suite.name == a.suite).map(|suite| suite.content.clone())
     };
+    let mut changes: Vec<CaseChange> =
+        pairs.iter().filter_map(|(one, other)| case_change(a, b, one, other, results)).collect();
+    changes.sort_by_key(|change| change.direction);
     Some(SuiteComparison {
         suite: a.suite.clone(),
         kind: a.kind.clone(),
@@ -319,28 +321,9 @@ fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteCompari
         left_out,
         changed: content(results[0]) != content(results[1]),
         measures: differences(a, b, &pairs),
-        cost: results.map(|results| cost(results, a, &both)),
-        changes: case_changes(a, b, results),
+        cost: results.map(|results| a.cost(results, a.rows_of(results).filter(|row| both.contains(row.case.as_str())))),
+        changes,
     })
-}
-
-/// Returns the cost of `cases` in the suite of `tally`, plus the cost of requests shared by all cases of that suite.
-fn cost(results: &Results, tally: &Tally, cases: &BTreeSet<&str>) -> Cost {
-    let own = results.rows.iter().filter(|row| row.suite == tally.suite && row.kind == tally.kind);
-    let own = own.filter(|row| cases.contains(row.case.as_str())).map(|row| row.cost);
-    let shared = results.shared.iter().filter(|shared| shared.suite == tally.suite).map(|shared| shared.cost);
-    Cost::sum(own.chain(shared))
-}
-
-/// Returns the cases of both tallies that changed, starting with the cases that got worse.
-fn case_changes(a: &Tally, b: &Tally, results: [&Results; 2]) -> Vec<CaseChange> {
-    let mut found: Vec<CaseChange> = a
-        .cases
-        .iter()
-        .filter_map(|one| case_change(a, b, one, b.cases.iter().find(|other| other.case == one.case)?, results))
-        .collect();
-    found.sort_by_key(|change| change.direction);
-    found
 }
 
 fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results: [&Results; 2]) -> Option<CaseChange> {
@@ -350,9 +333,8 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
         // A measure that only one version of the program defines cannot have changed.
         let Some(place) = b.measures.iter().position(|own| own.name == measure.name) else { continue };
         let (one, other) = (before[at], after[place]);
-        let is_same = one == other || one.zip(other).is_some_and(|(one, other)| (one - other).abs() < SAME);
-        if !is_same {
-            let is_better = one.zip(other).map(|(one, other)| (other > one) == (measure.better == Better::Higher));
+        if differ(one, other) {
+            let is_better = measure.is_better(one, other);
             measures.push(MeasureChange { name: measure.name.clone(), a: one, b: other, is_better });
         }
     }
@@ -381,8 +363,7 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
 
 /// Returns the findings that lower a measure, from the first run of a case.
 fn counted_findings<'r>(results: &'r Results, tally: &Tally, case: &str) -> Vec<&'r Finding> {
-    let is_it = |row: &&Row| row.suite == tally.suite && row.kind == tally.kind && row.case == case;
-    let row = results.rows.iter().find(is_it);
+    let row = tally.rows_of(results).find(|row| row.case == case);
     row.into_iter().flat_map(|row| &row.findings).filter(|found| found.counts).collect()
 }
 
@@ -433,7 +414,7 @@ pub fn arm_table(arms: &[Arm]) -> Block {
 /// Returns the difference in each measure that both tallies have, computed from `pairs` of the same cases.
 pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> Vec<Difference> {
     let pairs = Pairs::new(a, b, pairs);
-    let found = pairs.values(0..pairs.len());
+    let found = pairs.values(&(0..pairs.len()));
     let drawn = drawn(&pairs);
     let chances: Vec<Option<f64>> = pairs.contributions().into_iter().map(|one| Some(chance(&one?))).collect();
     let together = holm(&chances);
@@ -485,11 +466,11 @@ fn verdict(difference: Option<f64>, interval: Option<Interval>, better: Better) 
 /// Returns, for each measure, its difference in every draw.
 fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
     let mut random = SplitMix::new(SEED);
-    let mut found = vec![Vec::with_capacity(DRAWS); pairs.measures()];
+    let mut found = vec![Vec::with_capacity(DRAWS); pairs.tally.measures.len()];
     for _ in 0..DRAWS {
         // All measures share one draw of cases; a separate draw for each would multiply the time.
         let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
-        for (found, (one, other)) in found.iter_mut().zip(pairs.values(drawn.into_iter())) {
+        for (found, (one, other)) in found.iter_mut().zip(pairs.values(&drawn.iter().copied())) {
             // A draw in which one run has no value for the measure has no difference and is left out.
             found.extend(one.zip(other).map(|(one, other)| other - one));
         }
@@ -517,11 +498,12 @@ fn chance(contributions: &[f64]) -> f64 {
     f64::from(as_large + extra) / f64::from(rounds + extra)
 }
 
-fn deviation(values: &[f64]) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "there are few draws")]
-    let count = values.len() as f64;
+/// Returns the standard deviation, if there are at least two values.
+pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
+    let count = float(values.len());
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    // The divisor is one less than the count, because the mean is estimated from the same values.
     (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
 }
 
@@ -565,26 +547,14 @@ impl<'a> Pairs<'a> {
         self.cases.len()
     }
 
-    /// Returns the number of measures.
-    const fn measures(&self) -> usize {
-        self.tally.measures.len()
-    }
-
     /// Returns the value of each measure for `cases` in both runs.
-    fn values(&self, cases: impl Iterator<Item = usize>) -> Vec<Both> {
+    fn values(&self, cases: &(impl Iterator<Item = usize> + Clone)) -> Vec<Both> {
         let sums = self.sums(cases);
         self.tally.values(&sums[0]).into_iter().zip(self.tally.values(&sums[1])).collect()
     }
 
-    fn sums(&self, cases: impl Iterator<Item = usize>) -> [Vec<Ratio>; 2] {
-        let none = || vec![Ratio::default(); self.measures()];
-        let mut sums = [none(), none()];
-        for at in cases {
-            for (side, sum) in sums.iter_mut().enumerate() {
-                sum.iter_mut().zip(&self.cases[at][side]).for_each(|(sum, ratio)| *sum = sum.plus(*ratio));
-            }
-        }
-        sums
+    fn sums(&self, cases: &(impl Iterator<Item = usize> + Clone)) -> [Vec<Ratio>; 2] {
+        [0, 1].map(|side| self.tally.sum(cases.clone().map(|at| &self.cases[at][side])))
     }
 
     /// Returns, for each measure, the contribution of each case to the difference, or `None` if one run did not measure
@@ -594,7 +564,7 @@ impl<'a> Pairs<'a> {
     /// A case contributes the amount by which it exceeds its expected value, which is derived from both runs together.
     /// A run that merely finds more at the same quality therefore contributes nothing.
     fn contributions(&self) -> Vec<Option<Vec<f64>>> {
-        let sums = self.sums(0..self.len());
+        let sums = self.sums(&(0..self.len()));
         let together: Vec<Ratio> = sums[0].iter().zip(&sums[1]).map(|(one, other)| one.plus(*other)).collect();
         let measures = &self.tally.measures;
         let plain = |at: usize| self.plain_contributions(at, [sums[0][at], sums[1][at]], together[at]);

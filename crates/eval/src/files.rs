@@ -12,7 +12,7 @@ use jiff::civil::{Date, Time, time};
 use jiff::tz::Offset;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::EvalError;
@@ -27,6 +27,48 @@ pub(crate) fn read_text(path: &Path) -> Result<String, EvalError> {
 
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
     serde_json::from_str(&read_text(path)?).map_err(|error| format_error(path, "", error.to_string()))
+}
+
+pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
+    toml::from_str(&read_text(path)?).map_err(|error| format_error(path, "", error.to_string()))
+}
+
+/// Fields that distinguish a file of another kind from a damaged file.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    form: String,
+    #[serde(default)]
+    version: u32,
+}
+
+/// Reads a file of the given form, whose version may be at most the given one; `arguments` of `afterthought eval` write
+/// such a file.
+pub(crate) fn read_form<T: DeserializeOwned>(
+    path: &Path,
+    (form, latest): (&str, u32),
+    what: &str,
+    arguments: &str,
+) -> Result<T, EvalError> {
+    let text = read_text(path)?;
+    let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
+    let head: Head = serde_json::from_str(&text).map_err(|error| wrong(format!("it is not {what} ({error})")))?;
+    if head.form != form {
+        return Err(wrong(format!("it is not {what}; `afterthought eval {arguments}` writes one")));
+    }
+    // The version is checked first, because a later version may have fields that are unknown here.
+    if head.version > latest {
+        let version = head.version;
+        return Err(wrong(format!(
+            "it has version {version}, but this program supports only versions up to {latest}; update afterthought"
+        )));
+    }
+    serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+}
+
+/// Returns the text of a JSON file.
+pub(crate) fn json_text<T: Serialize>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("all map keys are text and all numbers are finite") + "\n"
 }
 
 pub(crate) fn format_error(path: &Path, place: &str, reason: impl Into<String>) -> EvalError {

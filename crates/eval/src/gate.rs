@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
 use crate::compare::{Difference, Verdict, differences};
-use crate::files::{read_text, write_atomically};
-use crate::measure::{Better, Measure, Unit};
+use crate::files::{json_text, read_form, write_atomically};
+use crate::measure::{Measure, Unit, differ};
 use crate::report::{Block, Cell, Detail, Rating};
 use crate::results::{Ratio, Results};
 use crate::tally::{CaseTally, Tally};
@@ -120,20 +120,7 @@ impl Baseline {
     /// # Errors
     /// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Results`] if it is not a baseline.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let text = read_text(path)?;
-        let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
-        let read: Self = serde_json::from_str(&text).map_err(|error| {
-            wrong(format!(
-                "it is not a baseline ({error}); `afterthought eval gate --baseline FILE --renew RESULT…` writes one"
-            ))
-        })?;
-        match (read.form.as_str(), read.version) {
-            (FORM, ..=VERSION) => Ok(read),
-            (FORM, later) => {
-                Err(wrong(format!("it has version {later}, but this program supports only versions up to {VERSION}")))
-            }
-            _ => Err(wrong("it is not a baseline".to_owned())),
-        }
+        read_form(path, (FORM, VERSION), "a baseline", "gate --baseline FILE --renew RESULT…")
     }
 
     /// Writes the file atomically.
@@ -141,8 +128,7 @@ impl Baseline {
     /// # Errors
     /// [`EvalError::Write`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), EvalError> {
-        let text = serde_json::to_string_pretty(self).expect("all map keys are text and all numbers are finite");
-        write_atomically(path, &(text + "\n"))
+        write_atomically(path, &json_text(self))
     }
 
     /// Replaces the figures of the suites in `results`, and returns the names of these suites. Other suites remain
@@ -171,8 +157,6 @@ impl Baseline {
 
 /// Number of improvements that a short report lists for each suite.
 const IMPROVEMENTS: usize = 6;
-/// Largest difference at which two values still count as equal.
-const SAME: f64 = 1e-9;
 
 /// Ruling on one suite, which may be missing from the baseline.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -275,11 +259,7 @@ fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> 
             ruling.worse.push(format!("{} was not run", case.case));
         }
     }
-    let pairs: Vec<(&CaseTally, &CaseTally)> = before
-        .cases
-        .iter()
-        .filter_map(|one| Some((one, tally.cases.iter().find(|own| own.case == one.case)?)))
-        .collect();
+    let pairs = before.pairs(tally);
     if ruling.exact {
         compare_exactly(&before, tally, &pairs, &mut ruling);
     } else {
@@ -323,7 +303,7 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
         let (was, is) = (before.over(&[one]), after.over(&[other]));
         for ((measure, was), is) in before.measures.iter().zip(was).zip(is) {
             // This measure is derived from two others, so a change of it would be reported twice.
-            if measure.harmonic_of.is_some() {
+            if measure.harmonic_of.is_some() || !differ(was, is) {
                 continue;
             }
             let text = format!(
@@ -333,31 +313,9 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
                 Unit::Share.format(was),
                 Unit::Share.format(is)
             );
-            match change(was, is, measure.better) {
-                Change::None => {}
-                Change::Worse => ruling.worse.push(text),
-                Change::Better | Change::Other => ruling.better.push(text),
-            }
+            let to = if measure.is_better(was, is) == Some(false) { &mut ruling.worse } else { &mut ruling.better };
+            to.push(text);
         }
-    }
-}
-
-enum Change {
-    None,
-    Worse,
-    Better,
-    /// Only one run has a value for the measure; another measure shows the cause.
-    Other,
-}
-
-fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
-    match was.zip(is) {
-        // `zip` returns `None` if either run lacks a value; if the two are also equal, both lack a value.
-        None if was == is => Change::None,
-        None => Change::Other,
-        Some((was, is)) if (was - is).abs() < SAME => Change::None,
-        Some((was, is)) if (is > was) == (better == Better::Higher) => Change::Better,
-        Some(_) => Change::Worse,
     }
 }
 

@@ -24,7 +24,6 @@
 #![expect(clippy::must_use_candidate, reason = "most functions return a value and do nothing else")]
 
 mod blocks;
-mod catalogue;
 pub mod closed_loop;
 pub mod compare;
 pub mod consolidation;

@@ -5,6 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::Kind;
 
+/// The measures of all kinds of rows.
+const CATALOGUE: &str = include_str!("measures.txt");
+
+/// Returns whether two values differ by more than the rounding of a file.
+pub(crate) fn differ(was: Option<f64>, is: Option<f64>) -> bool {
+    was != is && was.zip(is).is_none_or(|(was, is)| (was - is).abs() >= 1e-9)
+}
+
 /// Whether high or low values of a measure are good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -65,40 +73,52 @@ impl Measure {
         let key = |one: &Self| (one.kind.clone(), one.name.clone(), one.better, one.unit, one.harmonic_of.clone());
         key(self) == key(other)
     }
+
+    /// Returns whether the second of two different values is better; `None` if one of them is missing, because another
+    /// measure then shows the cause.
+    pub(crate) fn is_better(&self, was: Option<f64>, is: Option<f64>) -> Option<bool> {
+        was.zip(is).map(|(was, is)| (is > was) == (self.better == Better::Higher))
+    }
 }
 
-/// A measure in a table of measures: name, description, direction and unit.
-pub struct Definition(&'static str, &'static str, Better, Unit);
-
-/// Defines a share for which high values are good.
-pub(crate) const fn share(name: &'static str, about: &'static str) -> Definition {
-    Definition(name, about, Better::Higher, Unit::Share)
+impl Kind {
+    /// Returns the measures of the rows of this kind, in the order in which reports list them.
+    pub(crate) fn measures(self) -> Vec<Measure> {
+        measures_in(CATALOGUE, self.as_str())
+    }
 }
 
-/// Defines a share for which low values are good.
-pub(crate) const fn fault(name: &'static str, about: &'static str) -> Definition {
-    Definition(name, about, Better::Lower, Unit::Share)
-}
-
-/// Defines a number per case for which low values are good.
-pub(crate) const fn number(name: &'static str, about: &'static str) -> Definition {
-    Definition(name, about, Better::Lower, Unit::Number)
-}
-
-/// Defines a total for which low values are good.
-pub(crate) const fn count(name: &'static str, about: &'static str) -> Definition {
-    Definition(name, about, Better::Lower, Unit::Count)
-}
-
-/// Returns the measures of `definitions`. `F1` is the harmonic mean of recall and precision.
-pub(crate) fn measures_of(kind: Kind, definitions: &[Definition]) -> Vec<Measure> {
-    let measure = |Definition(name, about, better, unit): &Definition| Measure {
-        kind: kind.to_string(),
-        name: (*name).to_owned(),
-        about: (*about).to_owned(),
-        better: *better,
-        unit: *unit,
-        harmonic_of: (*name == "F1").then(|| ["recall".to_owned(), "precision".to_owned()]),
+/// Returns the measures that `catalogue` lists for a kind. `F1` is the harmonic mean of recall and precision.
+pub(crate) fn measures_in(catalogue: &str, kind: &str) -> Vec<Measure> {
+    let heading = format!("[{kind}]");
+    let lines = catalogue.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.is_empty());
+    let measure = |line: &str| {
+        let (what, about) = line.split_once(": ")?;
+        let (counted, name) = what.split_once(' ')?;
+        let (better, unit) = match counted {
+            "share" => (Better::Higher, Unit::Share),
+            "fault" => (Better::Lower, Unit::Share),
+            "number" => (Better::Lower, Unit::Number),
+            _ => (Better::Lower, Unit::Count),
+        };
+        let [kind, name, about] = [kind, name.trim_start(), about].map(str::to_owned);
+        let harmonic_of = (name == "F1").then(|| ["recall", "precision"].map(str::to_owned));
+        Some(Measure { kind, name, about, better, unit, harmonic_of })
     };
-    definitions.iter().map(measure).collect()
+    lines.filter_map(measure).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_catalogue_is_a_measure_of_a_kind() {
+        let lines = CATALOGUE.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
+        let (units, listed) = (["share ", "fault ", "number ", "count "], lines.clone().count());
+        assert_eq!(lines.filter(|line| units.iter().any(|unit| line.starts_with(unit))).count(), listed);
+        let measures: Vec<usize> = Kind::ALL.iter().map(|kind| kind.measures().len()).collect();
+        assert_eq!(measures.iter().sum::<usize>(), listed);
+        assert!(!measures.contains(&0), "{measures:?}");
+    }
 }

@@ -9,7 +9,7 @@ use crate::EvalError;
 use crate::blocks::Cell;
 use crate::closed_loop;
 use crate::compare::{arm_table, arms};
-use crate::files::{format_error, read_text};
+use crate::files::read_toml;
 use crate::report::{bounds, write_blocks};
 use crate::results::Results;
 use crate::tally::Tally;
@@ -62,7 +62,7 @@ impl Overview {
     /// # Errors
     /// [`EvalError`] if the file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        toml::from_str(&read_text(path)?).map_err(|error| format_error(path, "", error.to_string()))
+        read_toml(path)
     }
 
     /// Returns the page as Markdown. `results` contains the results of each run of each suite; an empty list means that

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::blocks::{Part, counted, table};
 use crate::closed_loop;
+use crate::compare::deviation;
 use crate::measure::{Better, Measure, Unit};
 use crate::results::{Confusion, Cost, Finding, Manifest, Results, Row, SharedCost, float};
 use crate::tally::{CaseTally, GROUPS, Interval, Tally};
@@ -49,22 +50,13 @@ impl Report {
                     (measure.name.clone(), json!({"value": value, "interval": interval}))
                 })
                 .collect();
-            let rows: Vec<&Row> = self.rows_of(tally).collect();
+            let rows: Vec<&Row> = tally.rows_of(&self.results).collect();
             json!({
                 "kind": tally.kind, "label": self.label, "cases": tally.cases.len(), "measures": values,
-                "counts": counts(&rows), "cost": self.cost(tally, &rows), "defined": tally.measures, "rows": rows,
+                "counts": counts(&rows), "cost": tally.cost(&self.results, rows.iter().copied()), "defined": tally.measures, "rows": rows,
             })
         };
         Tally::all(&self.results).iter().map(object).collect()
-    }
-
-    fn rows_of<'a>(&'a self, tally: &'a Tally) -> impl Iterator<Item = &'a Row> {
-        self.results.rows.iter().filter(|row| row.suite == tally.suite && row.kind == tally.kind)
-    }
-
-    fn cost(&self, tally: &Tally, rows: &[&Row]) -> Cost {
-        let shared = self.results.shared.iter().filter(|shared| shared.suite == tally.suite);
-        Cost::sum(rows.iter().map(|row| row.cost).chain(shared.map(|shared| shared.cost)))
     }
 
     /// Returns the report for people: for each kind the measures, totals, groups of cases, and findings.
@@ -75,14 +67,14 @@ impl Report {
             if tally.kind == Kind::Loop.as_str() && detail == Detail::Short {
                 continue;
             }
-            let rows: Vec<&Row> = self.rows_of(&tally).collect();
+            let rows: Vec<&Row> = tally.rows_of(&self.results).collect();
             let title = format!("{} by {}: {}", tally.kind, self.label, counted(tally.cases.len(), "case"));
             let of = if tally.suite.is_empty() { String::new() } else { format!("{}: ", tally.suite) };
             blocks.push(Block::Heading(of + &title));
             if !tally.cases.is_empty() {
                 blocks.push(measure_table(&tally));
                 blocks.extend(totals_line(&rows));
-                blocks.push(Block::Line(self.cost(&tally, &rows).summary() + &latency(&rows)));
+                blocks.push(Block::Line(tally.cost(&self.results, rows.iter().copied()).summary() + &latency(&rows)));
                 blocks.extend(confusion_tables(&rows));
                 blocks.extend((0..GROUPS.len()).filter_map(|by| group_table(&tally, by, detail)));
             }
@@ -263,13 +255,9 @@ fn spread(values: &[f64]) -> [Option<f64>; 4] {
     if values.is_empty() {
         return [None; 4];
     }
-    let count = float(values.len());
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    // The divisor is one less than the count, because the mean is estimated from the same values.
-    let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
+    let mean = values.iter().sum::<f64>() / float(values.len());
     let ordered = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
-    [Some(mean), deviation, ordered(f64::min), ordered(f64::max)]
+    [Some(mean), deviation(values), ordered(f64::min), ordered(f64::max)]
 }
 
 impl Manifest {

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::EvalError;
-use crate::files::{LineCase, Placed, content_hash, read_text, suite_name, write_atomically};
+use crate::files::{LineCase, Placed, content_hash, json_text, read_form, suite_name, write_atomically};
 use crate::measure::{Measure, Unit};
 use crate::vocabulary::Kind;
 
@@ -113,15 +113,6 @@ pub struct SharedCost {
     pub cost: Cost,
 }
 
-/// Fields that distinguish a file of another kind from a damaged file.
-#[derive(Deserialize)]
-struct Head {
-    #[serde(default)]
-    form: String,
-    #[serde(default)]
-    version: u32,
-}
-
 impl Suite {
     /// Describes the suite at `path`, without its number of cases.
     ///
@@ -152,23 +143,9 @@ impl Results {
     /// [`EvalError::Read`] if it cannot be read. [`EvalError::Results`] if it is not a result file, has a later
     /// version, or contains rows with undefined measures.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let text = read_text(path)?;
-        let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
-        let head: Head =
-            serde_json::from_str(&text).map_err(|error| wrong(format!("it is not a result file ({error})")))?;
-        if head.form != FORM {
-            return Err(wrong("it is not a result file; `afterthought eval SUITE --out FILE` writes one".to_owned()));
-        }
-        // The version is checked first, because a later version may have fields that are unknown here.
-        if head.version > VERSION {
-            let version = head.version;
-            return Err(wrong(format!(
-                "it has version {version}, but this program supports only versions up to {VERSION}; update afterthought"
-            )));
-        }
-        let read: Self = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let read: Self = read_form(path, (FORM, VERSION), "a result file", "SUITE --out FILE")?;
         // Without a definition, a measure has no direction, so a change could be neither good nor bad.
-        read.check().map_err(wrong)?;
+        read.check().map_err(|reason| EvalError::Results { path: path.to_owned(), reason })?;
         Ok(read)
     }
 
@@ -181,7 +158,7 @@ impl Results {
     }
 
     pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("all map keys are text and all numbers are finite") + "\n"
+        json_text(self)
     }
 
     /// Returns an error if rows contain measures that the file does not define.
@@ -472,7 +449,7 @@ pub(crate) fn reciprocal_rank(mut is_right: impl Iterator<Item = bool>) -> f64 {
 }
 
 /// The outcome of one case.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Line {
     key: String,
     kept: serde_json::Value,
@@ -526,12 +503,10 @@ impl Cache {
     pub fn put<T: Serialize>(&self, key: &str, value: &T) -> Result<(), EvalError> {
         let unwritable = |source: std::io::Error| EvalError::Write { path: self.path.clone(), source };
         let kept = serde_json::to_value(value).map_err(|error| unwritable(error.into()))?;
-        let line = Line { key: key.to_owned(), kept };
-        let text = serde_json::to_string(&line).map_err(|error| unwritable(error.into()))? + "\n";
         // The whole line is written at once, so that an interrupted run can truncate at most the last line.
-        self.file.borrow_mut().write_all(text.as_bytes()).map_err(unwritable)?;
-        self.used.borrow_mut().insert(line.key.clone());
-        self.known.borrow_mut().insert(line.key, line.kept);
+        self.file.borrow_mut().write_all(line(key, &kept).as_bytes()).map_err(unwritable)?;
+        self.used.borrow_mut().insert(key.to_owned());
+        self.known.borrow_mut().insert(key.to_owned(), kept);
         Ok(())
     }
 
@@ -552,8 +527,11 @@ impl Cache {
 }
 
 fn to_text(known: &BTreeMap<String, serde_json::Value>) -> String {
-    let line = |(key, kept): (&String, &serde_json::Value)| serde_json::json!({"key": key, "kept": kept}).to_string();
-    known.iter().map(|one| line(one) + "\n").collect()
+    known.iter().map(|(key, kept)| line(key, kept)).collect()
+}
+
+fn line(key: &str, kept: &serde_json::Value) -> String {
+    serde_json::json!({"key": key, "kept": kept}).to_string() + "\n"
 }
 
 /// Returns the path of a file next to `out`, such as `out.json.kept.jsonl`.
@@ -575,7 +553,7 @@ impl<T: LineCase> Placed<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{measures_of, share};
+    use crate::measure::measures_in;
 
     fn results() -> Results {
         let row = Row {
@@ -587,7 +565,7 @@ mod tests {
             cost: Cost { calls: 1, money: Some(0.5), ..Cost::default() },
             ..Row::default()
         };
-        let measures = measures_of(Kind::Extraction, &[share("recall", "found")]);
+        let measures = measures_in("[extraction]\nshare recall: found", "extraction");
         Results { measures, ..Results::new(Manifest::default(), vec![row]) }
     }
 

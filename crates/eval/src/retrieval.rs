@@ -17,7 +17,6 @@ use serde::Deserialize;
 use crate::extraction::{CaseMessage, compile};
 use crate::files::{CaseMemory, Moment};
 use crate::files::{LineCase, Placed};
-use crate::measure::{Definition, fault, number, share};
 use crate::results::{Row, fitting, float, ndcg, reciprocal_rank};
 use crate::text::{fold, normalize};
 use crate::vocabulary::Kind;
@@ -302,44 +301,6 @@ fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
 fn patterns(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, String> {
     compile(id, field, patterns).map_err(|(place, why)| format!("{place}{why}"))
 }
-
-/// Measures of the rows of queries.
-pub(crate) const RECALL_MEASURES: &[Definition] = &[
-    share("recall@1", "required memories that are ranked first"),
-    share("recall@5", "required memories among the first 5 results"),
-    share("recall@10", "required memories among the first 10 results"),
-    share("all@10", "queries with all required memories among the first 10 results"),
-    share("MRR", "reciprocal rank of the first required memory"),
-    share("NDCG@10", "discounted gain of the required memories among the first 10 results"),
-    share("in budget", "required memories within the token limit of the query"),
-    fault("forbidden@10", "queries with a forbidden memory among the first 10 results"),
-    share("only kept", "queries that find only allowed memories"),
-    share("empty kept", "queries without an answer that correctly find nothing"),
-    number("returned", "memories per query"),
-    number("tokens@10", "tokens of the first 10 results"),
-];
-
-/// Measures of the rows of briefs.
-pub(crate) const BRIEF_MEASURES: &[Definition] = &[
-    share("held", "required memories that the brief contains"),
-    share("all held", "briefs that contain all required memories"),
-    fault("leaks", "briefs that contain forbidden memories or text"),
-    share("empty kept", "briefs that must be empty and are empty"),
-    share("in budget", "briefs within their token limit"),
-    number("tokens", "tokens per brief"),
-];
-
-/// Measures of the rows of questions.
-pub(crate) const QA_MEASURES: &[Definition] = &[
-    share("complete", "contexts that contain every part of the answer"),
-    share("parts", "parts of the answers that the contexts contain"),
-    share("kept", "questions for which the memories contain every part of the answer"),
-    share("found of kept", "of the questions that the memories answer, those with a complete context"),
-    share("evidence", "pieces of evidence that the contexts cite"),
-    fault("misled", "contexts that contain misleading text"),
-    share("abstained", "questions without an answer whose context suggests none"),
-    number("tokens", "tokens per context"),
-];
 
 fn question_row<T: LineCase>(placed: &Placed<T>, kind: Kind, id: &str, ask: &str, phenomena: &[String]) -> Row {
     let (case, phenomena, about) = (format!("{}/{id}", placed.label()), phenomena.to_vec(), ask.to_owned());

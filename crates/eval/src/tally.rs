@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Measure;
-use crate::results::{Ratio, Results, Row};
+use crate::results::{Cost, Ratio, Results, Row};
 
 /// Number of bootstrap draws.
 // Percentile intervals need at least a thousand draws (Efron and Tibshirani 1993).
@@ -113,16 +113,33 @@ impl Tally {
 
     /// Returns the value of each measure across `cases`.
     pub(crate) fn over(&self, cases: &[&CaseTally]) -> Vec<Option<f64>> {
-        self.values(&self.sum(cases))
+        self.values(&self.sum(cases.iter().map(|case| &case.ratios)))
     }
 
-    /// Returns the sum of each measure's ratios across `cases`.
-    pub(crate) fn sum(&self, cases: &[&CaseTally]) -> Vec<Ratio> {
+    /// Returns the sums of `ratios`, which are in the order of the measures.
+    pub(crate) fn sum<'r>(&self, ratios: impl Iterator<Item = &'r Vec<Ratio>>) -> Vec<Ratio> {
         let mut sums = vec![Ratio::default(); self.measures.len()];
-        for case in cases {
-            sums.iter_mut().zip(&case.ratios).for_each(|(sum, ratio)| *sum = sum.plus(*ratio));
+        for ratios in ratios {
+            sums.iter_mut().zip(ratios).for_each(|(sum, ratio)| *sum = sum.plus(*ratio));
         }
         sums
+    }
+
+    /// Returns the cases that both tallies contain.
+    pub(crate) fn pairs<'t>(&'t self, other: &'t Self) -> Vec<(&'t CaseTally, &'t CaseTally)> {
+        let partner = |case: &CaseTally| other.cases.iter().find(|one| one.case == case.case);
+        self.cases.iter().filter_map(|case| Some((case, partner(case)?))).collect()
+    }
+
+    /// Returns the rows of `results` that this tally adds up.
+    pub(crate) fn rows_of<'r>(&self, results: &'r Results) -> impl Iterator<Item = &'r Row> {
+        results.rows.iter().filter(|row| row.suite == self.suite && row.kind == self.kind)
+    }
+
+    /// Returns the cost of `rows`, plus the cost of requests shared by all cases of the suite.
+    pub(crate) fn cost<'r>(&self, results: &Results, rows: impl Iterator<Item = &'r Row>) -> Cost {
+        let shared = results.shared.iter().filter(|shared| shared.suite == self.suite);
+        Cost::sum(rows.map(|row| row.cost).chain(shared.map(|shared| shared.cost)))
     }
 
     /// Returns the 95 % interval of each measure across `cases`, drawn with replacement; `None` for fewer than two
@@ -230,9 +247,8 @@ impl SplitMix {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::measure::{count, measures_of, share};
+    use crate::measure::measures_in;
     use crate::results::Manifest;
-    use crate::vocabulary::Kind;
 
     /// Returns results with a row for each of `cases`. A case has a name, the share of required memories that were
     /// found, the share of memories that are correct, and the number of forbidden memories.
@@ -251,13 +267,9 @@ pub(crate) mod tests {
             .into(),
             ..Row::default()
         };
-        let definitions = [
-            share("recall", "a share"),
-            share("precision", "a share"),
-            share("F1", "a mean"),
-            count("forbidden", "a count"),
-        ];
-        let measures = measures_of(Kind::Extraction, &definitions);
+        let catalogue =
+            "[extraction]\nshare recall: a share\nshare precision: a share\nshare F1: a mean\ncount forbidden: a count";
+        let measures = measures_in(catalogue, "extraction");
         Results { measures, ..Results::new(Manifest::default(), cases.iter().map(row).collect()) }
     }
 

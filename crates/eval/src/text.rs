@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::results::float;
+use crate::tally::harmonic_mean;
 use crate::vocabulary::Language;
 
 /// Returns `text` in the form that is compared with patterns: NFKC, lower case, plain quotes and dashes, single spaces.
@@ -216,7 +217,7 @@ pub(crate) fn numbers_agree(fact: &str, text: &str) -> bool {
 pub(crate) fn token_f1(fact: &str, text: &str) -> f64 {
     let (fact, text) = (fact_words(fact), fact_words(text));
     let (recall, precision) = (share_of(&fact, &text), share_of(&text, &fact));
-    if recall + precision == 0.0 { 0.0 } else { 2.0 * recall * precision / (recall + precision) }
+    harmonic_mean(Some(recall), Some(precision)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use serde_json::{Value, json};
 
 use crate::json::Json;
 use crate::message::chat::{messages_of, role_named};
-use crate::message::exchange::{Conversation, answered, asked, own_id, preamble};
+use crate::message::exchange::{Conversation, answered, asked, own_id, preamble, without_repetition};
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::{
@@ -28,11 +27,7 @@ const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "message
 pub(crate) struct HfChat;
 
 impl Ingestor for HfChat {
-    describe!(
-        "hf-chat",
-        "chat training sets: preferences (the chosen answer is read), completions, and messages in rows with extra columns",
-        "rows with `chosen` and `rejected`, with `prompt` and `completion`, or `messages` beside columns such as `prompt_id`"
-    );
+    named!("hf-chat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         // A file may mix preferences with rows that could belong to other formats.
@@ -40,21 +35,17 @@ impl Ingestor for HfChat {
             || head.any_line(is_chat_row) && head.most_lines(|row| is_chat_row(row) || row["messages"].is_array())
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let stem = input.stem();
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
-            let row = &object.value;
-            if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
-                sink.skip(object.number, "not a row: neither `chosen` nor `completion` nor `messages`");
-                continue;
-            }
-            let id = own_id(&[row], &["prompt_id", "id"]);
-            let pieces = Conversation { source: self.name(), id, facts: vec![row], messages: row_messages(row) };
-            pieces.hand_over(&object, objects.layout, &stem, sink);
-        }
-        Ok(())
+    read_each!(|object, sink| read_chat_row(&object, sink));
+}
+
+fn read_chat_row(object: &Object, sink: &mut Sink<'_>) {
+    let row = &object.value;
+    if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
+        return sink.skip(object.number, "not a row: neither `chosen` nor `completion` nor `messages`");
     }
+    let id = own_id(&[row], &["prompt_id", "id"]);
+    let pieces = Conversation { source: "hf-chat", id, facts: vec![row], messages: row_messages(row) };
+    pieces.hand_over(object, sink);
 }
 
 fn is_chat_row(value: &Value) -> bool {
@@ -87,11 +78,8 @@ fn row_messages(row: &Value) -> Vec<Message> {
     };
     let prompt = asked(&row["prompt"]);
     // Some sets repeat the prompt at the beginning of the answer.
-    let said = |message: &Message| message.content_hash();
-    if chosen.len() >= prompt.len() && prompt.iter().zip(&chosen).all(|(one, other)| said(one) == said(other)) {
-        return chosen;
-    }
-    prompt.into_iter().chain(chosen).collect()
+    let added = without_repetition(&prompt, chosen);
+    prompt.into_iter().chain(added).collect()
 }
 
 /// Splits `\n\nHuman: …\n\nAssistant: …`.
@@ -118,35 +106,24 @@ const START: &str = "%I:%M %p on %d %B, %Y";
 pub(crate) struct Locomo;
 
 impl Ingestor for Locomo {
-    describe!(
-        "locomo",
-        "LoCoMo samples: sessions of two people over several months; the questions are not read",
-        "objects whose `conversation` has `speaker_a` and sessions `session_1`, `session_2` and so on"
-    );
+    named!("locomo");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_sample) || head.most_lines(is_sample)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
-            if object.value["conversation"].is_object() {
-                read_sample(&object, objects.layout, sink);
-            } else {
-                sink.skip(object.number, "not a sample: `conversation` is missing");
-            }
-        }
-        Ok(())
-    }
+    read_each!(|object, sink| read_sample(&object, sink));
 }
 
 fn is_sample(value: &Value) -> bool {
     value["conversation"]["speaker_a"].is_string() && value["conversation"].get("speaker_b").is_some()
 }
 
-fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
+fn read_sample(object: &Object, sink: &mut Sink<'_>) {
     let conversation = &object.value["conversation"];
+    if !conversation.is_object() {
+        return sink.skip(object.number, "not a sample: `conversation` is missing");
+    }
     let sample = object.value["sample_id"].as_str();
     let sessions = locomo_sessions(conversation);
     if sessions.is_empty() {
@@ -154,7 +131,7 @@ fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
     }
     for (number, turns) in sessions {
         let start = conversation[format!("session_{number}_date_time")].as_str();
-        let time = start.and_then(locomo_start);
+        let time = start.and_then(|start| start_of(START, start));
         if time.is_none() {
             sink.skip(object.number, format!("session {number} has no readable date; it is read without one"));
         }
@@ -168,7 +145,7 @@ fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
             Some(sample) => format!("{sample}/session_{number}"),
             None => identity::of_file(&format!("session_{number}"), first),
         };
-        let record = if layout == Layout::One { "#" } else { "/" };
+        let record = if object.layout == Layout::One { "#" } else { "/" };
         let mut draft = Assembler::new("locomo", id, format!("{}{record}session_{number}", object.origin));
         let speaker = |key: &str| conversation[key].as_str().unwrap_or("?").to_owned();
         draft.meta().title = Some(format!("{} and {}, session {number}", speaker("speaker_a"), speaker("speaker_b")));
@@ -192,10 +169,9 @@ fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
     sessions
 }
 
-fn locomo_start(text: &str) -> Option<MessageTime> {
-    let time = strtime::parse(START, text.trim()).ok()?;
-    let civil: DateTime = time.to_datetime().ok()?;
-    MessageTime::local(civil, TimeSource::Derived)
+/// Reads a time of the form `form`, which has no time zone.
+fn start_of(form: &str, text: &str) -> Option<MessageTime> {
+    MessageTime::local(strtime::parse(form, text.trim()).ok()?.to_datetime().ok()?, TimeSource::Derived)
 }
 
 /// Returns the text of a turn and the description of its photo.
@@ -223,27 +199,13 @@ fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
 pub(crate) struct LongMemEval;
 
 impl Ingestor for LongMemEval {
-    describe!(
-        "longmemeval",
-        "LongMemEval questions with their haystack of sessions; the questions are not read",
-        "objects with `question_id` and `haystack_sessions`"
-    );
+    named!("longmemeval");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_question) || head.most_lines(is_question)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
-            if object.value["haystack_sessions"].is_array() {
-                read_question(&object, sink);
-            } else {
-                sink.skip(object.number, "not a question: `haystack_sessions` is missing");
-            }
-        }
-        Ok(())
-    }
+    read_each!(|object, sink| read_question(&object, sink));
 }
 
 fn is_question(value: &Value) -> bool {
@@ -276,6 +238,9 @@ fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Sess
 }
 
 fn read_question(object: &Object, sink: &mut Sink<'_>) {
+    if !object.value["haystack_sessions"].is_array() {
+        return sink.skip(object.number, "not a question: `haystack_sessions` is missing");
+    }
     let question = object.value["question_id"].as_str();
     for (place, session) in longmemeval_sessions(object, sink).into_iter().enumerate() {
         let turns = session.turns.list();
@@ -304,22 +269,17 @@ fn read_question(object: &Object, sink: &mut Sink<'_>) {
 fn longmemeval_start(text: &str) -> Option<MessageTime> {
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
     let plain = format!("{} {}", words.next()?, words.next().unwrap_or("00:00"));
-    let civil: DateTime = strtime::parse("%Y/%m/%d %H:%M", plain).ok()?.to_datetime().ok()?;
-    MessageTime::local(civil, TimeSource::Derived)
+    start_of("%Y/%m/%d %H:%M", &plain)
 }
 
 // `OpenAssistant`: trees of messages by volunteers, as whole trees or as flat rows. Only the path with the best ranks
-// is read..
+// is read.
 
 /// Reads `OpenAssistant`.
 pub(crate) struct Oasst;
 
 impl Ingestor for Oasst {
-    describe!(
-        "oasst",
-        "OpenAssistant trees or flat messages; the best-ranked replies of each tree are read",
-        "objects with `message_tree_id`, and `prompt` with `replies`, or `message_id` with `text`"
-    );
+    named!("oasst");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_row = |value: &Value| is_tree(value) || is_flat(value);
@@ -424,41 +384,33 @@ fn hand_over(tree: &Value, path: &[&Value], origin: String, number: usize, sink:
 pub(crate) struct ShareGpt;
 
 impl Ingestor for ShareGpt {
-    describe!(
-        "sharegpt",
-        "ShareGPT rows: conversations with the fields `from` and `value`",
-        "objects with `conversations` of `from` and `value`, or of `role` and `content`"
-    );
+    named!("sharegpt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_sharegpt_row) || head.most_lines(is_sharegpt_row)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let stem = input.stem();
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
-            let row = &object.value;
-            let Some(turns) = row["conversations"].as_array() else {
-                sink.skip(object.number, "not a row: `conversations` is missing");
-                continue;
-            };
-            let mut messages: Vec<Message> = preamble(&row["system"]).into_iter().collect();
-            messages.extend(turns.iter().flat_map(sharegpt_messages));
-            let unread = turns.iter().filter(|turn| sharegpt_messages(turn).is_empty()).count();
-            if unread > 0 {
-                sink.skip(object.number, format!("{unread} turns without a speaker or text"));
-            }
-            if let Some(path) = row["image"].as_str().filter(|_| !messages.is_empty()) {
-                let label = file_label("image", path.rsplit('/').next());
-                let first = messages.iter().position(|message| message.kind != Kind::Context).unwrap_or(messages.len());
-                messages.insert(first, Message { kind: Kind::Attachment, ..Message::user(label) });
-            }
-            let pieces = Conversation { source: self.name(), id: own_id(&[row], &["id"]), facts: vec![row], messages };
-            pieces.hand_over(&object, objects.layout, &stem, sink);
-        }
-        Ok(())
+    read_each!(|object, sink| read_sharegpt_row(&object, sink));
+}
+
+fn read_sharegpt_row(object: &Object, sink: &mut Sink<'_>) {
+    let row = &object.value;
+    let Some(turns) = row["conversations"].as_array() else {
+        return sink.skip(object.number, "not a row: `conversations` is missing");
+    };
+    let mut messages: Vec<Message> = preamble(&row["system"]).into_iter().collect();
+    messages.extend(turns.iter().flat_map(sharegpt_messages));
+    let unread = turns.iter().filter(|turn| sharegpt_messages(turn).is_empty()).count();
+    if unread > 0 {
+        sink.skip(object.number, format!("{unread} turns without a speaker or text"));
     }
+    if let Some(path) = row["image"].as_str().filter(|_| !messages.is_empty()) {
+        let label = file_label("image", path.rsplit('/').next());
+        let first = messages.iter().position(|message| message.kind != Kind::Context).unwrap_or(messages.len());
+        messages.insert(first, Message { kind: Kind::Attachment, ..Message::user(label) });
+    }
+    let pieces = Conversation { source: "sharegpt", id: own_id(&[row], &["id"]), facts: vec![row], messages };
+    pieces.hand_over(object, sink);
 }
 
 fn is_sharegpt_row(value: &Value) -> bool {
@@ -488,32 +440,24 @@ fn sharegpt_messages(turn: &Value) -> Vec<Message> {
 pub(crate) struct WildChat;
 
 impl Ingestor for WildChat {
-    describe!(
-        "wildchat",
-        "WildChat and LMSYS rows as JSON; Parquet is not read",
-        "rows with `conversation` of `role` and `content`, and `conversation_hash`, or `conversation_id` with `model`"
-    );
+    named!("wildchat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_wildchat_row) || head.most_lines(is_wildchat_row)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let stem = input.stem();
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
-            let row = &object.value;
-            let Some(turns) = row["conversation"].as_array() else {
-                sink.skip(object.number, "not a row: `conversation` is missing");
-                continue;
-            };
-            let messages: Vec<Message> = turns.iter().flat_map(messages_of).collect();
-            let id = own_id(&[row], &["conversation_hash", "conversation_id"]);
-            let pieces = Conversation { source: self.name(), id, facts: vec![row], messages };
-            pieces.hand_over(&object, objects.layout, &stem, sink);
-        }
-        Ok(())
-    }
+    read_each!(|object, sink| read_wildchat_row(&object, sink));
+}
+
+fn read_wildchat_row(object: &Object, sink: &mut Sink<'_>) {
+    let row = &object.value;
+    let Some(turns) = row["conversation"].as_array() else {
+        return sink.skip(object.number, "not a row: `conversation` is missing");
+    };
+    let messages: Vec<Message> = turns.iter().flat_map(messages_of).collect();
+    let id = own_id(&[row], &["conversation_hash", "conversation_id"]);
+    let pieces = Conversation { source: "wildchat", id, facts: vec![row], messages };
+    pieces.hand_over(object, sink);
 }
 
 fn is_wildchat_row(value: &Value) -> bool {

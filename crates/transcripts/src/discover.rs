@@ -41,19 +41,20 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
             search.add(argument.clone(), true);
             continue;
         }
-        let any = if argument.is_dir() {
-            search.add_folder(argument)
+        let found: Vec<Found> = if argument.is_dir() {
+            walk(argument).collect()
         } else if argument.to_string_lossy().contains(['*', '?', '[']) {
-            search.add_pattern(argument)?
+            matches(argument)?
         } else {
             // The path is not opened to find the reason, because opening a pipe waits for its writer.
             let source = std::fs::metadata(argument).err();
             let source = source.unwrap_or_else(|| std::io::Error::other("it is not a file; pass - to read a pipe"));
             return Err(IngestError::Read { path: argument.clone(), source });
         };
-        if !any {
+        if found.is_empty() {
             return Err(IngestError::NothingThere { path: argument.clone() });
         }
+        found.into_iter().for_each(|one| search.add(one.path, one.named));
     }
     Ok(search.found)
 }
@@ -74,29 +75,15 @@ impl Search {
             None => self.found.push(Found { path, named }),
         }
     }
+}
 
-    /// Adds the logs in `folder`; returns whether there are any.
-    fn add_folder(&mut self, folder: &Path) -> bool {
-        let mut any = false;
-        for found in walk(folder) {
-            self.add(found.path, found.named);
-            any = true;
-        }
-        any
-    }
-
-    /// Adds the files that match `pattern`; returns whether there are any.
-    fn add_pattern(&mut self, pattern: &Path) -> Result<bool, IngestError> {
-        let mut any = false;
-        let text = pattern.to_string_lossy();
-        let paths = glob::glob(&text)
-            .map_err(|error| IngestError::Pattern { pattern: text.to_string(), reason: error.msg.to_owned() })?;
-        for path in paths.filter_map(Result::ok).filter(|path| path.is_file()) {
-            self.add(path, true);
-            any = true;
-        }
-        Ok(any)
-    }
+/// Returns the files that match `pattern`.
+fn matches(pattern: &Path) -> Result<Vec<Found>, IngestError> {
+    let text = pattern.to_string_lossy();
+    let paths = glob::glob(&text)
+        .map_err(|error| IngestError::Pattern { pattern: text.to_string(), reason: error.msg.to_owned() })?;
+    let files = paths.filter_map(Result::ok).filter(|path| path.is_file());
+    Ok(files.map(|path| Found { path, named: true }).collect())
 }
 
 /// Returns the canonical form of `path`, without links and dots; an absolute path if it does not exist.
@@ -112,7 +99,6 @@ pub fn true_path(path: &Path) -> PathBuf {
 /// A folder that cannot be opened is also yielded, so that the caller's attempt to read it reports the reason; the
 /// search continues.
 pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
-    let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
     // Links are not followed, because a cycle of links would cause an endless search.
     let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
     std::iter::from_fn(move || {
@@ -125,7 +111,7 @@ pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
                 },
             };
             if entry.file_type().is_dir() {
-                if entry.depth() > 0 && skipped(&entry.file_name().to_string_lossy()) {
+                if is_without_logs(&entry) {
                     walk.skip_current_dir();
                 } else if detect_folder(&Folder::directory(entry.path())).is_some() {
                     walk.skip_current_dir();
@@ -136,6 +122,12 @@ pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
             }
         }
     })
+}
+
+/// Returns whether `entry`, found in a folder that was searched, is a folder of version control or of dependencies.
+pub(crate) fn is_without_logs(entry: &walkdir::DirEntry) -> bool {
+    let never = [".git", ".hg", ".svn", "node_modules", "target", "__pycache__"];
+    entry.depth() > 0 && entry.file_type().is_dir() && never.iter().any(|name| entry.file_name() == *name)
 }
 
 fn may_hold_a_log(path: &Path) -> bool {

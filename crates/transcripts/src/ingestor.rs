@@ -1,6 +1,6 @@
 //! The interface of a format: which files it recognises, how it reads them, and where its transcripts go.
 
-use crate::{Folder, Head, IngestError, Input, Transcript};
+use crate::{Folder, Head, IngestError, Input, Transcript, formats};
 
 /// Maximum length of a line or array element, in bytes; a longer one is skipped and reported.
 // Tool output includes whole files, and records contain images as base64, so real records may have tens of megabytes.
@@ -23,9 +23,13 @@ pub trait Ingestor: Sync {
     /// The spelling used by `--format` and stored with each transcript, such as `claude-code`.
     fn name(&self) -> &'static str;
     /// A short description of the format, such as `Claude Code session JSONL`.
-    fn about(&self) -> &'static str;
+    fn about(&self) -> &'static str {
+        formats::description(self.name())[0]
+    }
     /// A one-line description, for users, of how the format is recognised.
-    fn rule(&self) -> &'static str;
+    fn rule(&self) -> &'static str {
+        formats::description(self.name())[1]
+    }
     /// Returns whether `head`, the start of a file, looks like this format.
     fn sniff(&self, head: &Head<'_>) -> bool;
     /// Reads the whole of `input`, and passes each conversation to `sink` as soon as it is complete.
@@ -105,20 +109,20 @@ macro_rules! patterns {
     )*};
 }
 
-/// Implements the three methods of [`Ingestor`] that describe a format: its name, a description, and how it is
-/// recognised.
-macro_rules! describe {
-    ($name:expr, $about:expr, $rule:expr $(,)?) => {
+/// Implements the method of [`Ingestor`] that reads a file, by passing each of its records to a function.
+macro_rules! read_each {
+    ($read:expr) => {
+        fn read(&self, input: crate::Input, sink: &mut crate::Sink<'_>) -> Result<(), crate::IngestError> {
+            crate::Objects::each(input, sink, $read)
+        }
+    };
+}
+
+/// Implements the method of [`Ingestor`] that returns the name of a format.
+macro_rules! named {
+    ($name:expr) => {
         fn name(&self) -> &'static str {
             $name
-        }
-
-        fn about(&self) -> &'static str {
-            $about
-        }
-
-        fn rule(&self) -> &'static str {
-            $rule
         }
     };
 }

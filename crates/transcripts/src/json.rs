@@ -20,6 +20,8 @@ pub(crate) trait Json {
     fn owned(&self) -> Option<String> {
         self.text().map(str::to_owned)
     }
+    /// Returns a string as written, nothing for null, and any other value as JSON.
+    fn shown(&self) -> String;
     /// Returns the text of the first of the fields `keys` that has one.
     fn first_text(&self, keys: &[&str]) -> Option<&str>;
     /// Returns the same as [`Json::first_text`], owned.
@@ -43,6 +45,14 @@ impl Json for Value {
 
     fn text(&self) -> Option<&str> {
         self.as_str().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::String(text) => text.clone(),
+            other => other.to_string(),
+        }
     }
 
     fn first_text(&self, keys: &[&str]) -> Option<&str> {

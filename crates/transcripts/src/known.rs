@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::IngestError;
-use crate::discover::{Found, walk};
+use crate::discover::{Found, is_without_logs, walk};
 
 /// A program that stores conversations on this machine.
 #[derive(Debug)]
@@ -16,8 +16,6 @@ pub struct Known {
     pub name: &'static str,
     /// A description of the program, for display.
     pub about: &'static str,
-    /// The places in which the program stores its conversations.
-    places: &'static [Place],
 }
 
 /// An existing folder of a known program.
@@ -30,18 +28,23 @@ pub struct KnownFolder {
 }
 
 impl Known {
+    /// Returns the places in which the program stores its conversations.
+    fn places(&self) -> impl Iterator<Item = &'static Place> {
+        PLACES.iter().filter(|place| place.program == self.name)
+    }
+
     /// Returns whether the program's logs are in project folders, so that they are found only below folders that the
     /// user specifies.
     #[must_use]
     pub(crate) fn is_in_projects(&self) -> bool {
-        self.places.iter().any(Place::is_in_projects)
+        self.places().any(Place::is_in_projects)
     }
 
     /// Returns the program's existing folders, each once; `below` are folders that contain projects.
     #[must_use]
     pub fn folders(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<KnownFolder> {
         let (mut folders, mut seen) = (Vec::new(), HashSet::new());
-        for place in self.places {
+        for place in self.places() {
             for path in place.paths(machine, below) {
                 // On file systems that ignore case, a folder has several valid spellings.
                 let Ok(real) = path.canonicalize() else { continue };
@@ -56,7 +59,7 @@ impl Known {
     /// Returns the places where the program's logs would be, for the message that there are none.
     #[must_use]
     pub(crate) fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
-        self.places.iter().flat_map(|place| place.patterns(machine)).collect()
+        self.places().flat_map(|place| place.patterns(machine)).collect()
     }
 }
 
@@ -227,6 +230,8 @@ impl Root {
 /// A folder of logs, or the database that contains them.
 #[derive(Debug)]
 struct Place {
+    /// Name of the program.
+    program: &'static str,
     root: Root,
     /// The path below the root, with `/` between its parts; `*` stands for any name.
     below: &'static str,
@@ -279,108 +284,90 @@ const MAX_DEPTH: usize = 8;
 
 /// Returns the files called `name` below `folder`, skipping dependencies and version control.
 fn called(folder: &Path, name: &str) -> Vec<PathBuf> {
-    let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
     // Projects may be nested deeply, but a whole disk must not be searched.
     let walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).sort_by_file_name().into_iter();
-    let entries = walk.filter_entry(|entry| {
-        entry.depth() == 0 || !entry.file_type().is_dir() || !skipped(&entry.file_name().to_string_lossy())
-    });
+    let entries = walk.filter_entry(|entry| !is_without_logs(entry));
     let files = entries.flatten().filter(|entry| entry.file_type().is_file() && entry.file_name() == name);
     files.map(walkdir::DirEntry::into_path).collect()
 }
 
 // The table of known programs.
 
-const fn place(root: Root, below: &'static str, endings: &'static [&'static str]) -> Place {
-    Place { root, below, endings }
+const fn known(name: &'static str, about: &'static str) -> Known {
+    Known { name, about }
 }
 
-const fn known(name: &'static str, about: &'static str, places: &'static [Place]) -> Known {
-    Known { name, about, places }
+const fn place(program: &'static str, root: Root, below: &'static str, endings: &'static [&'static str]) -> Place {
+    Place { program, root, below, endings }
 }
 
 const JSONL: &[&str] = &[".jsonl"];
 const JSON: &[&str] = &[".json"];
 const EITHER: &[&str] = &[".json", ".jsonl"];
+const ROLLOUTS: &[&str] = &[".jsonl", ".jsonl.zst"];
 const ANY: &[&str] = &[];
 
 /// Every known program, in the order in which they are listed.
 pub const KNOWN: &[Known] = &[
-    known("claude-code", "Claude Code", &[place(Root::Variable("CLAUDE_CONFIG_DIR", ".claude"), "projects", JSONL)]),
-    known("claude-desktop", "Claude Desktop", &[place(Root::Config, "Claude/local-agent-mode-sessions", JSONL)]),
+    known("claude-code", "Claude Code"),
+    known("claude-desktop", "Claude Desktop"),
+    known("codex", "Codex"),
+    known("gemini-cli", "Gemini CLI"),
+    known("qwen-code", "Qwen Code"),
+    known("cursor", "Cursor"),
+    known("cursor-agent", "Cursor agents"),
+    known("copilot", "GitHub Copilot"),
+    known("copilot-cli", "Copilot CLI"),
+    known("cline", "Cline"),
+    known("roo-code", "Roo Code"),
+    known("kilo-code", "Kilo Code"),
+    known("continue", "Continue"),
+    known("opencode", "opencode"),
+    known("goose", "goose"),
+    known("hermes", "Hermes Agent"),
+    known("zed", "Zed"),
+    known("devin", "Devin CLI"),
+    known("grok", "Grok Build"),
+    known("pi", "pi"),
+    known("open-interpreter", "Open Interpreter"),
+    known("lm-studio", "LM Studio"),
+    known("aider", "aider"),
+];
+
+const PLACES: &[Place] = &[
+    place("claude-code", Root::Variable("CLAUDE_CONFIG_DIR", ".claude"), "projects", JSONL),
+    place("claude-desktop", Root::Config, "Claude/local-agent-mode-sessions", JSONL),
     // Rollouts are compressed after a week.
-    known(
-        "codex",
-        "Codex",
-        &[
-            place(Root::Variable("CODEX_HOME", ".codex"), "sessions", &[".jsonl", ".jsonl.zst"]),
-            place(Root::Variable("CODEX_HOME", ".codex"), "archived_sessions", &[".jsonl", ".jsonl.zst"]),
-        ],
-    ),
-    known("gemini-cli", "Gemini CLI", &[place(Root::Home, ".gemini/tmp/*/chats", EITHER)]),
-    known("qwen-code", "Qwen Code", &[place(Root::Home, ".qwen/projects/*/chats", JSONL)]),
-    known(
-        "cursor",
-        "Cursor",
-        &[
-            place(Root::Config, "Cursor/User/globalStorage/state.vscdb", ANY),
-            place(Root::Home, ".cursor-server/data/User/globalStorage/state.vscdb", ANY),
-        ],
-    ),
-    known(
-        "cursor-agent",
-        "Cursor agents",
-        &[
-            place(Root::Home, ".cursor/projects/*/agent-transcripts", JSONL),
-            place(Root::Home, ".cursor/chats", &["store.db"]),
-        ],
-    ),
-    known(
-        "copilot",
-        "GitHub Copilot",
-        &[
-            place(Root::Editors, "User/workspaceStorage/*/chatSessions", EITHER),
-            place(Root::Editors, "User/globalStorage/emptyWindowChatSessions", EITHER),
-        ],
-    ),
-    known("copilot-cli", "Copilot CLI", &[place(Root::Home, ".copilot/session-state", JSONL)]),
-    known(
-        "cline",
-        "Cline",
-        &[
-            place(Root::Editors, "User/globalStorage/saoudrizwan.claude-dev/tasks", JSON),
-            place(Root::Home, ".cline/data/tasks", JSON),
-        ],
-    ),
-    known("roo-code", "Roo Code", &[place(Root::Editors, "User/globalStorage/rooveterinaryinc.roo-cline/tasks", JSON)]),
-    known("kilo-code", "Kilo Code", &[place(Root::Editors, "User/globalStorage/kilocode.kilo-code/tasks", JSON)]),
-    known("continue", "Continue", &[place(Root::Home, ".continue/sessions", JSON)]),
-    known(
-        "opencode",
-        "opencode",
-        &[place(Root::XdgData, "opencode/opencode.db", ANY), place(Root::XdgData, "opencode/storage", JSON)],
-    ),
-    known(
-        "goose",
-        "goose",
-        &[
-            place(Root::XdgData, "goose/sessions", &[".jsonl", "sessions.db"]),
-            place(Root::Config, "Block/goose/data/sessions", &[".jsonl", "sessions.db"]),
-        ],
-    ),
-    known("hermes", "Hermes Agent", &[place(Root::Home, ".hermes/state.db", ANY)]),
+    place("codex", Root::Variable("CODEX_HOME", ".codex"), "sessions", ROLLOUTS),
+    place("codex", Root::Variable("CODEX_HOME", ".codex"), "archived_sessions", ROLLOUTS),
+    place("gemini-cli", Root::Home, ".gemini/tmp/*/chats", EITHER),
+    place("qwen-code", Root::Home, ".qwen/projects/*/chats", JSONL),
+    place("cursor", Root::Config, "Cursor/User/globalStorage/state.vscdb", ANY),
+    place("cursor", Root::Home, ".cursor-server/data/User/globalStorage/state.vscdb", ANY),
+    place("cursor-agent", Root::Home, ".cursor/projects/*/agent-transcripts", JSONL),
+    place("cursor-agent", Root::Home, ".cursor/chats", &["store.db"]),
+    place("copilot", Root::Editors, "User/workspaceStorage/*/chatSessions", EITHER),
+    place("copilot", Root::Editors, "User/globalStorage/emptyWindowChatSessions", EITHER),
+    place("copilot-cli", Root::Home, ".copilot/session-state", JSONL),
+    place("cline", Root::Editors, "User/globalStorage/saoudrizwan.claude-dev/tasks", JSON),
+    place("cline", Root::Home, ".cline/data/tasks", JSON),
+    place("roo-code", Root::Editors, "User/globalStorage/rooveterinaryinc.roo-cline/tasks", JSON),
+    place("kilo-code", Root::Editors, "User/globalStorage/kilocode.kilo-code/tasks", JSON),
+    place("continue", Root::Home, ".continue/sessions", JSON),
+    place("opencode", Root::XdgData, "opencode/opencode.db", ANY),
+    place("opencode", Root::XdgData, "opencode/storage", JSON),
+    place("goose", Root::XdgData, "goose/sessions", &[".jsonl", "sessions.db"]),
+    place("goose", Root::Config, "Block/goose/data/sessions", &[".jsonl", "sessions.db"]),
+    place("hermes", Root::Home, ".hermes/state.db", ANY),
     // The name of Zed's folder is in lower case on Linux, and capitalised on macOS and Windows.
-    known(
-        "zed",
-        "Zed",
-        &[place(Root::Data, "zed/threads/threads.db", ANY), place(Root::Data, "Zed/threads/threads.db", ANY)],
-    ),
-    known("devin", "Devin CLI", &[place(Root::XdgData, "devin/cli/sessions.db", ANY)]),
-    known("grok", "Grok Build", &[place(Root::Home, ".grok/sessions", JSONL)]),
-    known("pi", "pi", &[place(Root::Home, ".pi/agent/sessions", JSONL)]),
-    known("open-interpreter", "Open Interpreter", &[place(Root::Home, ".openinterpreter/sessions", JSONL)]),
-    known("lm-studio", "LM Studio", &[place(Root::Home, ".lmstudio/conversations", &[".conversation.json"])]),
-    known("aider", "aider", &[place(Root::Projects, ".aider.chat.history.md", ANY)]),
+    place("zed", Root::Data, "zed/threads/threads.db", ANY),
+    place("zed", Root::Data, "Zed/threads/threads.db", ANY),
+    place("devin", Root::XdgData, "devin/cli/sessions.db", ANY),
+    place("grok", Root::Home, ".grok/sessions", JSONL),
+    place("pi", Root::Home, ".pi/agent/sessions", JSONL),
+    place("open-interpreter", Root::Home, ".openinterpreter/sessions", JSONL),
+    place("lm-studio", Root::Home, ".lmstudio/conversations", &[".conversation.json"]),
+    place("aider", Root::Projects, ".aider.chat.history.md", ANY),
 ];
 
 #[cfg(test)]
@@ -398,7 +385,7 @@ mod place_tests {
 
     #[test]
     fn roots_follow_the_platform_and_its_variables() {
-        let place = |root| Place { root, below: "x/y", endings: &[] };
+        let place = |root| Place { program: "", root, below: "x/y", endings: &[] };
         let table = [
             (Root::Home, Platform::Mac, "/home/ana/x/y"),
             (Root::Config, Platform::Unix, "/home/ana/.config/x/y"),
@@ -420,7 +407,7 @@ mod place_tests {
 
     #[test]
     fn every_editor_is_looked_for() {
-        let place = Place { root: Root::Editors, below: "User", endings: &[] };
+        let place = Place { program: "", root: Root::Editors, below: "User", endings: &[] };
         let found = patterns(&place, Platform::Mac, &unset);
         assert!(found.contains(&"/home/ana/Library/Application Support/Code - Insiders/User".to_owned()), "{found:?}");
         assert!(found.contains(&"/home/ana/.vscode-server/data/User".to_owned()), "{found:?}");
@@ -440,7 +427,7 @@ mod place_tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "x").unwrap();
         }
-        let place = Place { root: Root::Projects, below: ".history.md", endings: &[] };
+        let place = Place { program: "", root: Root::Projects, below: ".history.md", endings: &[] };
         let machine = Machine { platform: Platform::Unix, home: None, variable: &unset };
         let found = place.paths(&machine, &[folder.path().to_owned()]);
         let names: Vec<_> = found.iter().map(|path| path.strip_prefix(folder.path()).unwrap()).collect();
@@ -459,7 +446,9 @@ mod table_tests {
         let names: HashSet<_> = KNOWN.iter().map(|known| known.name).collect();
         assert_eq!(names.len(), KNOWN.len());
         assert!(!names.contains("all"), "the word for every program");
-        for ending in KNOWN.iter().flat_map(|known| known.places).flat_map(|place| place.endings) {
+        assert!(KNOWN.iter().all(|known| known.places().next().is_some()), "every program has a folder");
+        assert!(PLACES.iter().all(|place| names.contains(place.program)), "every folder has a program");
+        for ending in PLACES.iter().flat_map(|place| place.endings) {
             assert_eq!(*ending, ending.to_lowercase());
         }
     }
@@ -467,7 +456,7 @@ mod table_tests {
     #[test]
     fn no_place_is_of_two_programs() {
         let mut seen = HashSet::new();
-        for place in KNOWN.iter().flat_map(|known| known.places) {
+        for place in PLACES {
             assert!(seen.insert(format!("{:?}/{}", place.root, place.below)), "{}", place.below);
         }
     }

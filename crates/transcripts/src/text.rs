@@ -10,19 +10,13 @@ use crate::agents::cline;
 use crate::message::dates::{Days, written_in};
 use crate::message::speaker::{Form, Label, is_of_a_log, labels, timed};
 use crate::message::{identity, parts, program};
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
 /// Reads transcripts in plain text or Markdown.
 pub(crate) struct Plain;
 
 impl Ingestor for Plain {
-    describe!(
-        "plain",
-        "transcripts in text or Markdown: `User:`, `**User:**`, `## User`, `You said:`, or people's names",
-        "lines that name at least two alternating speakers, the first one in the first half of the text"
-    );
+    named!("plain");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let template = with_speaker_lines(&head.text);
@@ -38,10 +32,7 @@ impl Ingestor for Plain {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin, of_file) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
         let text = with_speaker_lines(&text).unwrap_or(text);
         let page = Page::new(&text);
         let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));

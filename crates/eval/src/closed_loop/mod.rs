@@ -15,29 +15,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::EvalError;
-use crate::files::{format_error, read_text};
-use crate::measure::{Definition, fault, number, share};
+use crate::files::{format_error, read_text, read_toml};
 use crate::results::{Cost, Finding, Row, float};
 use crate::vocabulary::{Arm, Kind, Solution, TaskKind, Teaching};
 
 pub(crate) use tables::tables;
-
-/// Measures of an agent's work on a task.
-pub(crate) const MEASURES: &[Definition] = &[
-    share("solved", "tasks whose hidden tests pass"),
-    fault("wrong advice", "tasks in which the agent adopted the wrong solution"),
-    number("repeated failures", "failed commands that had already failed in the first session"),
-    number("turns", "steps of the agent"),
-    number("agent tokens", "tokens that the agent sent and received"),
-    number("shown tokens", "tokens of everything that the agent was shown"),
-    number("unneeded tokens", "shown tokens of texts that do not state a lesson which applies"),
-    number("extraction tokens", "tokens for reading the first session with a model"),
-    number("seconds", "duration of the agent's work"),
-];
 
 /// The content of `task.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -274,10 +259,6 @@ pub fn empty_row(loaded: &LoadedTask, arm: Arm) -> Row {
         about: task.prompt.clone(),
         ..Row::new(Kind::Loop, &task.id)
     }
-}
-
-fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
-    toml::from_str(&read_text(path)?).map_err(|error| format_error(path, "", error.to_string()))
 }
 
 /// Whether one of `texts` contains one of `cues`, in upper or lower case.

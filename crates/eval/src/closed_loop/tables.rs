@@ -4,7 +4,7 @@ use crate::blocks::{Block, Cell, Rating, table};
 use crate::compare::{Difference, differences, holm};
 use crate::measure::Unit;
 use crate::results::{Results, float};
-use crate::tally::{CaseTally, Tally, wilson};
+use crate::tally::{Tally, wilson};
 use crate::vocabulary::{Arm, Kind, TaskKind};
 
 /// The comparisons of an arm with a reference arm, each with the hypothesis that it tests. The p-values of hypotheses
@@ -87,9 +87,7 @@ type Compared = (usize, Difference);
 
 /// Returns the difference in solved tasks between two arms, with the number of tasks that both have.
 fn solved(reference: &Tally, arm: &Tally) -> Option<Compared> {
-    let partner = |case: &CaseTally| arm.cases.iter().position(|other| other.case == case.case);
-    let pairs: Vec<(&CaseTally, &CaseTally)> =
-        reference.cases.iter().filter_map(|case| Some((case, &arm.cases[partner(case)?]))).collect();
+    let pairs = reference.pairs(arm);
     let found = differences(reference, arm, &pairs).into_iter().find(|difference| difference.name == "solved")?;
     Some((pairs.len(), found))
 }

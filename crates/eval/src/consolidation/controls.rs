@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::CaseMemory;
 use crate::tally::SplitMix;
-use crate::vocabulary::{Decision, MemoryType};
+use crate::vocabulary::Decision;
 
 /// Similarity at which two memories count as one.
 const ALIKE: f64 = 0.75;
@@ -115,82 +115,38 @@ const FIRST: &[&str] = &["Zor", "Quen", "Vax", "Myr", "Thul", "Jex", "Wob", "Yss
 const SECOND: &[&str] = &["ava", "imu", "ode", "uki", "eshi", "ora", "ylo", "anto", "ibe", "umbo"];
 const THIRD: &[&str] = &["x", "dur", "lith", "nok", "rax", "vent", "zim", "pha", "quil", "tross", "mek", "gorn"];
 
-/// A sentence template: `{}` is replaced by the name, `#` by a number and `@` by one of the values.
-struct Sentence {
-    text: &'static str,
-    category: &'static str,
-    memory_type: MemoryType,
-    /// Last part of the key, if the memory has one.
-    key: Option<&'static str>,
-    values: &'static [&'static str],
-}
-
-const fn fact(text: &'static str, key: Option<&'static str>, values: &'static [&'static str]) -> Sentence {
-    Sentence { text, category: "fact", memory_type: MemoryType::Semantic, key, values }
-}
-
-const fn other(
-    text: &'static str,
-    category: &'static str,
-    memory_type: MemoryType,
-    values: &'static [&'static str],
-) -> Sentence {
-    Sentence { text, category, memory_type, key: None, values }
-}
-
-const TOWNS: &[&str] = &["Tarvelo", "Ostrimont", "Belquay", "Nordhaven-on-Lisk", "Pelagra", "Quisto", "Marrowdale"];
-const DAYS: &[&str] = &["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"];
-const TOOLS: &[&str] = &["Wexler", "Pomdrift", "Calyx", "Trunnion", "Skarn", "Ferrule"];
-
-const KINDS: &[Sentence] = &[
-    fact("{} lives in @.", Some("residence"), TOWNS),
-    fact("The service {} listens on port #.", Some("port"), &[]),
-    fact("The nightly job {} keeps its backups for # days.", None, &[]),
-    fact("{} meets the harbour choir on @ evenings.", Some("rehearsal"), DAYS),
-    other("{} prefers @ to spreadsheets.", "preference", MemoryType::Semantic, TOOLS),
-    other("The team behind {} decided to build with @.", "decision", MemoryType::Semantic, TOOLS),
-    other(
-        "To restart {}, drain the queue, wait # seconds and run its health check.",
-        "workflow",
-        MemoryType::Procedural,
-        &[],
-    ),
-    other("On a visit to @ {} repaired # lanterns.", "note", MemoryType::Episodic, TOWNS),
-    fact("{} 住在 @。", Some("residence"), &["青柘镇", "临洙", "北菏湾", "望岚坡", "石楠里"]),
-    fact("服务 {} 使用端口 #。", Some("port"), &[]),
-    other("{} 更喜欢用 @ 记笔记。", "preference", MemoryType::Semantic, TOOLS),
-    other("{} 团队决定每周@发布。", "decision", MemoryType::Semantic, &["一", "二", "三", "四"]),
-    fact("{} vive en @.", Some("residence"), &["Valdoria", "Puerto Brezo", "Almendral de Isca", "Ribera Honda"]),
-    fact("El servicio {} guarda sus copias # días.", None, &[]),
-    other("{} prefiere trabajar con @.", "preference", MemoryType::Semantic, TOOLS),
-    fact("{} wohnt in @.", Some("residence"), &["Brunnfelden", "Ostersiel", "Kaltenmoor", "Wiesenquell"]),
-    fact("Der Dienst {} lauscht auf Port #.", Some("port"), &[]),
-    other("Das Team von {} hat sich für @ entschieden.", "decision", MemoryType::Semantic, TOOLS),
-    fact("{}は@に住んでいる。", Some("residence"), &["碧ノ浦", "霧沢町", "北楢原"]),
-    fact("{} 서비스는 포트 #번을 사용한다.", Some("port"), &[]),
-];
+/// The sentences of distractors.
+const SENTENCES: &str = include_str!("distractors.txt");
 
 /// Returns `count` distractors. Equal counts yield equal distractors, and no two distractors share a name.
 pub fn distractors(count: usize) -> Vec<CaseMemory> {
     let mut random = SplitMix::new(SEED);
-    (0..count).map(|index| distractor(index, &mut random)).collect()
+    let sentences: Vec<&str> = SENTENCES.lines().filter(|line| !line.starts_with('#')).collect();
+    (0..count).map(|index| distractor(name(index), sentences[index % sentences.len()], &mut random)).collect()
 }
 
-fn distractor(index: usize, random: &mut SplitMix) -> CaseMemory {
-    let kind = &KINDS[index % KINDS.len()];
-    let name = name(index);
+fn distractor(name: String, sentence: &str, random: &mut SplitMix) -> CaseMemory {
+    let [head, text, values] = fields(sentence, " | ");
+    let [category, memory_type, key] = fields(head, " ");
+    let key = Some(key).filter(|key| *key != "-");
+    let values: Vec<&str> = values.split(", ").filter(|value| !value.is_empty()).collect();
     let number = (1_000 + random.below(60_000)).to_string();
-    let value = if kind.values.is_empty() { "" } else { kind.values[random.below(kind.values.len())] };
+    let value = if values.is_empty() { "" } else { values[random.below(values.len())] };
     CaseMemory {
-        content: kind.text.replace("{}", &name).replace('#', &number).replace('@', value),
-        memory_type: Some(kind.memory_type),
-        category: Some(kind.category.to_owned()),
-        subject: kind.key.map(|_| name.to_lowercase()),
-        key: kind.key.map(|key| format!("{}.{key}", name.to_lowercase())),
-        value: kind.key.map(|_| if value.is_empty() { number } else { value.to_owned() }),
+        content: text.replace("{}", &name).replace('#', &number).replace('@', value),
+        memory_type: memory_type.parse().ok(),
+        category: Some(category.to_owned()),
+        subject: key.map(|_| name.to_lowercase()),
+        key: key.map(|key| format!("{}.{key}", name.to_lowercase())),
+        value: key.map(|_| if value.is_empty() { number } else { value.to_owned() }),
         title: Some(name),
         ..CaseMemory::default()
     }
+}
+
+fn fields<'a>(line: &'a str, between: &str) -> [&'a str; 3] {
+    let mut fields = line.split(between);
+    [(); 3].map(|()| fields.next().unwrap_or_default())
 }
 
 /// Returns a distinct name for each index; once all combinations are used, names are extended and then numbered.

@@ -14,8 +14,8 @@ mod streams;
 
 pub use cases::{Act, Again, Arriving, Event, Pair, Stream};
 pub use controls::{ComparedMemory, decide_by_similarity, distractors};
-pub use pairs::{MemoryAfter, PAIR_MEASURES, PairOutcome, score_pair};
-pub use streams::{DISTRACTOR, FinalMemory, STREAM_MEASURES, StreamOutcome, score_stream};
+pub use pairs::{MemoryAfter, PairOutcome, score_pair};
+pub use streams::{DISTRACTOR, FinalMemory, StreamOutcome, score_stream};
 
 #[cfg(test)]
 mod tests;

@@ -3,27 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::files::Placed;
-use crate::measure::{Definition, count, fault, share};
 use crate::results::{Confusion, Row};
 use crate::vocabulary::{Conflict, Decision, Kind, PairFault, Status};
 
 use super::cases::{Pair, joins};
 use super::controls::word_counts;
-
-/// Measures of the rows of pairs.
-pub const PAIR_MEASURES: &[Definition] = &[
-    share("accuracy", "pairs with a right decision"),
-    share("all right", "pairs with the right decision, reason and order, and without losses"),
-    share("reason", "found contradictions with the right reason: changed, corrected or open"),
-    share("order", "found contradictions in which the right memory remains"),
-    fault("false merges", "hard pairs that were wrongly joined"),
-    fault("hard retired", "hard pairs in which a valid memory was retired"),
-    fault("missed", "contradictions that were not found"),
-    count("wrong retirements", "pairs in which a valid memory was retired"),
-    count("lost facts", "facts of pairs that no memory states"),
-    count("lost details", "details of pairs that no memory states"),
-    share("neighbours", "known memories among the candidates for comparison"),
-];
 
 /// A memory after the decision was applied.
 #[derive(Debug, Clone, PartialEq)]

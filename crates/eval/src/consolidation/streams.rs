@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::Placed;
-use crate::measure::{Definition, count, fault, share};
 use crate::results::Row;
 use crate::vocabulary::{Kind, RelationType, Status, StreamFault};
 
@@ -11,14 +10,6 @@ use super::cases::{Event, Stream};
 
 /// Stands for a distractor among the events that a memory is based on.
 pub const DISTRACTOR: &str = "(distractor)";
-
-/// Measures of the rows of streams.
-pub const STREAM_MEASURES: &[Definition] = &[
-    share("streams", "streams that end exactly as they should"),
-    fault("misplaced", "events of streams with a wrong outcome"),
-    count("lost events", "events that should remain but are in no memory"),
-    count("growth", "memories that a second run of the same streams added"),
-];
 
 /// A memory at the end of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::files::Moment;
-use crate::measure::{Definition, fault, number, share};
 use crate::results::{Confusion, Finding, Quote, Row};
 use crate::text::{is_written_in, normalize};
 use crate::vocabulary::{Importance, Kind, Ruling};
@@ -24,30 +23,6 @@ use case::{Match, Patterns, ReaderVerdict};
 pub use control::Control;
 use prediction::MessageTexts;
 pub use prediction::{Citation, Conversation, Extraction, Message, Prediction};
-
-/// Measures of the rows.
-pub(crate) const MEASURES: &[Definition] = &[
-    share("recall", "required memories that were found"),
-    share("recall high", "required memories of high importance that were found"),
-    share("recall medium", "required memories of medium importance that were found"),
-    share("recall low", "required memories of low importance that were found"),
-    share("recall weighted", "required memories that were found, weighted 3, 2 and 1 by importance"),
-    share("precision", "right memories, if all unlisted memories count as wrong"),
-    share("precision judged", "right memories, if unlisted memories count by their verdicts"),
-    share("F1", "harmonic mean of recall and precision"),
-    share("type", "memories with the right type"),
-    share("importance", "memories with the right class of importance: high from 0.7, medium from 0.4"),
-    share("importance order", "pairs of memories of unequal importance in the right order"),
-    share("dates", "required dates that a memory names"),
-    share("evidence", "memories that cite the right message"),
-    share("quotes", "quotes that occur in the cited message"),
-    share("language", "memories in the language of the case"),
-    number("forbidden", "forbidden memories per case"),
-    fault("open dates", "memories that leave a day, week or month open"),
-    fault("lost", "required memories that were found and then retired"),
-    fault("wrong retire", "retired memories that no other memory repeats"),
-    fault("growth", "memories added by reading the same logs again"),
-];
 
 /// Relation of a memory to the gold memories of its case, from worst to best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

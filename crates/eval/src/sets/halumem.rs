@@ -23,7 +23,6 @@ use crate::EvalError;
 use crate::extraction::{CaseMessage, Prediction};
 use crate::files::{CaseMemory, Moment};
 use crate::files::{format_error, read_text};
-use crate::measure::{Definition, fault, share};
 use crate::results::{Row, float, reciprocal_rank};
 use crate::retrieval::FoundMemory;
 use crate::text::{LEAST_SHARE, fact_words, numbers_agree, share_of};
@@ -155,30 +154,6 @@ pub fn read(path: &Path) -> Result<Vec<User>, EvalError> {
     };
     lines.map(user).collect()
 }
-
-/// Measures of the rows of users.
-pub(crate) const MEASURES: &[Definition] = &[
-    share("recall", "points valid at the end that a memory states"),
-    share("recall weighted", "points valid at the end that a memory states, weighted by importance"),
-    share("precision", "memories that state a point at least as closely as any interference"),
-    fault("interference", "points of interference that a memory states more closely than the true point"),
-    share("updated", "updates whose new fact is stored and whose old fact is not"),
-    fault("stale", "updates whose replaced fact is still stated"),
-    fault("omitted", "updates that no memory states"),
-];
-
-/// Measures of the rows of questions asked of the extracted memories.
-pub(crate) const QUESTION_MEASURES: &[Definition] = &[
-    share("evidence@10", "answering points that the first 10 memories found state"),
-    share("complete", "contexts of 1,000 tokens that contain two thirds of the answer's words"),
-];
-
-/// Measures of the rows of questions asked of a store that contains all points.
-pub(crate) const RETRIEVAL_MEASURES: &[Definition] = &[
-    share("recall@10", "expected points among the first 10 results"),
-    share("MRR", "reciprocal rank of the first answering point"),
-    fault("interference@10", "share of interference among the first 10 results"),
-];
 
 impl User {
     /// Returns the sessions as conversations with their ids.

@@ -14,7 +14,6 @@ use serde_json::Value;
 use crate::EvalError;
 use crate::extraction::{Extraction, Openness, Prediction, date_openness, pair_up};
 use crate::files::{format_error, last_part, read_json, walk};
-use crate::measure::{Definition, fault, number, share};
 use crate::results::{Finding, Row, fitting, float, reciprocal_rank};
 use crate::retrieval::FoundMemory;
 use crate::text::{LEAST_F1, LEAST_SHARE, content_words, fact_words, numbers_agree, share_of, token_f1};
@@ -282,53 +281,6 @@ fn files(path: &Path) -> Vec<PathBuf> {
     };
     walk(path).filter(is_one).collect()
 }
-
-/// Measures of the rows that score which answers the memories of a conversation retain.
-pub(crate) const RETENTION_MEASURES: &[Definition] = &[
-    share("retention", "answers that the memories contain"),
-    share("retention of facts", "answers that the facts of the file contain"),
-    share("ceiling", "answers that the turns contain"),
-    number("tokens per token", "tokens of the memories per token of the turns"),
-    number("memories per fact", "memories per fact of the file"),
-    fault("open dates", "memories that leave a day, week or month open"),
-    fault("open dates of facts", "facts that leave a day, week or month open"),
-    fault("open dates of turns", "turns that leave a day, week or month open"),
-    fault("vague dates", "memories that are vague about a time"),
-];
-
-/// Measures of the rows of questions for which turns and memories are searched.
-pub(crate) const QUESTION_MEASURES: &[Definition] = &[
-    share("turns recall@10", "answering turns among the first 10 turns found"),
-    share("turns MRR", "reciprocal rank of the first answering turn"),
-    share("turns complete", "answers contained in the first 400 tokens of turns"),
-    share("memories recall@10", "answering turns that the first 10 memories found cite"),
-    share("memories complete", "answers contained in the first 400 tokens of memories"),
-    share("kept", "answers contained in the memories that cite the answering turns"),
-    share("complete of kept", "of the answers that the memories contain, those with a complete context"),
-    fault("turns trap", "questions about things nobody said whose wrong answer occurs in the turns found"),
-    fault("memories trap", "questions about things nobody said whose wrong answer occurs in the memories found"),
-];
-
-/// Measures of the rows of questions that are answered by searching the turns in one particular way.
-pub(crate) const SEARCH_MEASURES: &[Definition] = &[
-    share("r@5", "answering turns among the first 5 turns found"),
-    share("r@10", "answering turns among the first 10 turns found"),
-    share("r@20", "answering turns among the first 20 turns found"),
-    share("MRR", "reciprocal rank of the first answering turn"),
-    share("all@10", "questions with all answering turns among the first 10 turns found"),
-    number("tokens@10", "tokens of the first 10 results"),
-    number("chars/4@10", "characters of the first 10 results divided by four, a published estimate of tokens"),
-];
-
-/// Measures of the rows of memories compared with the observations of the file.
-pub(crate) const OBSERVATION_MEASURES: &[Definition] = &[
-    share("recall", "facts stated in similar words by a memory that cites the same or adjacent turns"),
-    share("precision", "memories that are paired one to one with a fact"),
-    share("F1", "harmonic mean of recall and precision; a lower bound, because the list of facts is incomplete"),
-    share("evidence", "turns with a fact that a memory cites"),
-    fault("open dates", "memories that leave a day, week or month open"),
-    fault("open dates of facts", "facts that leave a day, week or month open"),
-];
 
 /// A text with the turns that it is based on.
 struct SourcedText<'a> {

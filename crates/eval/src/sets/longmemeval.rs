@@ -15,7 +15,6 @@ use super::is_complete;
 use crate::EvalError;
 use crate::files::read_json;
 use crate::files::{CaseMemory, Moment};
-use crate::measure::{Definition, share};
 use crate::results::{Row, float, ndcg};
 use crate::retrieval::FoundMemory;
 use crate::vocabulary::Kind;
@@ -75,16 +74,6 @@ fn time(text: &str) -> Option<Timestamp> {
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
     super::time("%Y/%m/%d %H:%M", &format!("{} {}", words.next()?, words.next().unwrap_or("00:00")))
 }
-
-/// Measures of the rows.
-pub(crate) const MEASURES: &[Definition] = &[
-    share("session any@5", "questions with an answering session among the first 5"),
-    share("session any@10", "questions with an answering session among the first 10"),
-    share("session all@10", "questions with all answering sessions among the first 10"),
-    share("session NDCG@10", "discounted gain of the answering sessions among the first 10"),
-    share("turn recall@10", "answering turns among the first 10 turns"),
-    share("complete", "contexts of 1,000 tokens that contain two thirds of the answer's words"),
-];
 
 impl Item {
     /// Returns whether no session answers the question.

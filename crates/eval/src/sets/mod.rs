@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::EvalError;
-use crate::files::{format_error, last_part, read_text, walk};
+use crate::files::{last_part, read_toml, walk};
 use crate::results::fitting;
 use crate::text::{LEAST_SHARE, fact_words, share_of};
 
@@ -84,7 +84,7 @@ impl ExternalSet {
     /// # Errors
     /// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Format`] if it is invalid.
     pub fn read(file: &Path) -> Result<Self, EvalError> {
-        toml::from_str(&read_text(file)?).map_err(|error| format_error(file, "", error.message()))
+        read_toml(file)
     }
 
     /// Returns the paths of the set's file and its corrections, where they exist; `variable` reads an environment

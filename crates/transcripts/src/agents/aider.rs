@@ -29,11 +29,7 @@ const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
 pub(crate) struct Aider;
 
 impl Ingestor for Aider {
-    describe!(
-        NAME,
-        "Aider chat histories (.aider.chat.history.md)",
-        "text that begins with `# aider chat started at` and a time"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| started_at(line).is_some())
@@ -63,10 +59,11 @@ fn started_at(line: &str) -> Option<DateTime> {
 }
 
 /// The author of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Voice {
     User,
     Program,
+    #[default]
     Assistant,
 }
 
@@ -89,6 +86,7 @@ impl Mark {
 }
 
 /// The state of one chat while it is being read.
+#[derive(Default)]
 struct Chat {
     draft: Assembler,
     start: Option<DateTime>,
@@ -104,16 +102,7 @@ impl Chat {
     fn new(origin: &str, start: Option<DateTime>) -> Self {
         let mut draft = Assembler::new(NAME, "", origin);
         draft.meta().created_at = start.and_then(|start| Offset::UTC.to_timestamp(start).ok());
-        Self {
-            draft,
-            start,
-            is_named: false,
-            typed: Mark::default(),
-            pieces: Mark::default(),
-            voice: Voice::Assistant,
-            text: String::new(),
-            last_line: 0,
-        }
+        Self { draft, start, ..Self::default() }
     }
 
     fn take(&mut self, record: &Record, ids: &mut HashMap<String, usize>, sink: &mut Sink<'_>) {

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::agents::turn::user_words;
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, without_data};
 use crate::message::speaker::between;
@@ -22,11 +21,7 @@ const HEADINGS: &[(&str, Role)] = &[("### User Input", Role::User), ("### Planne
 pub(crate) struct Antigravity;
 
 impl Ingestor for Antigravity {
-    describe!(
-        NAME,
-        "Antigravity transcripts",
-        "JSONL; lines with `step_index` and a `type` such as `USER_INPUT`; or an object with `cascadeId` and `markdown`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.most_lines(is_step) || head.document.as_ref().is_some_and(|value| is_step(value) || is_saved(value))
@@ -41,7 +36,7 @@ impl Ingestor for Antigravity {
         }
         let origin = input.path.display().to_string();
         let is_lines = !Head::of(&input).lines.is_empty();
-        let mut steps = Steps::new(&origin);
+        let mut steps = Steps { draft: Assembler::new(NAME, "", origin.as_str()), last: (None, 0) };
         let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
         while let Some((number, value)) = records.next_json::<Value>(sink)? {
             if is_saved(&value) {
@@ -71,30 +66,20 @@ struct Steps {
     draft: Assembler,
     /// The last step, and the number of messages before it; a step is logged again when it ends.
     last: (Option<i64>, usize),
-    held: usize,
-    clock: Clock,
 }
 
 impl Steps {
-    fn new(origin: &str) -> Self {
-        let draft = Assembler::new(NAME, "", origin);
-        Self { draft, last: (None, 0), held: 0, clock: Clock::default() }
-    }
-
     fn take(&mut self, step: &Value, sink: &mut Sink<'_>) {
         let index = step["step_index"].as_i64();
         // A step is logged when it starts and again when it ends; only the last version is complete.
         if index.is_some() && index == self.last.0 {
-            self.held = self.last.1;
-            self.draft.truncate(self.held);
+            self.draft.truncate(self.last.1);
         } else if self.draft.is_full() {
             self.draft.hand_over(sink);
-            self.held = 0;
         }
-        self.last = (index, self.held);
+        self.last = (index, self.draft.held());
         let created = step["created_at"].string();
-        let logged = identity::written_time(created, TimeSource::Log);
-        let time = self.clock.next(logged);
+        let time = self.draft.next_time(identity::written_time(created, TimeSource::Log));
         if let Some(model) = chosen_model(step["content"].string()) {
             self.draft.meta().model = Some(model);
         }
@@ -103,7 +88,7 @@ impl Steps {
             // message.
             self.draft.name_after(&message, || identity::of_parts(&[created, message.text.trim()]));
             let id = index.map(|index| index.to_string()).unwrap_or_default();
-            self.held += usize::from(self.draft.hold(Message { id, time, ..message }));
+            self.draft.hold(Message { id, time, ..message });
         }
     }
 }
@@ -153,7 +138,7 @@ fn call_of(call: &Value) -> String {
 
 /// Reads a conversation that was saved as Markdown with headings.
 fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
-    let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = |key: &str| value[key].owned();
     let time = text("lastModifiedTime").and_then(|time| identity::written_time(&time, TimeSource::Derived));
     let mut draft = Assembler::new(NAME, text("cascadeId").unwrap_or_default(), origin);
     draft.meta().title = text("title");

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::json::Json;
+use crate::message::chat::messages_of;
 use crate::message::identity;
-use crate::message::parts::{call_line, file_label, without_data};
 use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
@@ -16,7 +15,7 @@ const NAME: &str = "blockcell";
 pub(crate) struct Blockcell;
 
 impl Ingestor for Blockcell {
-    describe!(NAME, "blockcell session JSONL", "JSONL with a line whose `_type` is `metadata`, and lines with `role`");
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_alone = head.document.as_ref().is_some_and(is_head);
@@ -61,45 +60,8 @@ fn is_head(line: &Value) -> bool {
 /// Returns the messages in one line: reasoning, text, files and calls. Lines have no time, so the time of the session
 /// is used.
 fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
-    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
-    let (role, kind) = match line["role"].as_str() {
-        Some("user") => (Role::User, Kind::Prose),
-        Some("assistant") => (Role::Assistant, Kind::Prose),
-        Some("tool") => (Role::Tool, Kind::ToolResult),
-        Some("system" | "developer") => (Role::System, Kind::Context),
-        _ => (Role::Other, Kind::Context),
-    };
-    let mut pieces: Vec<(Kind, String)> = Vec::new();
-    pieces.extend(line["reasoning_content"].as_str().map(|text| (Kind::Reasoning, text.to_owned())));
-    pieces.push((kind, words(&line["content"])));
-    let parts = list(&line["content"]);
-    let pictures = parts.iter().filter(|part| part["type"].as_str().is_some_and(|kind| kind.starts_with("image")));
-    pieces.extend(pictures.map(|_| (Kind::Attachment, file_label("image", None))));
-    pieces.extend(list(&line["tool_calls"]).iter().map(|call| {
-        let (name, arguments) = (&call["name"], &call["arguments"]);
-        let (name, arguments) = if name.is_string() {
-            (name, arguments)
-        } else {
-            (&call["function"]["name"], &call["function"]["arguments"])
-        };
-        // Arguments are either JSON inside a string or plain JSON.
-        let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-        (Kind::ToolCall, call_line(name.as_str().unwrap_or("tool"), &arguments))
-    }));
-    let id = line["id"].string();
-    let message = |(kind, text)| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) };
-    pieces.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(message).collect()
-}
-
-/// Joins the texts in `content`, which may be any JSON.
-fn words(content: &Value) -> String {
-    let text = |part: &Value| part.as_str().or_else(|| part["text"].as_str()).map(str::to_owned);
-    let words = match content {
-        Value::Null => return String::new(),
-        Value::Array(parts) => parts.iter().filter_map(text).collect::<Vec<_>>().join("\n"),
-        other => text(other).unwrap_or_else(|| other.to_string()),
-    };
-    without_data(&words)
+    let kind_of = |message: &Message| if message.role == Role::Other { Kind::Context } else { message.kind };
+    messages_of(line).into_iter().map(|message| Message { kind: kind_of(&message), time, ..message }).collect()
 }
 
 #[cfg(test)]

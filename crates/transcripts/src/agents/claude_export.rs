@@ -9,7 +9,7 @@ use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::message::program;
 use crate::message::speaker::slash_command;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Role, Sink};
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "claude-export";
@@ -34,11 +34,7 @@ patterns! {
 pub(crate) struct ClaudeExport;
 
 impl Ingestor for ClaudeExport {
-    describe!(
-        NAME,
-        "Claude Code sessions as text: written by /export or copied from the terminal",
-        "a banner of Claude Code or a prompt after `❯` or `>`, and answers after `⏺` or `●`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let filled = || head.text.lines().filter(|line| !line.trim().is_empty());
@@ -56,10 +52,7 @@ impl Ingestor for ClaudeExport {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin, time) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
         let mut draft = Assembler::new(NAME, "", origin);
         let first = |pattern: &regex::Regex| {
             let found = pattern.captures(&text)?;

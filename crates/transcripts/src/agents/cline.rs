@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::json::Json;
 use crate::message::action;
-use crate::message::assemble::Clock;
+use crate::message::blocks::attachment;
 use crate::message::identity;
-use crate::message::parts::{call_line, file_label, without_data};
+use crate::message::parts::{call_line, without_data};
 use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Name of the format, stored with each transcript.
@@ -25,11 +25,7 @@ const SCREEN: &str = "ui_messages.json";
 pub(crate) struct Cline;
 
 impl Ingestor for Cline {
-    describe!(
-        NAME,
-        "Cline, Roo Code and Kilo Code tasks",
-        "an array of `role` and `content` with `ts` or with `<task>` or `<environment_details>`; or of `ts` with `say` or `ask`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         matches!(head.document, Some(Value::Array(_)))
@@ -96,32 +92,23 @@ struct Place {
 struct Task {
     draft: Assembler,
     offset_seconds: i32,
-    clock: Clock,
 }
 
 impl Task {
     fn new(input: &Input) -> Self {
         let mut draft = Assembler::new(NAME, "", input.path.display().to_string());
-        let sibling = |name: &str| {
-            let text = input.sibling(name)?.into_text(crate::MAX_RECORD_BYTES).ok()??;
-            crate::json::parse::<Value>(&text).ok().map(|(value, _)| value)
-        };
-        if let Some(item) = sibling("history_item.json") {
-            let text = |key: &str| item[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-            draft.meta().title = text("task").and_then(|task| task.lines().next().map(str::to_owned));
-            draft.meta().project = text("workspace").or(text("cwdOnTaskInitialization"));
-        }
-        if let Some(metadata) = sibling("task_metadata.json") {
-            let used = metadata["model_usage"].as_array().and_then(|used| used.last()?["model_id"].as_str());
-            draft.meta().model = used.map(str::to_owned);
-        }
+        let item = input.sibling_json("history_item.json");
+        draft.meta().title = item["task"].text().and_then(|task| task.lines().next()).map(str::to_owned);
+        draft.meta().project = item.first_owned(&["workspace", "cwdOnTaskInitialization"]);
+        let metadata = input.sibling_json("task_metadata.json");
+        draft.meta().model = metadata["model_usage"].list().last().and_then(|used| used["model_id"].owned());
         // Before messages had times, the screen's copy of the first message contained the start of the task.
         let began = input.sibling(SCREEN).and_then(|screen| {
             let began = Head::of(&screen).objects().find_map(|shown| shown["ts"].as_i64());
             jiff::Timestamp::from_millisecond(began?).ok()
         });
-        draft.meta().created_at = began;
-        Self { draft, offset_seconds: 0, clock: Clock::starting(began.map(|at| MessageTime::logged(at).derived())) }
+        draft.start_at(began.map(|at| MessageTime::logged(at).derived()));
+        Self { draft, offset_seconds: 0 }
     }
 
     fn note(&mut self, place: &Place) {
@@ -133,7 +120,7 @@ impl Task {
     fn push(&mut self, message: Message, ts: Option<i64>, sink: &mut Sink<'_>) {
         let at = ts.filter(|ts| *ts > 0).and_then(|ts| jiff::Timestamp::from_millisecond(ts).ok());
         let logged = at.map(|at| MessageTime { offset_seconds: Some(self.offset_seconds), ..MessageTime::logged(at) });
-        let time = self.clock.next(logged);
+        let time = self.draft.next_time(logged);
         // A task has no id except the name of its folder, which is the time of its start.
         // Both of its files contain that time and begin with the same words.
         let start = self.draft.meta().created_at.or(at).map_or(String::new(), |at| at.as_millisecond().to_string());
@@ -163,10 +150,7 @@ const SPEAKING: &[&str] = &["attempt_completion", "ask_followup_question", "plan
 /// Returns whether `value` is a message that only Cline and its derivatives write.
 fn is_history(value: &Value) -> bool {
     let content = &value["content"];
-    let said = content.as_str().map_or_else(
-        || content.as_array().is_some_and(|blocks| blocks.iter().any(|block| is_wrapped(text(block)))),
-        is_wrapped,
-    );
+    let said = content.items().iter().any(|block| is_wrapped(text(block)));
     let is_message = matches!(value["role"].as_str(), Some("user" | "assistant"));
     is_message && (said && value["role"] == "user" || value["ts"].is_i64() && content.is_array())
 }
@@ -186,9 +170,7 @@ struct HistoryReader {
 impl HistoryReader {
     /// Returns the contents of one message; `None` if `value` is not a message.
     fn messages(&mut self, value: &Value) -> Option<Vec<Message>> {
-        let content = &value["content"];
-        let one = std::slice::from_ref(content);
-        let blocks = content.as_array().map_or(one, Vec::as_slice);
+        let blocks = value["content"].items();
         match value["role"].as_str()? {
             "user" => Some(self.user(blocks)),
             "assistant" => Some(blocks.iter().flat_map(|block| self.assistant(block)).collect()),
@@ -206,7 +188,9 @@ impl HistoryReader {
                 let id = block["tool_use_id"].string();
                 let tool = self.calls.get(id).map_or("", String::as_str);
                 let from = messages.len();
-                messages.extend(answer_texts(&block["content"]).iter().flat_map(|text| answered(tool, text)));
+                let parts = block["content"].items().iter();
+                let parts = parts.map(|part| attachment(part).unwrap_or_else(|| text(part).to_owned()));
+                messages.extend(parts.flat_map(|text| answered(tool, &text)));
                 // A result may have several parts; the first part ends the call.
                 if let Some(first) = messages.get_mut(from).filter(|first| first.kind == Kind::ToolResult) {
                     first.action = action::of_result(block["tool_use_id"].text(), block["is_error"].as_bool(), None);
@@ -260,25 +244,6 @@ impl HistoryReader {
             },
         }
     }
-}
-
-fn answer_texts(content: &Value) -> Vec<String> {
-    match content {
-        Value::Array(blocks) => {
-            let stated = |block: &Value| attachment(block).unwrap_or_else(|| text(block).to_owned());
-            blocks.iter().map(stated).collect()
-        }
-        one => vec![text(one).to_owned()],
-    }
-}
-
-fn attachment(block: &Value) -> Option<String> {
-    let noun = match block["type"].as_str()? {
-        "image" => "image",
-        "document" => "document",
-        _ => return None,
-    };
-    Some(file_label(noun, block["source"]["media_type"].as_str()))
 }
 
 /// Returns the contents of an answer whose reasoning and calls are tags in the text.

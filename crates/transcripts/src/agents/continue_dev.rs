@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::agents::turn;
 use crate::json::Json;
 use crate::message::identity;
-use crate::message::parts::{address_name, call_line, file_label, without_data};
+use crate::message::parts::{address_name, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Name of the format, stored with each transcript.
@@ -17,7 +17,7 @@ const NAME: &str = "continue";
 pub(crate) struct Continue;
 
 impl Ingestor for Continue {
-    describe!(NAME, "Continue sessions", "an object with `sessionId` and a `history` of objects with `message`");
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(is_session)
@@ -35,9 +35,9 @@ impl Ingestor for Continue {
             let mut draft = Assembler::new(NAME, id, origin.as_str());
             let began = index.as_ref().and_then(|index| began(index, id));
             let meta = draft.meta();
-            meta.title = text(&session["title"]);
-            meta.project = text(&session["workspaceDirectory"]).map(|address| turn::folder_path(&address));
-            meta.model = text(&session["chatModelTitle"]);
+            meta.title = session["title"].owned();
+            meta.project = session["workspaceDirectory"].text().map(turn::folder_path);
+            meta.model = session["chatModelTitle"].owned();
             // Messages have no times, and the modification time of the file is that of the last change.
             let time = began.or(of_file);
             meta.created_at = time.map(|time| time.at);
@@ -55,19 +55,11 @@ fn is_session(value: &Value) -> bool {
     value["sessionId"].is_string() && items.iter().any(|item| item["message"]["role"].is_string())
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
 /// Returns the time at which the session called `id` began, according to the index.
 fn began(index: &Input, id: &str) -> Option<MessageTime> {
     let head = Head::of(index);
     let entry = head.document.as_ref()?.as_array()?.iter().find(|entry| entry["sessionId"] == id)?;
-    let date = &entry["dateCreated"];
-    // The index stores milliseconds as a number in a string.
-    let number = date.as_str().and_then(|text| text.parse::<u64>().ok()).map(Value::from);
-    let at = identity::instant(number.as_ref().unwrap_or(date))?;
-    Some(MessageTime::logged(at).derived())
+    Some(MessageTime::logged(identity::instant(&entry["dateCreated"])?).derived())
 }
 
 /// Returns the calls whose results are separate messages.
@@ -78,7 +70,6 @@ fn answered(history: &[Value]) -> HashSet<&str> {
 
 /// Returns the messages in one item of the history: attachments, text, reasoning, calls and results.
 fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
-    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let said = &item["message"];
     let (role, kind) = match said["role"].as_str() {
         Some("user") => (Role::User, Kind::Prose),
@@ -88,34 +79,34 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         _ => (Role::System, Kind::Context),
     };
     let mut pieces: Vec<(Role, Kind, String)> = Vec::new();
-    pieces.extend(text(&item["reasoning"]["text"]).map(|text| (Role::Assistant, Kind::Reasoning, text)));
+    pieces.extend(item["reasoning"]["text"].owned().map(|text| (Role::Assistant, Kind::Reasoning, text)));
     pieces.push((role, kind, words(&said["content"])));
     pieces.extend(pictures(&said["content"]).map(|label| (role, Kind::Attachment, label)));
-    for context in list(&item["contextItems"]) {
+    for context in item["contextItems"].list() {
         let label = context["name"].as_str().or(context["description"].as_str()).unwrap_or_default();
         let content = context["content"].string();
         pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
-    let states = list(&item["toolCallStates"]);
+    let states = item["toolCallStates"].list();
     // Older sessions contain one call per item, newer sessions contain a list of calls.
-    let states = if states.is_empty() { list(&Value::Array(vec![item["toolCallState"].clone()])) } else { states };
-    let calls: Vec<Value> = list(&said["toolCalls"]);
-    for call in &calls {
-        pieces.push((Role::Assistant, Kind::ToolCall, call_of(call)));
+    let states = if states.is_empty() { std::slice::from_ref(&item["toolCallState"]) } else { states };
+    let calls = said["toolCalls"].list();
+    for call in calls {
+        pieces.push((Role::Assistant, Kind::ToolCall, turn::call_of(call).text));
     }
     for state in states.iter().filter(|state| state.is_object()) {
         let id = state["toolCallId"].as_str().or(state["toolCall"]["id"].as_str()).unwrap_or_default();
         if !calls.iter().any(|call| call["id"] == id) {
-            pieces.push((Role::Assistant, Kind::ToolCall, call_of(&state["toolCall"])));
+            pieces.push((Role::Assistant, Kind::ToolCall, turn::call_of(&state["toolCall"]).text));
         }
         // If the result is a separate message, it is read there.
         if !answered.contains(id) {
-            let outputs = list(&state["output"]);
-            let output = outputs.iter().filter_map(|output| output["content"].as_str()).collect::<Vec<_>>().join("\n");
+            let outputs = state["output"].list().iter().filter_map(|output| output["content"].as_str());
+            let output = outputs.collect::<Vec<_>>().join("\n");
             pieces.push((Role::Tool, Kind::ToolResult, without_data(&output)));
         }
     }
-    pieces.extend(text(&item["conversationSummary"]).map(|text| (Role::System, Kind::Summary, text)));
+    pieces.extend(item["conversationSummary"].owned().map(|text| (Role::System, Kind::Summary, text)));
     let id = said["id"].string();
     let message = |(role, kind, text)| Message { id: id.to_owned(), kind, ..Message::prose(role, text) };
     pieces.into_iter().filter(|(.., text)| !text.trim().is_empty()).map(message).collect()
@@ -133,13 +124,6 @@ fn pictures(content: &Value) -> impl Iterator<Item = String> + '_ {
         let address = part["imageUrl"]["url"].as_str().or(part["imageUrl"].as_str());
         file_label("image", address.and_then(address_name))
     })
-}
-
-fn call_of(call: &Value) -> String {
-    let function = &call["function"];
-    let arguments = &function["arguments"];
-    let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-    call_line(function["name"].as_str().unwrap_or("tool"), &arguments)
 }
 
 #[cfg(test)]

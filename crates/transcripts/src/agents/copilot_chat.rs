@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::agents::turn::{self, answer, call, user_words};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{
@@ -22,11 +21,7 @@ const NAME: &str = "copilot-chat";
 pub(crate) struct CopilotChat;
 
 impl Ingestor for CopilotChat {
-    describe!(
-        NAME,
-        "GitHub Copilot chat in VS Code: stored sessions and exported chats",
-        "JSON with `requests` and a `requesterUsername`, `responderUsername` or `sessionId`; or JSONL of changes with `kind` 0 to 3"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_log = head.any_line(is_start) && head.most_lines(is_change);
@@ -88,19 +83,16 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
     };
     let mut draft = Assembler::new(NAME, file.stem.as_str(), file.origin.as_str());
     let meta = draft.meta();
-    let title = session.first_text(&["customTitle", "computedTitle", "name"]);
-    meta.title = title.map(str::to_owned);
+    meta.title = session.first_owned(&["customTitle", "computedTitle", "name"]);
     meta.project.clone_from(&file.project);
-    meta.created_at = identity::instant(&session["creationDate"]);
-    let mut clock = Clock::starting(meta.created_at.map(MessageTime::logged));
+    draft.start_at(identity::instant(&session["creationDate"]).map(MessageTime::logged));
     if let Some(id) = session["sessionId"].text() {
         draft.set_external_id(id);
     }
     for request in requests.iter().filter(|request| !is_taken_back(request)) {
         let model = request["modelId"].owned();
         draft.meta().model = draft.meta().model.take().or(model);
-        let stamped = identity::stamp(&request["timestamp"]);
-        let asked_at = clock.next(stamped);
+        let asked_at = draft.next_time(identity::stamp(&request["timestamp"]));
         // Only the request has a time; its answer follows some time later.
         let answered_at = asked_at.map(MessageTime::derived);
         let request_id = request["requestId"].text();
@@ -173,7 +165,7 @@ impl Replay {
         if self.held.saturating_add(added) > self.most {
             return Err("a change to a session that is too large to be read");
         }
-        let steps = change["k"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let steps = change["k"].list();
         if steps.len() > MAX_STEPS {
             return Err("a change that is nested too deeply in the session");
         }
@@ -413,9 +405,12 @@ fn tool(item: &Value) -> Vec<Message> {
         (None, None) => Value::String(found.unwrap_or_default().replace("[](", "").replace(')', "")),
     };
     let mut messages = vec![call(name, &arguments)];
-    let outputs = details["output"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts: Vec<_> =
-        outputs.iter().filter(|one| one["isText"] != false).filter_map(|one| one["value"].text()).collect();
+    let texts: Vec<_> = details["output"]
+        .list()
+        .iter()
+        .filter(|one| one["isText"] != false)
+        .filter_map(|one| one["value"].text())
+        .collect();
     let output = details["output"].text().map_or_else(|| texts.join("\n"), str::to_owned);
     if !output.is_empty() {
         messages.push(answer(&output));

@@ -20,11 +20,7 @@ const NOTIFICATION: &str = "<system_notification>";
 pub(crate) struct CopilotCli;
 
 impl Ingestor for CopilotCli {
-    describe!(
-        NAME,
-        "GitHub Copilot CLI session events",
-        "JSONL; lines with an object `data` and a dotted `type` such as `session.start` or `user.message`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.any_line(is_distinctive) && head.most_lines(is_event) || head.document.as_ref().is_some_and(is_distinctive)

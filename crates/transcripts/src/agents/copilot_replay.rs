@@ -16,11 +16,7 @@ const WORKSPACE: &str = "workspace with the following folders:";
 pub(crate) struct CopilotReplay;
 
 impl Ingestor for CopilotReplay {
-    describe!(
-        NAME,
-        "replays of GitHub Copilot chat in VS Code (.chatreplay.json)",
-        "an object with `prompts`, each with `prompt` and `logs`, or one such prompt"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|replay| is_prompt(replay) || replay["prompts"].list().iter().any(is_prompt))

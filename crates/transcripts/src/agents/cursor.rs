@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::agents::turn::{self, answer, call, user_words};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::reading::database::{self, Database};
@@ -26,11 +25,7 @@ const TABS_KEY: &str = "workbench.panel.aichat.view.aichat.chatdata";
 pub(crate) struct Cursor;
 
 impl Ingestor for Cursor {
-    describe!(
-        NAME,
-        "Cursor's state.vscdb",
-        "SQLite with the table `cursorDiskKV`, or with `ItemTable` that contains the data of the chat panel"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |name: &str| head.tables.iter().any(|table| table == name);
@@ -41,7 +36,7 @@ impl Ingestor for Cursor {
         let database = database::required(&input)?;
         let source = Source {
             origin: input.path.display().to_string(),
-            project: workspace(&input),
+            project: input.sibling_json("workspace.json").first_text(&["folder", "workspace"]).map(turn::folder_path),
             has_table: !database.columns("cursorDiskKV").is_empty(),
             database,
         };
@@ -64,14 +59,6 @@ struct Source {
     /// The folder of the workspace, if the database belongs to one; `None` for the database of all workspaces.
     project: Option<String>,
     has_table: bool,
-}
-
-/// Returns the folder given in the file next to the database of a workspace.
-fn workspace(input: &Input) -> Option<String> {
-    let text = input.sibling("workspace.json")?.into_text(1 << 20).ok()??;
-    let (value, _) = crate::json::parse::<serde_json::Value>(&text).ok()?;
-    let address = value["folder"].as_str().or_else(|| value["workspace"].as_str())?;
-    Some(turn::folder_path(address))
 }
 
 // A conversation and its bubbles, in the table `cursorDiskKV`.
@@ -213,8 +200,6 @@ struct Conversation {
     is_sub_agents: bool,
     /// The calls that older versions store in the conversation, by bubble.
     tools: Value,
-    /// The time of the last message, or otherwise of the start of the conversation.
-    clock: Clock,
 }
 
 impl Conversation {
@@ -233,10 +218,9 @@ impl Conversation {
         meta.title = title.map(str::to_owned);
         meta.project = folder.or_else(|| source.project.clone());
         meta.model = model(&composer["modelConfig"]);
-        meta.created_at = identity::instant(&composer["createdAt"]);
-        let clock = Clock::starting(meta.created_at.map(MessageTime::logged));
+        draft.start_at(identity::instant(&composer["createdAt"]).map(MessageTime::logged));
         let is_sub_agents = parent.is_some() || spawned.is_object() || header["isSubagent"] == true;
-        Self { draft, is_sub_agents, tools: tools_of(composer), clock }
+        Self { draft, is_sub_agents, tools: tools_of(composer) }
     }
 
     fn take(&mut self, bubble: &Value, header: &Value, sink: &mut Sink<'_>) {
@@ -247,8 +231,7 @@ impl Conversation {
             meta.project =
                 bubble["workspaceUris"].as_array().and_then(|all| all.first()?.text()).map(turn::folder_path);
         }
-        let own = time_of(bubble);
-        let time = self.clock.next(own);
+        let time = self.draft.next_time(time_of(bubble));
         let mut messages = messages_of(bubble, header, &self.tools[id]);
         if self.is_sub_agents {
             turn::of_sub_agent(&mut messages);

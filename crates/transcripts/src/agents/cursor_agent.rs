@@ -20,14 +20,10 @@ const WORKSPACE: &str = "Workspace Path:";
 pub(crate) struct CursorAgent;
 
 impl Ingestor for CursorAgent {
-    describe!(
-        NAME,
-        "agent transcripts of Cursor and its command line",
-        "JSONL; lines with `role` and `message.content` but without `uuid`, `sessionId` or `type`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.most_lines(is_line) || head.document.as_ref().is_some_and(is_line)
+        head.is_log_of(is_line)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {

@@ -7,9 +7,9 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
 
 use crate::agents::turn::{spoken, user_words};
-use crate::message::dates::{clock, seconds_of};
+use crate::message::dates::{clock, named_offset};
 use crate::message::identity;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Message, MessageTime, Sink, TimeSource};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime, Sink, TimeSource};
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "cursor-export";
@@ -25,11 +25,7 @@ patterns! {
 pub(crate) struct CursorExport;
 
 impl Ingestor for CursorExport {
-    describe!(
-        NAME,
-        "Cursor chats exported as Markdown",
-        "a line such as `_Exported on 1/7/2026 at 00:17:50 EST from Cursor (2.3.23)_` under a heading"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().map(str::trim_end).collect();
@@ -38,10 +34,7 @@ impl Ingestor for CursorExport {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin, of_file) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         // A person may have joined several exports in one file.
         let starts: Vec<usize> = (0..lines.len()).filter(|place| EXPORTED.is_match(lines[*place])).collect();
@@ -81,18 +74,14 @@ fn exported(line: &str) -> (Option<MessageTime>, &str) {
     let group = |name: &str| found.name(name).map_or("", |group| group.as_str());
     let words: Vec<&str> = group("time").split_whitespace().collect();
     let zone = ZONES.iter().find(|(zone, _)| words.contains(zone));
-    let offset = zone.map(|(_, hours)| hours * 3_600).or_else(|| words.iter().find_map(|word| offset(word)));
+    let offset = zone.map(|(_, hours)| hours * 3_600).or_else(|| words.iter().find_map(|word| named_offset(word)));
     let time = date(group("date"), zone.is_some()).and_then(|date| {
         let clock =
             words.iter().find_map(|word| clock(word).filter(|_| word.starts_with(|c: char| c.is_ascii_digit())))?;
-        let afternoon = words.contains(&"PM") && clock.as_secs() < 12 * 3_600;
-        let midnight = words.contains(&"AM") && clock.as_secs() >= 12 * 3_600;
-        let hours = if afternoon {
-            12
-        } else if midnight {
-            -12
-        } else {
-            0
+        let hours = match clock.as_secs() / 3_600 {
+            0..12 if words.contains(&"PM") => 12,
+            12.. if words.contains(&"AM") => -12,
+            _ => 0,
         };
         let local: DateTime = date.to_datetime(jiff::civil::Time::midnight()).checked_add(clock).ok()?;
         let local = local.checked_add(jiff::SignedDuration::from_hours(hours)).ok()?;
@@ -100,13 +89,6 @@ fn exported(line: &str) -> (Option<MessageTime>, &str) {
         Some(MessageTime { at, offset_seconds: offset, source: TimeSource::File })
     });
     (time, found.name("program").map_or("Cursor", |program| program.as_str()))
-}
-
-/// Reads `GMT+5:30` or `UTC`.
-fn offset(word: &str) -> Option<i32> {
-    let rest = word.strip_prefix("GMT").or_else(|| word.strip_prefix("UTC"))?;
-    let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "00"));
-    if rest.is_empty() { Some(0) } else { seconds_of(&format!("{hours}:{minutes}")) }
 }
 
 /// Reads a date whose order depends on the system's language; `None` if the order is not known.

@@ -22,7 +22,7 @@ const NAME: &str = "devin";
 pub(crate) struct Devin;
 
 impl Ingestor for Devin {
-    describe!(NAME, "Devin CLI sessions (sessions.db)", "SQLite with the tables `sessions` and `message_nodes`");
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |name: &str| head.tables.iter().any(|table| table == name);

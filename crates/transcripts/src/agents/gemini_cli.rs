@@ -12,7 +12,7 @@ use crate::agents::turn;
 use crate::json::Json;
 use sha2::{Digest as _, Sha256};
 
-use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::{call_on, gemini_call, gemini_parts};
 use crate::message::speaker::{is_only_injected, slash_command};
@@ -30,11 +30,7 @@ const ID_DIGITS: usize = 8;
 pub(crate) struct GeminiCli;
 
 impl Ingestor for GeminiCli {
-    describe!(
-        NAME,
-        "Gemini CLI session recordings, checkpoints and prompt logs",
-        "an object with `projectHash` and `messages`; JSONL with `projectHash`, `$set` or `$rewindTo`; `history` of `role` and `parts`; or an array of prompts with `sessionId` and `messageId`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_array = matches!(head.document, Some(Value::Array(_)));
@@ -75,22 +71,18 @@ impl Ingestor for GeminiCli {
     }
 }
 
-fn is_text(value: &Value, key: &str) -> bool {
-    value.get(key).is_some_and(Value::is_string)
-}
-
 /// Returns whether `value` is a whole recording, or the first line of a recording.
 fn is_start(value: &Value) -> bool {
-    is_text(value, "projectHash") && is_text(value, "sessionId")
+    value["projectHash"].is_string() && value["sessionId"].is_string()
 }
 
 /// Returns whether `value` is a line that changes earlier lines.
 fn is_change(value: &Value) -> bool {
-    value.get("$set").is_some_and(Value::is_object) || is_text(value, "$rewindTo")
+    value["$set"].is_object() || value["$rewindTo"].is_string()
 }
 
 fn is_message(value: &Value) -> bool {
-    is_text(value, "id") && is_text(value, "timestamp") && KINDS.contains(&value["type"].as_str().unwrap_or(""))
+    value["id"].is_string() && value["timestamp"].is_string() && KINDS.contains(&value["type"].as_str().unwrap_or(""))
 }
 
 fn is_checkpoint(value: &Value) -> bool {
@@ -101,7 +93,7 @@ fn is_checkpoint(value: &Value) -> bool {
 }
 
 fn is_prompt(value: &Value) -> bool {
-    is_text(value, "sessionId") && value.get("messageId").is_some_and(Value::is_number) && is_text(value, "message")
+    value["sessionId"].is_string() && value["messageId"].is_number() && value["message"].is_string()
 }
 
 /// Reads `logs.json`, which contains only the prompts of all sessions in one project.
@@ -152,6 +144,7 @@ struct Turn {
 /// Collects one recording.
 ///
 /// Changes apply to the buffered records, which are only the last part of a very long session.
+#[derive(Default)]
 struct Session {
     draft: Assembler,
     turns: Vec<Turn>,
@@ -165,30 +158,19 @@ struct Session {
     id: Option<String>,
     /// The root of the project, from a file next to the folder of recordings.
     root: Option<String>,
-    clock: Clock,
 }
 
 impl Session {
     fn new(input: &Input) -> Self {
         let origin = input.path.display().to_string();
-        Self {
-            draft: Assembler::new(NAME, input.stem(), origin),
-            turns: Vec::new(),
-            places: HashMap::new(),
-            gone: HashSet::new(),
-            bytes: 0,
-            is_named: false,
-            is_agents: false,
-            id: None,
-            root: noted_root(input),
-            clock: Clock::default(),
-        }
+        Self { draft: Assembler::new(NAME, input.stem(), origin), root: noted_root(input), ..Self::default() }
     }
 
     /// Processes one record; returns whether it is of a known kind.
     fn take(&mut self, number: usize, mut record: Value, sink: &mut Sink<'_>) -> bool {
         if let Some(id) = record["$rewindTo"].as_str() {
-            self.rewind_to(id);
+            // An unknown id removes everything.
+            self.truncate(self.places.get(id).copied().unwrap_or(0));
         } else if let Some(change) = record.get_mut("$set").filter(|change| change.is_object()) {
             let change = change.take();
             self.take_head(&change);
@@ -214,17 +196,14 @@ impl Session {
     }
 
     fn take_head(&mut self, head: &Value) {
-        let text = |key: &str| head[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        self.id = self.id.take().or(text("sessionId"));
-        if head["kind"] == "subagent" {
-            self.is_agents = true;
-        }
+        self.id = self.id.take().or(head["sessionId"].owned());
+        self.is_agents |= head["kind"] == "subagent";
         // The file may name another project that once had this folder; the hash in the recording decides.
         let matches = |root: &String| head["projectHash"].as_str() == Some(hex(&Sha256::digest(root)).as_str());
         let root = self.root.clone().filter(matches).or_else(|| head["directories"][0].as_str().map(str::to_owned));
         let meta = self.draft.meta();
         meta.project = meta.project.take().or(root);
-        meta.title = text("summary").or(meta.title.take());
+        meta.title = head["summary"].owned().or(meta.title.take());
         meta.created_at = meta.created_at.or_else(|| head["startTime"].as_str().and_then(|time| time.parse().ok()));
     }
 
@@ -253,7 +232,7 @@ impl Session {
             return;
         }
         let mut messages = messages(record, self.is_agents);
-        self.date(&mut messages);
+        messages.iter_mut().for_each(|message| message.time = self.draft.next_time(message.time));
         let bytes = weight(&messages);
         self.bytes += bytes;
         if let Some(place) = self.places.get(&id).filter(|_| !id.is_empty()) {
@@ -263,18 +242,6 @@ impl Session {
         }
         self.places.insert(id.clone(), self.turns.len());
         self.turns.push(Turn { id, messages });
-    }
-
-    /// Gives each message without a time the time of the previous one.
-    fn date(&mut self, messages: &mut [Message]) {
-        for message in messages {
-            message.time = self.clock.next(message.time);
-        }
-    }
-
-    /// Removes the record called `id` and all records after it; an unknown id removes everything.
-    fn rewind_to(&mut self, id: &str) {
-        self.truncate(self.places.get(id).copied().unwrap_or(0));
     }
 
     fn truncate(&mut self, count: usize) {
@@ -351,9 +318,8 @@ fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
 /// Returns the messages in a turn of a saved chat.
 pub(in crate::agents) fn turn_messages(turn: &Value) -> Vec<Message> {
     let spoken = |(kind, text): (Kind, String)| match (turn["role"].as_str(), kind) {
+        (Some("user"), kind) => of_user(kind, text),
         (_, Kind::ToolResult) => Message::new(Role::Tool, kind, text),
-        (Some("user"), Kind::Prose) => typed(&text),
-        (Some("user"), kind) => Message::new(if kind == Kind::Context { Role::System } else { Role::User }, kind, text),
         (Some("model"), Kind::Prose) if text.trim() == OPENING_ANSWER => {
             Message::new(Role::Assistant, Kind::Context, text)
         }
@@ -371,24 +337,28 @@ fn prompt(entry: &Value) -> Message {
 fn user(record: &Value) -> Vec<Message> {
     let full = gemini_parts(&record["content"]);
     let shown = gemini_parts(&record["displayContent"]);
-    let of_part = |(kind, text): (Kind, String)| match kind {
-        Kind::Prose => typed(&text),
-        Kind::ToolResult => Message::new(Role::Tool, kind, text),
-        Kind::Context => Message::new(Role::System, kind, text),
-        kind => Message::new(Role::User, kind, text),
-    };
     // Older recordings have no copy of the text that was shown on the screen.
     if shown.iter().all(|(_, text)| text.trim().is_empty()) {
-        return full.into_iter().map(of_part).collect();
+        return full.into_iter().map(|(kind, text)| of_user(kind, text)).collect();
     }
     // Text that was sent but not shown on the screen was added by the program.
     let is_new = |(_, text): &(Kind, String)| !shown.iter().any(|(_, seen)| seen.trim() == text.trim());
-    let added = full.into_iter().filter(is_new).map(|(kind, text)| {
-        let kind = if kind == Kind::Prose { Kind::Context } else { kind };
-        of_part((kind, text))
-    });
-    let added: Vec<Message> = added.collect();
-    shown.iter().cloned().map(of_part).chain(added).collect()
+    let added = full
+        .into_iter()
+        .filter(is_new)
+        .map(|(kind, text)| of_user(if kind == Kind::Prose { Kind::Context } else { kind }, text));
+    shown.iter().cloned().map(|(kind, text)| of_user(kind, text)).chain(added).collect()
+}
+
+/// Returns a part of the user's turn as a message.
+fn of_user(kind: Kind, text: String) -> Message {
+    let role = match kind {
+        Kind::Prose => return typed(&text),
+        Kind::ToolResult => Role::Tool,
+        Kind::Context => Role::System,
+        _ => Role::User,
+    };
+    Message::new(role, kind, text)
 }
 
 fn gemini(record: &Value) -> Vec<Message> {

@@ -21,11 +21,7 @@ const NAME: &str = "goose";
 pub(crate) struct Goose;
 
 impl Ingestor for Goose {
-    describe!(
-        NAME,
-        "goose sessions: sessions.db, older JSONL files, and exported JSON",
-        "SQLite with the tables `sessions` and `messages`, the latter with `content_json`; or JSONL after a line with `working_dir`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |column: &str| head.columns.iter().any(|there| there == column);

@@ -26,11 +26,7 @@ const SUMMARIES: &[&str] = &["[CONTEXT COMPACTION", "[CONTEXT SUMMARY]"];
 pub(crate) struct Hermes;
 
 impl Ingestor for Hermes {
-    describe!(
-        NAME,
-        "Hermes Agent sessions: state.db",
-        "SQLite with the tables `sessions`, with `system_prompt` and `parent_session_id`, and `messages`, with `tool_calls` and `timestamp`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |column: &&str| head.columns.iter().any(|there| there == column);

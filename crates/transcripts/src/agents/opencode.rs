@@ -24,11 +24,7 @@ const NAME: &str = "opencode";
 pub(crate) struct OpenCode;
 
 impl Ingestor for OpenCode {
-    describe!(
-        NAME,
-        "opencode sessions: opencode.db, the storage folder, and exported JSON",
-        "SQLite with the tables `session`, `message` and `part`; a folder of these three; or JSON with `info` and `messages` of `info` and `parts`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |column: &str| head.columns.iter().any(|there| there == column);

@@ -5,8 +5,7 @@ use serde_json::Value;
 use crate::agents::turn::{answer, call, user_words};
 use crate::json::Json;
 use crate::message::identity;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime, Sink};
-use crate::{Layout, Objects};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Layout, Message, MessageTime, Object, Objects, Sink};
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "openhands";
@@ -17,11 +16,7 @@ const ABOUT: &[&str] = &["id", "timestamp", "source", "message", "action", "obse
 pub(crate) struct OpenHands;
 
 impl Ingestor for OpenHands {
-    describe!(
-        NAME,
-        "OpenHands events: output.jsonl of a benchmark or of the resolver, and exported trajectories",
-        "events with `action` or `observation`, in the `history` of a row or in an array with `source`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let of_array = head.document.as_ref().is_some_and(Value::is_array) && head.objects().any(is_sourced);
@@ -30,19 +25,18 @@ impl Ingestor for OpenHands {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, path) = (input.stem(), input.path.display().to_string());
-        let mut objects = Objects::of(input);
+        let path = input.path.display().to_string();
         let mut session: Option<Assembler> = None;
-        while let Some(object) = objects.next(sink)? {
-            if objects.layout == Layout::Elements && !is_run(&object.value) {
+        Objects::each(input, sink, |Object { stem, layout, number, origin, value }, sink| {
+            if is_run(&value) {
+                read_run(&value, &stem, origin, sink);
+            } else if layout == Layout::Elements {
                 let draft = session.get_or_insert_with(|| titled(&stem, path.clone()));
-                add(draft, &stem, &object.value, false, sink);
-            } else if is_run(&object.value) {
-                read_run(&object.value, &stem, object.origin, sink);
+                add(draft, &stem, &value, false, sink);
             } else {
-                sink.skip(object.number, "no `history` of events");
+                sink.skip(number, "no `history` of events");
             }
-        }
+        })?;
         if let Some(draft) = session {
             draft.finish(sink);
         }

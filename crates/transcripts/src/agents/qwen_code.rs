@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::agents::gemini_cli;
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
@@ -21,11 +20,7 @@ const TYPED: &[&str] = &["", "at_command", "mid_turn_user_message", "user_text_e
 pub(crate) struct QwenCode;
 
 impl Ingestor for QwenCode {
-    describe!(
-        NAME,
-        "Qwen Code session recordings",
-        "JSONL; lines with `uuid`, `sessionId` and a `message` of `role` and `parts`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.any_line(is_message) || head.document.as_ref().is_some_and(is_message)
@@ -34,9 +29,7 @@ impl Ingestor for QwenCode {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut session = Session {
             draft: Assembler::new(NAME, input.stem(), input.path.display().to_string()),
-            held: 0,
             ends: HashMap::new(),
-            clock: Clock::default(),
         };
         let mut records = Records::lines(input);
         while let Some((number, line)) = records.next_json::<Value>(sink)? {
@@ -58,10 +51,8 @@ fn is_message(line: &Value) -> bool {
 /// The state of one session while it is being read.
 struct Session {
     draft: Assembler,
-    held: usize,
     /// The number of buffered messages after each line.
     ends: HashMap<String, usize>,
-    clock: Clock,
 }
 
 impl Session {
@@ -73,39 +64,35 @@ impl Session {
             self.rewind(line["parentUuid"].as_str());
         }
         let id = line["uuid"].string();
-        let logged = identity::rfc3339(&line["timestamp"]);
-        let time = self.clock.next(logged);
+        let time = self.draft.next_time(identity::rfc3339(&line["timestamp"]));
         for message in messages {
-            let kept = self.draft.hold(Message { id: id.to_owned(), time, ..message });
-            self.held += usize::from(kept);
+            self.draft.hold(Message { id: id.to_owned(), time, ..message });
         }
-        self.ends.insert(id.to_owned(), self.held);
+        self.ends.insert(id.to_owned(), self.draft.held());
         if self.draft.is_full() {
             self.draft.hand_over(sink);
-            self.held = 0;
             // Messages that were passed on can no longer be undone.
             self.ends.clear();
         }
     }
 
     fn take_head(&mut self, line: &Value) {
-        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        if let Some(id) = text(&line["sessionId"]).filter(|_| self.ends.is_empty() && self.held == 0) {
+        if let Some(id) = line["sessionId"].owned().filter(|_| self.ends.is_empty() && self.draft.held() == 0) {
             self.draft.set_external_id(id);
         }
         let meta = self.draft.meta();
-        meta.project = meta.project.take().or_else(|| text(&line["cwd"]));
-        meta.model = text(&line["model"]).or(meta.model.take());
+        meta.project = meta.project.take().or_else(|| line["cwd"].owned());
+        meta.model = line["model"].owned().or(meta.model.take());
         if line["subtype"] == "custom_title" {
-            meta.title = text(&line["systemPayload"]["customTitle"]).or(meta.title.take());
+            meta.title = line["systemPayload"]["customTitle"].owned().or(meta.title.take());
         }
     }
 
     /// Removes the messages after the line that a new prompt refers to: the user rewound the conversation to that line.
     fn rewind(&mut self, parent: Option<&str>) {
-        if let Some(end) = parent.and_then(|parent| self.ends.get(parent)).copied().filter(|end| *end < self.held) {
+        let end = parent.and_then(|parent| self.ends.get(parent)).copied();
+        if let Some(end) = end.filter(|end| *end < self.draft.held()) {
             self.draft.truncate(end);
-            self.held = end;
             self.ends.retain(|_, other| *other <= end);
         }
     }

@@ -5,11 +5,10 @@
 
 use serde_json::Value;
 
-use crate::Objects;
 use crate::agents::turn::{answer, call, call_of, words_of};
 use crate::json::Json;
 use crate::message::identity;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, Object, Objects, Sink};
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "swe-agent";
@@ -18,27 +17,20 @@ const NAME: &str = "swe-agent";
 pub(crate) struct SweAgent;
 
 impl Ingestor for SweAgent {
-    describe!(
-        NAME,
-        "SWE-agent trajectories (.traj), and those of mini-swe-agent",
-        "an object with `trajectory`, whose steps have `action` and `observation`, or with a `history` of turns with `message_type`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(is_trajectory)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, time) = (input.stem(), identity::file_time(&input));
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
-            let run = object.value;
+        let time = identity::file_time(&input);
+        Objects::each(input, sink, |Object { stem, number, origin, value: run, .. }, sink| {
             if !is_trajectory(&run) {
-                sink.skip(object.number, "no trajectory");
-                continue;
+                return sink.skip(number, "no trajectory");
             }
-            let mut draft = Assembler::new(NAME, "", object.origin);
-            draft.meta().title = Some(stem.clone());
+            let mut draft = Assembler::new(NAME, "", origin);
+            draft.meta().title = Some(stem.to_string());
             draft.meta().created_at = time.map(|time| time.at);
             draft.meta().model = model(&run);
             for message in messages(&run) {
@@ -46,8 +38,7 @@ impl Ingestor for SweAgent {
                 draft.push(Message { time, ..message }, sink);
             }
             draft.finish(sink);
-        }
-        Ok(())
+        })
     }
 }
 

@@ -25,12 +25,7 @@ pub(super) fn user_words(text: &str) -> Vec<Message> {
 /// Returns a call of `tool` with its arguments: JSON, a string that contains JSON, or any other text.
 pub(super) fn call(tool: &str, arguments: &Value) -> Message {
     let name = if tool.is_empty() { "tool" } else { tool };
-    let line = match arguments {
-        Value::Null => parts::call_line(name, ""),
-        Value::String(text) => parts::call_line(name, text),
-        other => parts::call_line(name, &other.to_string()),
-    };
-    Message::call(line).doing(tool, arguments)
+    Message::call(parts::call_line(name, &arguments.shown())).doing(tool, arguments)
 }
 
 /// Returns a call in the format of a model: its name and arguments, either bare or inside `function`.
@@ -80,15 +75,7 @@ pub(super) fn of_sub_agent(messages: &mut [Message]) {
 /// Returns the path that the URL of a folder represents; returns any other text unchanged.
 pub(super) fn folder_path(address: &str) -> String {
     let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
-    // Each escape represents a byte of UTF-8, and a character is complete only when all its bytes are decoded.
-    let (mut bytes, mut rest) = (Vec::with_capacity(path.len()), path.as_bytes());
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped = digits.filter(|_| byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(escaped.unwrap_or(byte));
-        rest = if escaped.is_some() { &after[2..] } else { after };
-    }
-    let path = String::from_utf8_lossy(&bytes).into_owned();
+    let path = parts::unescaped(path, b"%");
     // `/c:/work` is the form that `c:/work` takes in a URL.
     let has_drive = path.as_bytes().get(2) == Some(&b':');
     path.strip_prefix('/').filter(|_| has_drive).map_or(path.clone(), str::to_owned)

@@ -21,11 +21,7 @@ const NAME: &str = "zed";
 pub(crate) struct Zed;
 
 impl Ingestor for Zed {
-    describe!(
-        NAME,
-        "Zed agent threads (threads.db)",
-        "SQLite with the table `threads` that has `summary`, `data_type` and `data`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |column: &str| head.columns.iter().any(|there| there == column);

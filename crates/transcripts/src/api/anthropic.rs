@@ -32,11 +32,7 @@ const AGENT_TAGS: &[&str] = &["<task>", "<environment_details>", "<user_message>
 pub(crate) struct Anthropic;
 
 impl Ingestor for Anthropic {
-    describe!(
-        "anthropic",
-        "Anthropic Messages API: requests, replies, pairs of both, messages, batch results",
-        "`messages` beside `system`, or with blocks such as `tool_use`; replies with `stop_reason`; `custom_id` with `result`"
-    );
+    named!("anthropic");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         // Cline and related agents store the same messages in separate files, which have formats of their own.
@@ -55,17 +51,16 @@ impl Ingestor for Anthropic {
         if is_batch {
             return batch::read(self.name(), batch_line, input, sink);
         }
-        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        let mut loose = Loose::of(self.name(), &input);
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if is_message(value) && !is_reply(value) {
                 messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else if let Some(conversation) = conversation(&object, sink) {
-                conversation.hand_over(&object, objects.layout, &stem, sink);
+                conversation.hand_over(&object, sink);
             }
-        }
-        loose.finish(sink);
+        })?;
+        loose.draft.finish(sink);
         Ok(())
     }
 }

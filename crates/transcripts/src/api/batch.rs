@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::message::exchange::{Conversation, answered, asked, own_id};
 use crate::message::identity;
-use crate::{Head, IngestError, Input, Layout, MAX_RECORD_BYTES, Message, Object, Objects, Sink, content_hash};
+use crate::{Head, IngestError, Input, MAX_RECORD_BYTES, Message, Object, Objects, Sink, content_hash};
 
 /// Maximum number of files in the same folder that are searched for the other half of a batch.
 const MAX_SIBLINGS: usize = 64;
@@ -47,29 +47,17 @@ struct Half {
 /// # Errors
 /// The same errors as [`Objects::next`].
 pub(crate) fn read(source: &'static str, line: ReadLine, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    let (stem, other) = (input.stem(), Other::beside(&input, line));
+    let other = Other::beside(&input, line);
     if other.bytes > MAX_RECORD_BYTES {
         sink.skip(1, format!("requests and results over {} MiB are not joined", MAX_RECORD_BYTES >> 20));
     }
-    let mut objects = Objects::of(input);
-    while let Some(object) = objects.next(sink)? {
-        match line(&object.value) {
-            Some((id, pieces)) => join(source, &object, id, &pieces, &other, &stem, sink),
-            None => sink.skip(object.number, "neither a request of a batch nor a result"),
-        }
-    }
-    Ok(())
+    Objects::each(input, sink, |object, sink| match line(&object.value) {
+        Some((id, pieces)) => join(source, &object, id, &pieces, &other, sink),
+        None => sink.skip(object.number, "neither a request of a batch nor a result"),
+    })
 }
 
-fn join(
-    source: &str,
-    object: &Object,
-    custom_id: &str,
-    pieces: &Line<'_>,
-    other: &Other,
-    stem: &str,
-    sink: &mut Sink<'_>,
-) {
+fn join(source: &str, object: &Object, custom_id: &str, pieces: &Line<'_>, other: &Other, sink: &mut Sink<'_>) {
     let half = other.halves.get(custom_id);
     if matches!(half, Some(None)) {
         sink.skip(
@@ -108,7 +96,7 @@ fn join(
     let beside = half.map_or(&Value::Null, |half| &half.facts);
     let facts = if is_request { vec![beside, body] } else { vec![body, beside] };
     question.extend(answer);
-    Conversation { source, id: Some(id), facts, messages: question }.hand_over(object, Layout::Lines, stem, sink);
+    Conversation { source, id: Some(id), facts, messages: question }.hand_over(object, sink);
 }
 
 impl Other {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::api::threads::{Call, Threads};
+use crate::json::Json;
 use crate::message::chat::{is_langchain, messages_of};
 use crate::message::exchange::{Conversation, Loose, answered, asked, own_id, without_repetition};
 use crate::message::identity;
@@ -15,27 +16,21 @@ const THREADS: &[&str] = &["thread_id", "session_id", "conversation_id"];
 pub(crate) struct LangChain;
 
 impl Ingestor for LangChain {
-    describe!(
-        "langchain",
-        "LangChain messages (messages_to_dict, dumpd) and LangSmith runs as JSON",
-        "objects with `type` and `data`, with `lc` and `kwargs`, or with `run_type`"
-    );
+    named!("langchain");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_ours) || head.most_lines(is_ours)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
-        let mut objects = Objects::of(input);
-        let mut threads = Threads::new(self.name());
-        while let Some(object) = objects.next(sink)? {
+        let (mut loose, mut threads) = (Loose::of(self.name(), &input), Threads::new(self.name()));
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if let Some(messages) = held(value) {
                 let messages = messages.iter().flat_map(messages_of).collect();
                 let id = own_id(&[value], &["conversation_id", "session_id", "thread_id"]);
                 let pieces = Conversation { source: self.name(), id, facts: vec![value], messages };
-                pieces.hand_over(&object, objects.layout, &stem, sink);
+                pieces.hand_over(&object, sink);
             } else if is_langchain(value) {
                 messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else if let Some(runs) = value["runs"].as_array() {
@@ -45,9 +40,9 @@ impl Ingestor for LangChain {
             } else {
                 sink.skip(object.number, "neither a message nor a run");
             }
-        }
+        })?;
         threads.finish(sink);
-        loose.finish(sink);
+        loose.draft.finish(sink);
         Ok(())
     }
 }
@@ -81,9 +76,8 @@ fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink
         return sink.skip(object.number, "a run without messages");
     }
     let metadata = &run["extra"]["metadata"];
-    let thread = THREADS.iter().find_map(|key| metadata[*key].as_str());
-    let trace = ["trace_id", "id"].into_iter().find_map(|key| run[key].as_str()).unwrap_or_default();
-    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let thread = metadata.first_text(THREADS);
+    let trace = run.first_text(&["trace_id", "id"]).unwrap_or_default();
     threads.add(
         Call {
             thread: thread.unwrap_or(trace).to_owned(),
@@ -94,8 +88,8 @@ fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink
             output: without_repetition(&input, output),
             input,
             title: None,
-            project: text(&run["session_name"]),
-            model: text(&metadata["ls_model_name"]),
+            project: run["session_name"].owned(),
+            model: metadata["ls_model_name"].owned(),
             origin: object.origin.clone(),
         },
         sink,

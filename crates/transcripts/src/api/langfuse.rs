@@ -16,23 +16,18 @@ const KINDS: &[&str] =
 pub(crate) struct Langfuse;
 
 impl Ingestor for Langfuse {
-    describe!(
-        "langfuse",
-        "Langfuse traces with their observations, and exported rows of either",
-        "objects with `observations`, or with a trace id and an observation's `type`, or traces with `session_id`"
-    );
+    named!("langfuse");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_ours) || head.most_lines(is_ours)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
         // Steps around the calls repeat the content of the calls; without calls, the steps may contain text that nobody
         // said.
         let (mut calls, mut steps, mut last) = (0_usize, 0_usize, 0);
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if value["observations"].is_array() {
                 read_trace(&object, &mut threads, sink);
@@ -49,7 +44,7 @@ impl Ingestor for Langfuse {
             } else {
                 sink.skip(object.number, "neither a trace nor an observation");
             }
-        }
+        })?;
         if calls == 0 && steps > 0 {
             sink.skip(
                 last,
@@ -115,7 +110,7 @@ fn add(one: &Value, trace: &Value, object: &Object, threads: &mut Threads, sink:
     if input.is_empty() && output.is_empty() {
         return sink.skip(object.number, "neither the input nor the output contains messages");
     }
-    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = Value::owned;
     let session = [one, trace].into_iter().find_map(|part| text(field(part, "sessionId", "session_id")));
     let id = text(field(one, "traceId", "trace_id")).or_else(|| text(&trace["id"])).or_else(|| text(&one["id"]));
     let id = id.unwrap_or_default();

@@ -9,11 +9,7 @@ use crate::{Head, IngestError, Ingestor, Input, Sink};
 pub(crate) struct OpenAiBatch;
 
 impl Ingestor for OpenAiBatch {
-    describe!(
-        "openai-batch",
-        "OpenAI batch files: requests and results, joined if both are in one folder",
-        "JSON lines with `custom_id`, and `body` with `url`, or `response` with `status_code`"
-    );
+    named!("openai-batch");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_line = |value: &Value| line(value).is_some();

@@ -17,11 +17,7 @@ const FOREIGN: &[&str] = &[
 pub(crate) struct OpenAiChat;
 
 impl Ingestor for OpenAiChat {
-    describe!(
-        "openai-chat",
-        "OpenAI-style chat messages: a JSON array, an object with `messages`, or JSONL of either",
-        "objects with a known `role` and `content`, or with `messages` of such objects"
-    );
+    named!("openai-chat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |value: &Value| is_bare(value) || conversation(value).is_some();
@@ -31,23 +27,22 @@ impl Ingestor for OpenAiChat {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
-        let mut objects = Objects::of(input);
-        while let Some(object) = objects.next(sink)? {
+        let mut loose = Loose::of(self.name(), &input);
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if let Some(items) = conversation(value) {
                 let messages: Vec<Message> = items.iter().flat_map(|item| messages_of(item)).collect();
                 let facts = vec![value, &value["response"], &value["request"]];
                 let id = own_id(&facts, &["conversation_id", "session_id", "id"]);
                 let pieces = Conversation { source: self.name(), id, facts, messages };
-                pieces.hand_over(&object, objects.layout, &stem, sink);
+                pieces.hand_over(&object, sink);
             } else if is_message(value) {
                 messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else {
                 sink.skip(object.number, "neither a message nor a conversation");
             }
-        }
-        loose.finish(sink);
+        })?;
+        loose.draft.finish(sink);
         Ok(())
     }
 }

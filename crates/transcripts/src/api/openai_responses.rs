@@ -22,11 +22,7 @@ const FOREIGN: &[&str] =
 pub(crate) struct OpenAiResponses;
 
 impl Ingestor for OpenAiResponses {
-    describe!(
-        "openai-responses",
-        "OpenAI Responses API: responses, requests with their input, conversation items",
-        "`object` is `response`, or `list` with items as `data`; `input` or `output` of such items"
-    );
+    named!("openai-responses");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let (own, all) =
@@ -36,30 +32,28 @@ impl Ingestor for OpenAiResponses {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let stem = input.stem();
-        let path = input.path.display().to_string();
-        let mut objects = Objects::of(input);
+        let (stem, origin) = (input.stem().into(), input.path.display().to_string());
         let mut chains = Chains::new(self.name());
         let mut loose: Vec<Message> = Vec::new();
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             let value = &object.value;
             if let Some(items) = listed(value) {
                 let messages = items.iter().flat_map(|item| messages_of(item)).collect();
                 let id = own_id(&[value], &["conversation_id", "session_id"]).or_else(|| first_item_id(&items));
                 let pieces = Conversation { source: self.name(), id, facts: vec![value], messages };
-                pieces.hand_over(&object, objects.layout, &stem, sink);
+                pieces.hand_over(&object, sink);
             } else if is_record(value) {
-                chains.add(turn(&object, objects.layout, &stem), object.number, sink);
+                chains.add(turn(&object), object.number, sink);
             } else if is_item(value) {
                 loose.extend(messages_of(value));
             } else {
                 sink.skip(object.number, "neither a response, a request nor an item");
             }
-        }
+        })?;
         if !loose.is_empty() {
-            let object = Object { number: 1, origin: path, value: Value::Null };
+            let object = Object { stem, layout: Layout::One, number: 1, origin, value: Value::Null };
             let pieces = Conversation { source: self.name(), id: None, facts: Vec::new(), messages: loose };
-            pieces.hand_over(&object, Layout::One, &stem, sink);
+            pieces.hand_over(&object, sink);
         }
         chains.finish(sink);
         Ok(())
@@ -142,7 +136,7 @@ fn first_item_id(items: &[&Value]) -> Option<String> {
     items.iter().find_map(|item| item["id"].as_str()).filter(|id| id.len() > 16).map(str::to_owned)
 }
 
-fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
+fn turn(object: &Object) -> Turn {
     let value = &object.value;
     let half = |key: &str| if value[key].is_object() { &value[key] } else { value };
     let (request, response) = (half("request"), half("response"));
@@ -158,8 +152,8 @@ fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
     let time = created.map(crate::MessageTime::logged);
     let answer = answer.into_iter().map(|message| Message { time: message.time.or(time), ..message });
     let messages: Vec<Message> = messages.into_iter().chain(answer).collect();
-    let derived = || match (layout, messages.first()) {
-        (Layout::One, Some(first)) => identity::of_file(stem, first),
+    let derived = || match (object.layout, messages.first()) {
+        (Layout::One, Some(first)) => identity::of_file(&object.stem, first),
         _ => crate::content_hash(&messages),
     };
     Turn {

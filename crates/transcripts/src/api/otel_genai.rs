@@ -35,23 +35,17 @@ const ANSWERED: &[&str] = &["gen_ai.output.messages", "gen_ai.completion", "gen_
 pub(crate) struct OtelGenAi;
 
 impl Ingestor for OtelGenAi {
-    describe!(
-        "otel-genai",
-        "OpenTelemetry spans and events of calls to a model (OTLP JSON; GenAI, OpenInference, Traceloop)",
-        "objects with `resourceSpans` or `resourceLogs`"
-    );
+    named!("otel-genai");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_export) || head.most_lines(is_export)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
-        while let Some(object) = objects.next(sink)? {
+        Objects::each(input, sink, |object, sink| {
             if !is_export(&object.value) {
-                sink.skip(object.number, "neither spans nor log records");
-                continue;
+                return sink.skip(object.number, "neither spans nor log records");
             }
             let mut reader = Reader { object: &object, threads: &mut threads, empty: 0 };
             reader.read_spans(sink);
@@ -60,7 +54,7 @@ impl Ingestor for OtelGenAi {
                 let reason = "model calls without content; enable content recording in the program that made the calls";
                 sink.skip(object.number, format!("{} {reason}", reader.empty));
             }
-        }
+        })?;
         threads.finish(sink);
         Ok(())
     }
@@ -142,7 +136,7 @@ impl Reader<'_> {
             let name = record["eventName"].as_str().map(str::to_owned).or_else(|| attributes.text(&["event.name"]));
             let name = name.unwrap_or_default();
             of_a_model |= name.starts_with("gen_ai.");
-            let (asked, answered) = event_content(&name, &attributes, &any_value(&record["body"]));
+            let (asked, answered) = event_content(&name, &attributes, &plain(&record["body"], MAX_DEPTH));
             input.extend(asked);
             output.extend(answered);
             // Not every record of a call identifies the conversation.
@@ -269,12 +263,8 @@ struct Attributes(BTreeMap<String, Value>);
 impl Attributes {
     /// Reads a list of objects with `key` and `value`.
     fn of(list: &Value) -> Self {
-        let pairs = list.list().iter();
-        Self(
-            pairs
-                .filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"], MAX_DEPTH))))
-                .collect(),
-        )
+        let named = |pair: &Value| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"], MAX_DEPTH)));
+        Self(list.list().iter().filter_map(named).collect())
     }
 
     /// Returns the first of `keys` that exists, parsed if it is JSON in a string.
@@ -295,18 +285,7 @@ impl Attributes {
 
     /// Returns the messages in the attributes `<prefix>.<place>.…` as objects, ordered by `<place>`.
     fn messages(&self, prefix: &str) -> Vec<Value> {
-        let mut messages: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
-        for (key, value) in &self.0 {
-            let rest =
-                key.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split_once('.'));
-            if let Some((place, name)) = rest
-                && let Ok(place) = place.parse()
-            {
-                let name = name.strip_prefix("message.").unwrap_or(name);
-                messages.entry(place).or_default().insert(name.to_owned(), value.clone());
-            }
-        }
-        messages.into_values().map(|fields| message(&fields)).collect()
+        numbered(&self.0, prefix).into_values().map(|fields| message(&fields)).collect()
     }
 }
 
@@ -333,13 +312,17 @@ fn message(fields: &Map<String, Value>) -> Value {
 }
 
 /// Returns the fields called `<list>.<place>.…`, indexed by `<place>`.
-fn numbered(fields: &Map<String, Value>, list: &str) -> BTreeMap<u32, Map<String, Value>> {
+fn numbered<'a>(
+    fields: impl IntoIterator<Item = (&'a String, &'a Value)>,
+    list: &str,
+) -> BTreeMap<u32, Map<String, Value>> {
     let mut found: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
     for (key, value) in fields {
         let rest = key.strip_prefix(list).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split_once('.'));
         if let Some((place, name)) = rest
             && let Ok(place) = place.parse()
         {
+            let name = name.strip_prefix("message.").unwrap_or(name);
             found.entry(place).or_default().insert(name.to_owned(), value.clone());
         }
     }
@@ -347,10 +330,6 @@ fn numbered(fields: &Map<String, Value>, list: &str) -> BTreeMap<u32, Map<String
 }
 
 /// Returns a typed value as plain JSON.
-fn any_value(value: &Value) -> Value {
-    plain(value, MAX_DEPTH)
-}
-
 fn plain(value: &Value, depth: usize) -> Value {
     let Some((kind, inner)) = value.as_object().and_then(|fields| fields.iter().next()) else { return Value::Null };
     match (kind.as_str(), depth.checked_sub(1)) {
@@ -532,8 +511,8 @@ mod attributes_tests {
     #[test]
     fn typed_values_become_plain_json() {
         let typed = json!({"kvlistValue": {"values": [{"key": "a", "value": {"arrayValue": {"values": [{"intValue": "3"}, {"boolValue": true}, {"bytesValue": "AA"}]}}}]}});
-        assert_eq!(any_value(&typed), json!({"a": ["3", true, null]}));
-        assert_eq!(any_value(&json!("bare")), Value::Null);
+        assert_eq!(plain(&typed, MAX_DEPTH), json!({"a": ["3", true, null]}));
+        assert_eq!(plain(&json!("bare"), MAX_DEPTH), Value::Null);
     }
 
     #[test]

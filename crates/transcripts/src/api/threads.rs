@@ -52,6 +52,7 @@ struct Shared {
 ///
 /// Repeated messages are stored once, so memory use depends on the amount of distinct text, not on the number of times
 /// that it was sent.
+#[derive(Default)]
 pub(crate) struct Threads {
     source: &'static str,
     held: Vec<Held>,
@@ -62,6 +63,7 @@ pub(crate) struct Threads {
 }
 
 /// The known part of a conversation.
+#[derive(Default)]
 struct Thread {
     draft: Assembler,
     counts: HashMap<Rc<str>, usize>,
@@ -73,8 +75,7 @@ struct Thread {
 impl Threads {
     /// Creates an empty collection for the format called `source`.
     pub(crate) fn new(source: &'static str) -> Self {
-        let (held, open) = (Vec::new(), Vec::new());
-        Self { source, held, pool: HashMap::new(), bytes: 0, open, places: HashMap::new() }
+        Self { source, ..Self::default() }
     }
 
     /// Adds a call. Once [`MAX_RECORD_BYTES`] are stored, the calls so far are assembled without waiting for earlier
@@ -122,14 +123,12 @@ impl Threads {
     }
 
     fn place_of(&mut self, call: &Call) -> usize {
-        if let Some(place) = self.places.get(&call.thread) {
-            return *place;
-        }
-        let mut draft = Assembler::new(self.source, call.thread.as_str(), call.origin.as_str());
-        draft.meta().created_at = call.start.map(|time| time.at);
-        self.open.push(Thread { draft, counts: HashMap::new(), traces: HashSet::new(), is_without_history: false });
-        self.places.insert(call.thread.clone(), self.open.len() - 1);
-        self.open.len() - 1
+        *self.places.entry(call.thread.clone()).or_insert_with(|| {
+            let mut draft = Assembler::new(self.source, call.thread.as_str(), call.origin.as_str());
+            draft.meta().created_at = call.start.map(|time| time.at);
+            self.open.push(Thread { draft, ..Thread::default() });
+            self.open.len() - 1
+        })
     }
 }
 

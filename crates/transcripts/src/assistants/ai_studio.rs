@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Object, Objects, Role, Sink};
 
 /// Types of files in a chunk: the field of a file is named after its storage location and its type, as in `driveImage`.
 const FILES: &[&str] = &["File", "Document", "Image", "Audio", "Video"];
@@ -17,24 +17,21 @@ const FILES: &[&str] = &["File", "Document", "Image", "Audio", "Video"];
 pub(crate) struct AiStudio;
 
 impl Ingestor for AiStudio {
-    describe!("ai-studio", "Google AI Studio prompt from Google Drive", "a JSON object with `chunkedPrompt.chunks`");
+    named!("ai-studio");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| value["chunkedPrompt"]["chunks"].is_array())
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, origin) = (name_of(&input), input.path.display().to_string());
-        let changed = identity::file_time(&input);
-        let mut records = Records::elements(input);
-        while let Some((number, prompt)) = records.next_json::<Value>(sink)? {
-            if prompt["chunkedPrompt"]["chunks"].is_array() {
-                read_prompt(&prompt, &stem, &origin, (number, changed), sink);
+        let (name, changed) = (name_of(&input), identity::file_time(&input));
+        Objects::each(input, sink, |object, sink| {
+            if object.value["chunkedPrompt"]["chunks"].is_array() {
+                read_prompt(object, &name, changed, sink);
             } else {
-                sink.skip(number, "not a prompt: `chunkedPrompt` is missing");
+                sink.skip(object.number, "not a prompt: `chunkedPrompt` is missing");
             }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -45,13 +42,8 @@ fn name_of(input: &Input) -> String {
     name.strip_suffix(".json").unwrap_or(&name).to_owned()
 }
 
-fn read_prompt(
-    prompt: &Value,
-    stem: &str,
-    origin: &str,
-    (number, changed): (usize, Option<MessageTime>),
-    sink: &mut Sink<'_>,
-) {
+fn read_prompt(object: Object, name: &str, changed: Option<MessageTime>, sink: &mut Sink<'_>) {
+    let Object { number, origin, value: prompt, .. } = object;
     let chunks = shown(prompt["chunkedPrompt"]["chunks"].list());
     let started = identity::stamp(&prompt["createTime"]);
     let first_stamp = chunks.iter().find_map(|chunk| identity::stamp(&chunk["createTime"]));
@@ -59,7 +51,7 @@ fn read_prompt(
     let mut clock = Clock::starting(started.or(first_stamp).or(changed));
     let mut messages = Vec::new();
     if let Some(words) = instruction(&prompt["systemInstruction"]) {
-        messages.push(Message { kind: Kind::Context, time: clock.next(None), ..Message::prose(Role::System, words) });
+        messages.push(Message { time: clock.next(None), ..Message::context(words) });
     }
     for chunk in chunks {
         let time = clock.next(identity::stamp(&chunk["createTime"]));
@@ -71,10 +63,10 @@ fn read_prompt(
         sink.skip(number, "a draft that was not sent");
     }
     let first = messages.iter().find(|message| message.is_human()).or(messages.first());
-    let id = prompt["id"].owned().or_else(|| first.map(|first| identity::of_file(stem, first))).unwrap_or_default();
+    let id = prompt["id"].owned().or_else(|| first.map(|first| identity::of_file(name, first))).unwrap_or_default();
     let mut draft = Assembler::new("ai-studio", id, origin);
     draft.meta().title =
-        prompt["displayName"].owned().or_else(|| Some(stem.to_owned()).filter(|stem| !stem.is_empty()));
+        prompt["displayName"].owned().or_else(|| Some(name.to_owned()).filter(|name| !name.is_empty()));
     // The field contains the prefix of the resource name, which is not part of the usual name.
     draft.meta().model = prompt["runSettings"]["model"].owned().map(|model| model.replacen("models/", "", 1));
     draft.meta().created_at = started.map(|time| time.at);

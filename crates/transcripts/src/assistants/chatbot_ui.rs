@@ -16,11 +16,7 @@ const SHORTEST_ID: usize = 8;
 pub(crate) struct ChatbotUi;
 
 impl Ingestor for ChatbotUi {
-    describe!(
-        "chatbot-ui",
-        "Chatbot UI export: all chats",
-        "a JSON object whose `history` lists objects with `name` and `messages`"
-    );
+    named!("chatbot-ui");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| value["history"].list().iter().any(is_chat))

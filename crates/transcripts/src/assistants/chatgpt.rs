@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::assistants::deepseek;
 use crate::assistants::export::{self, Node};
 use crate::json::Json;
-use crate::message::assemble::Clock;
+use crate::message::chat::role_named;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Object, Objects, Role, Sink};
 
 /// Fields that mark a conversation that its owner does not want to be remembered.
 const PRIVATE_MARKS: &[&str] = &["is_do_not_remember", "is_temporary_chat", "is_temporary"];
@@ -20,11 +20,7 @@ const PRIVATE_MARKS: &[&str] = &["is_do_not_remember", "is_temporary_chat", "is_
 pub(crate) struct ChatGpt;
 
 impl Ingestor for ChatGpt {
-    describe!(
-        "chatgpt",
-        "ChatGPT data export: conversations.json, a shard of it, or one conversation",
-        "JSON objects whose `mapping` contains nodes with `parent` and `children`, or whose `messages` have an `author.role`"
-    );
+    named!("chatgpt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_conversation) || head.most_lines(is_conversation)
@@ -32,9 +28,7 @@ impl Ingestor for ChatGpt {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut instructions = HashSet::new();
-        export::each(input, sink, |conversation, origin, number, sink| {
-            read_conversation(conversation, origin, number, &mut instructions, sink);
-        })
+        Objects::each(input, sink, |object, sink| read_conversation(object, &mut instructions, sink))
     }
 }
 
@@ -62,61 +56,58 @@ fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Opti
         let messages = conversation["messages"].as_array()?;
         return Some(messages.iter().filter(|message| message.is_object()).collect());
     };
-    let time = |node: &Value| identity::instant(&node["message"]["create_time"]);
-    let nodes: Vec<Node<'_>> = mapping.iter().map(|(id, node)| Node::new(id, &node["parent"], time(node))).collect();
-    let messages: Vec<&Value> = mapping.values().map(|node| &node["message"]).collect();
-    let is_users = |place: usize| match messages_of(messages[place], None) {
-        Placed::Said(said) => said.iter().any(Message::is_human),
-        Placed::Unknown => false,
+    let nodes: Vec<(&String, &Value)> = mapping.iter().collect();
+    let node = |_, (id, node): (&'a String, &'a Value)| Node {
+        id,
+        parent: node["parent"].as_str(),
+        before: None,
+        time: identity::instant(&node["message"]["create_time"]),
     };
-    let branch = export::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink);
-    Some(branch.into_iter().map(|place| messages[place]).filter(|message| message.is_object()).collect())
+    let is_users = |(_, node): (&String, &Value)| {
+        messages_of(&node["message"]).is_some_and(|said| said.iter().any(Message::is_human))
+    };
+    let branch = export::branch(&nodes, node, &conversation["current_node"], is_users, (number, sink));
+    Some(branch.into_iter().map(|(_, node)| &node["message"]).filter(|message| message.is_object()).collect())
 }
 
 /// Reads a conversation; `instructions` are the custom instructions from an earlier conversation in the file.
-fn read_conversation(
-    conversation: &Value,
-    origin: String,
-    number: usize,
-    instructions: &mut HashSet<String>,
-    sink: &mut Sink<'_>,
-) {
-    if let Some(mark) = private_mark(conversation) {
+fn read_conversation(object: Object, instructions: &mut HashSet<String>, sink: &mut Sink<'_>) {
+    let Object { origin, number, value: conversation, .. } = object;
+    if let Some(mark) = private_mark(&conversation) {
         return sink.skip(number, format!("marked `{mark}`, so none of it is kept"));
     }
-    let Some(said) = said(conversation, number, sink) else {
+    let Some(said) = said(&conversation, number, sink) else {
         return sink.skip(number, "not a conversation: `mapping` is missing");
     };
     let started = identity::stamp(&conversation["create_time"]);
-    let mut draft = Assembler::new("chatgpt", external_id(conversation, &said), origin);
+    let mut draft = Assembler::new("chatgpt", external_id(&conversation, &said), origin);
     let meta = draft.meta();
     meta.title = conversation["title"].owned();
-    meta.model = model(conversation, &said);
+    meta.model = model(&conversation, &said);
     // The same field may contain the id of a custom GPT, which is not a project of the user.
     meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
-    meta.created_at = started.map(|time| time.at);
     // The branch that is shown is not always the branch that was started first.
     let earliest =
         said.iter().filter_map(|message| identity::stamp(&message["create_time"])).min_by_key(|time| time.at);
-    let mut clock = Clock::starting(started.or(earliest));
+    draft.start_at(started.or(earliest));
+    draft.meta().created_at = started.map(|time| time.at);
     let mut profiles = HashSet::new();
     for message in said {
-        let time = clock.next(identity::stamp(&message["create_time"]));
-        match messages_of(message, time) {
-            Placed::Said(messages) => {
-                for mut message in messages {
-                    // The export repeats the instructions in every conversation.
-                    let is_profile = message.id.ends_with(PROFILE);
-                    if is_profile && message.kind == Kind::Prose && !instructions.insert(message.text.clone()) {
-                        message.kind = Kind::Context;
-                    }
-                    // In some conversations, each turn contains the profile again.
-                    if message.kind != Kind::Context || profiles.insert(message.text.clone()) {
-                        draft.push(message, sink);
-                    }
-                }
+        let time = draft.next_time(identity::stamp(&message["create_time"]));
+        let Some(messages) = messages_of(message) else {
+            sink.skip(number, "a message whose kind of content is not known");
+            continue;
+        };
+        for mut message in messages {
+            // The export repeats the instructions in every conversation.
+            let is_profile = message.id.ends_with(PROFILE);
+            if is_profile && message.kind == Kind::Prose && !instructions.insert(message.text.clone()) {
+                message.kind = Kind::Context;
             }
-            Placed::Unknown => sink.skip(number, "a message whose kind of content is not known"),
+            // In some conversations, each turn contains the profile again.
+            if message.kind != Kind::Context || profiles.insert(message.text.clone()) {
+                draft.push(Message { time, ..message }, sink);
+            }
         }
     }
     draft.finish(sink);
@@ -159,33 +150,23 @@ const KNOWN: &[&str] = &[
     "sonic_webpage", "system_error", "tether_browsing_display", "tether_quote", "user_editable_context",
 ];
 
-/// The result of reading a node's message.
-enum Placed {
-    /// The messages in the node, in order; none if the node is empty.
-    Said(Vec<Message>),
-    /// The type of content is unknown, and there is no text.
-    Unknown,
-}
-
-/// Returns the messages in `message`, with the given `time`.
-fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
+/// Returns the messages in `message`, in order, which are none if it is empty; `None` if its type of content is unknown
+/// and there is no text.
+fn messages_of(message: &Value) -> Option<Vec<Message>> {
     let role = role_of(message);
     let content = &message["content"];
-    let Some(text) = text_of(content) else {
-        return Placed::Unknown;
-    };
+    let text = text_of(content)?;
     let kind = kind_of(message, role);
     let text = match kind {
         Kind::ToolCall => call(message, &text),
         Kind::Context => with_profile(message, &text),
         Kind::Prose | Kind::ToolResult | Kind::Reasoning | Kind::Summary | Kind::Attachment => text,
     };
-    let speaker = message["author"]["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+    let speaker = message["author"]["name"].owned();
     let made = |kind, text| Message {
         id: message["id"].string().to_owned(),
         kind,
         speaker: speaker.clone(),
-        time,
         ..Message::prose(role, text)
     };
     // The root of each tree and every hidden system prompt are empty.
@@ -197,7 +178,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
         ..made(Kind::Prose, words.to_owned())
     });
     let files = attachments(message).into_iter().map(|label| made(Kind::Attachment, label));
-    Placed::Said(said.into_iter().chain(own).chain(files).collect())
+    Some(said.into_iter().chain(own).chain(files).collect())
 }
 
 /// Returns the fields with custom instructions, each with the part of the text that the user wrote.
@@ -219,13 +200,7 @@ fn written(field: &str) -> Option<&str> {
 
 /// Returns the role of `message`; old exports and shared pages store it without the surrounding `author`.
 fn role_of(message: &Value) -> Role {
-    match message["author"]["role"].as_str().or_else(|| message["role"].as_str()) {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system" | "developer") => Role::System,
-        Some("tool") => Role::Tool,
-        Some(_) | None => Role::Other,
-    }
+    role_named(message["author"]["role"].as_str().or_else(|| message["role"].as_str()).unwrap_or_default())
 }
 
 fn kind_of(message: &Value, role: Role) -> Kind {
@@ -558,9 +533,9 @@ mod content_tests {
     use serde_json::json;
 
     fn placed(message: &Value) -> Vec<(Kind, String)> {
-        match messages_of(message, None) {
-            Placed::Said(messages) => messages.into_iter().map(|message| (message.kind, message.text)).collect(),
-            Placed::Unknown => vec![(Kind::Context, "unknown".to_owned())],
+        match messages_of(message) {
+            Some(messages) => messages.into_iter().map(|message| (message.kind, message.text)).collect(),
+            None => vec![(Kind::Context, "unknown".to_owned())],
         }
     }
 

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::assistants::export::{self, Node};
 use crate::json::Json;
-use crate::message::assemble::Clock;
+use crate::message::chat::role_named;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Role, Sink};
 
 /// The parent id of a first message.
 const NO_PARENT: &str = "00000000-0000-4000-8000-000000000000";
@@ -19,19 +19,13 @@ const NO_PARENT: &str = "00000000-0000-4000-8000-000000000000";
 pub(crate) struct ClaudeAi;
 
 impl Ingestor for ClaudeAi {
-    describe!(
-        "claude-ai",
-        "claude.ai data export: conversations.json, or one conversation",
-        "JSON objects whose `chat_messages` have a `sender`"
-    );
+    named!("claude-ai");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_conversation) || head.most_lines(is_conversation)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        export::each(input, sink, read_conversation)
-    }
+    read_each!(read_conversation);
 }
 
 fn is_conversation(value: &Value) -> bool {
@@ -41,7 +35,7 @@ fn is_conversation(value: &Value) -> bool {
     })
 }
 
-fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+fn read_conversation(Object { origin, number, value: conversation, .. }: Object, sink: &mut Sink<'_>) {
     let Some(messages) = conversation["chat_messages"].as_array() else {
         return sink.skip(number, "not a conversation: `chat_messages` is missing");
     };
@@ -51,18 +45,16 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     if messages.is_empty() {
         return sink.skip(number, "a conversation without messages, such as a deleted one");
     }
-    let said = shown(conversation, messages, number, sink);
-    let started = identity::stamp(&conversation["created_at"]);
-    let mut draft = Assembler::new("claude-ai", external_id(conversation, &said), origin);
+    let said = shown(&conversation, messages, number, sink);
+    let mut draft = Assembler::new("claude-ai", external_id(&conversation, &said), origin);
     let meta = draft.meta();
     meta.title = conversation["name"].owned().or_else(|| conversation["title"].owned());
     meta.project = conversation["project"]["name"].owned().or_else(|| conversation["project_uuid"].owned());
     meta.model = conversation["model"].owned();
-    meta.created_at = started.map(|time| time.at);
-    let mut clock = Clock::starting(started);
+    draft.start_at(identity::stamp(&conversation["created_at"]));
     for message in said {
-        let time = clock.next(identity::stamp(&message["created_at"]));
-        draft.extend(messages_of(message, time, number, sink), sink);
+        let time = draft.next_time(identity::stamp(&message["created_at"]));
+        draft.push_all(message["uuid"].string(), time, messages_of(message, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -76,17 +68,15 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
     if !usable.iter().any(|message| message["parent_message_uuid"].is_string()) {
         return without(usable, number, sink);
     }
-    let node = |(place, message): (usize, &&'a Value)| Node {
+    let node = |place: usize, message: &'a Value| Node {
         id: message["uuid"].string(),
         parent: message["parent_message_uuid"].as_str(),
         // A message without a parent id, or with the id of a missing parent, follows the previous message.
         before: if message["parent_message_uuid"] == NO_PARENT { None } else { place.checked_sub(1) },
         time: identity::stamp(&message["created_at"]).map(|time| time.at),
     };
-    let nodes: Vec<Node<'_>> = usable.iter().enumerate().map(node).collect();
-    let current = conversation["current_leaf_message_uuid"].as_str();
-    let branch = export::choose(&nodes, current, |place| usable[place]["sender"] == "human", number, sink);
-    branch.into_iter().map(|place| usable[place]).collect()
+    let current = &conversation["current_leaf_message_uuid"];
+    export::branch(&usable, node, current, |message| message["sender"] == "human", (number, sink))
 }
 
 /// Returns the conversation's id, or an id derived from its first messages.
@@ -113,8 +103,8 @@ const UNSUPPORTED: &str = "```\nThis block is not supported on your current devi
 /// Blocks that contain nothing of interest.
 const EMPTY_BLOCKS: &[&str] = &["token_budget", "flag"];
 
-/// Returns the messages in `message`, with the given `time`: one for each of its blocks, and one for each file.
-fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
+/// Returns the messages in `message`: one for each of its blocks, and one for each file.
+fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let role = match message["sender"].as_str() {
         Some("human") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -127,8 +117,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
         said.extend(of_text(fallback));
     }
     said.extend(files(message));
-    let id = message["uuid"].string();
-    export::messages(id, role, time, said)
+    export::messages(role, said)
 }
 
 /// Returns the content of each block in `content`; text that a citation split is joined again.
@@ -217,25 +206,13 @@ fn noun(name: &str) -> &'static str {
 pub(crate) struct ClaudeDesign;
 
 impl Ingestor for ClaudeDesign {
-    describe!(
-        "claude-design",
-        "Claude Design session of a claude.ai data export: a file of design_chats",
-        "a JSON object whose `messages` have a `uuid`, a `role`, and a `content` that contains `content` or `contentBlocks`"
-    );
+    named!("claude-design");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_session)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        export::each(input, sink, |session, origin, number, sink| {
-            if session["messages"].is_array() {
-                read_session(session, origin, number, sink);
-            } else {
-                sink.skip(number, "not a session: `messages` is missing");
-            }
-        })
-    }
+    read_each!(read_session);
 }
 
 fn is_session(value: &Value) -> bool {
@@ -248,33 +225,31 @@ fn is_session(value: &Value) -> bool {
     value["uuid"].is_string() && value["messages"].list().iter().any(is_wrapped)
 }
 
-fn read_session(session: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
-    let messages = session["messages"].list();
+fn read_session(Object { origin, number, value: session, .. }: Object, sink: &mut Sink<'_>) {
+    let Some(messages) = session["messages"].as_array() else {
+        return sink.skip(number, "not a session: `messages` is missing");
+    };
     let id = session["uuid"].owned().unwrap_or_else(|| {
         identity::of_parts(&[&messages.first().map(|message| message["content"].to_string()).unwrap_or_default()])
     });
-    let started = identity::stamp(&session["created_at"]).or_else(|| identity::stamp(&session["createdAt"]));
     let mut draft = Assembler::new("claude-design", id, origin);
     draft.meta().title = session.first_owned(&["title", "name"]);
     draft.meta().project = session["project"]["name"].owned();
-    draft.meta().created_at = started.map(|time| time.at);
-    let mut clock = Clock::starting(started);
+    draft.start_at(identity::stamp(&session["created_at"]).or_else(|| identity::stamp(&session["createdAt"])));
     for message in messages {
         let inner = &message["content"];
-        let time = clock.next(identity::stamp(&inner["timestamp"]).or_else(|| identity::stamp(&message["created_at"])));
-        let role = match message["role"].as_str() {
-            Some("user") => Role::User,
-            Some("assistant") => Role::Assistant,
-            Some("system") => Role::System,
-            Some(_) | None => Role::Other,
-        };
+        let stamped = identity::stamp(&inner["timestamp"]).or_else(|| identity::stamp(&message["created_at"]));
+        let (time, role) = (draft.next_time(stamped), role_named(message["role"].string()));
         let speaker = if role == Role::User { inner["authorName"].owned() } else { None };
-        for (kind, text) in said(inner, role, number, sink) {
-            let kind = if role == Role::System { Kind::Context } else { kind };
-            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            let id = message["uuid"].string().to_owned();
-            draft.push(Message { id, kind, time, speaker: speaker.clone(), ..Message::prose(role, text) }, sink);
-        }
+        let kind_of = |kind| if role == Role::System { Kind::Context } else { kind };
+        let said = said(inner, role, number, sink).into_iter().map(|(kind, text)| (kind_of(kind), text));
+        let said = export::messages(role, said).into_iter();
+        draft.push_all(
+            message["uuid"].string(),
+            time,
+            said.map(|message| Message { speaker: speaker.clone(), ..message }),
+            sink,
+        );
     }
     draft.finish(sink);
 }
@@ -348,6 +323,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Input;
     use crate::testing::read_input;
     use crate::{Kind, Role, Transcript};
 

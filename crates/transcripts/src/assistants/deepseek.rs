@@ -4,28 +4,21 @@ use serde_json::Value;
 
 use crate::assistants::export::{self, Node};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::file_label;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Role, Sink};
 
 /// Reads the `DeepSeek` data export.
 pub(crate) struct DeepSeek;
 
 impl Ingestor for DeepSeek {
-    describe!(
-        "deepseek",
-        "DeepSeek data export: conversations.json",
-        "JSON objects whose `mapping` contains messages with `fragments`, or that have an `inserted_at`"
-    );
+    named!("deepseek");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_conversation)
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        export::each(input, sink, read_conversation)
-    }
+    read_each!(read_conversation);
 }
 
 /// Returns whether `value` is a conversation of this export, and not of `ChatGPT`, whose trees look the same.
@@ -35,23 +28,25 @@ pub(crate) fn is_conversation(value: &Value) -> bool {
     })
 }
 
-fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+fn read_conversation(Object { origin, number, value: conversation, .. }: Object, sink: &mut Sink<'_>) {
     let Some(mapping) = conversation["mapping"].as_object() else {
         return sink.skip(number, "not a conversation: `mapping` is missing");
     };
-    let messages: Vec<(&str, &Value)> = mapping.iter().map(|(id, node)| (id.as_str(), &node["message"])).collect();
-    let time = |node: &Value| identity::instant(&node["message"]["inserted_at"]);
-    let nodes: Vec<Node<'_>> = mapping.iter().map(|(id, node)| Node::new(id, &node["parent"], time(node))).collect();
-    let is_users = |place: usize| {
-        let (_, message) = messages[place];
+    let nodes: Vec<(&String, &Value)> = mapping.iter().collect();
+    let is_users = |(_, node): (&String, &Value)| {
+        let message = &node["message"];
         message["fragments"].list().iter().any(|fragment| fragment["type"] == "REQUEST") || is_users(message)
     };
-    let said: Vec<_> = export::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink)
-        .into_iter()
-        .map(|place| messages[place])
-        .filter(|(_, message)| message.is_object())
-        .collect();
-    let started = identity::stamp(&conversation["inserted_at"]);
+    let time = |node: &Value| identity::instant(&node["message"]["inserted_at"]);
+    let branch = export::branch(
+        &nodes,
+        |_, (id, node)| Node { id, parent: node["parent"].as_str(), before: None, time: time(node) },
+        &conversation["current_node"],
+        is_users,
+        (number, sink),
+    );
+    let said = branch.into_iter().map(|(id, node)| (id, &node["message"])).filter(|(_, message)| message.is_object());
+    let said: Vec<_> = said.collect();
     let id = conversation["id"].owned().unwrap_or_else(|| {
         let first = said.first().map(|(_, message)| message["fragments"].to_string()).unwrap_or_default();
         identity::of_parts(&[&conversation["inserted_at"].to_string(), &first])
@@ -59,11 +54,10 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     let mut draft = Assembler::new("deepseek", id, origin);
     draft.meta().title = conversation["title"].owned();
     draft.meta().model = said.iter().rev().find_map(|(_, message)| message["model"].owned());
-    draft.meta().created_at = started.map(|time| time.at);
-    let mut clock = Clock::starting(started);
+    draft.start_at(identity::stamp(&conversation["inserted_at"]));
     for (id, message) in said {
-        let time = clock.next(identity::stamp(&message["inserted_at"]));
-        draft.extend(messages_of(id, message, time, number, sink), sink);
+        let time = draft.next_time(identity::stamp(&message["inserted_at"]));
+        draft.push_all(id, time, messages_of(message, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -73,24 +67,17 @@ fn is_users(message: &Value) -> bool {
     message["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("user"))
 }
 
-/// Returns the messages in the node called `id`: one for each of its fragments, and one for each file.
-fn messages_of(
-    id: &str,
-    message: &Value,
-    time: Option<MessageTime>,
-    number: usize,
-    sink: &mut Sink<'_>,
-) -> Vec<Message> {
-    let made = |kind, role, text: &str| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) };
+/// Returns the messages in a node: one for each of its fragments, and one for each file.
+fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let mut said = Vec::new();
     for fragment in message["fragments"].list() {
         let words = fragment["content"].string();
         match fragment["type"].string() {
-            "REQUEST" => said.push(made(Kind::Prose, Role::User, words)),
-            "RESPONSE" | "TEMPLATE_RESPONSE" => said.push(made(Kind::Prose, Role::Assistant, words)),
-            "THINK" => said.push(made(Kind::Reasoning, Role::Assistant, words)),
+            "REQUEST" => said.push(Message::user(words)),
+            "RESPONSE" | "TEMPLATE_RESPONSE" => said.push(Message::assistant(words)),
+            "THINK" => said.push(Message::reasoning(words)),
             "SEARCH" | "READ_LINK" | "TOOL_SEARCH" | "TOOL_OPEN" => {
-                said.push(made(Kind::ToolResult, Role::Tool, &found(fragment, words)));
+                said.push(Message::answer(found(fragment, words)));
             }
             _ if words.trim().is_empty() => {}
             _ => sink.skip(number, "a fragment of a kind that is not known"),
@@ -98,14 +85,14 @@ fn messages_of(
     }
     // Older exports store the text of a message next to its role.
     if let Some(words) = message["content"].as_str() {
-        said.push(made(Kind::Prose, if is_users(message) { Role::User } else { Role::Assistant }, words));
+        said.push(Message::prose(if is_users(message) { Role::User } else { Role::Assistant }, words));
     }
     // Files belong to no fragment, so their role follows from the text of the message.
     let asked = said.iter().any(|message| message.role == Role::User);
     for file in message["files"].list() {
         let name = file["file_name"].as_str().or_else(|| file["name"].as_str());
         let role = if asked || said.is_empty() { Role::User } else { Role::Assistant };
-        said.push(made(Kind::Attachment, role, &file_label("file", name)));
+        said.push(Message::new(role, Kind::Attachment, file_label("file", name)));
     }
     said
 }
@@ -119,6 +106,7 @@ fn found(fragment: &Value, words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Input;
     use serde_json::json;
 
     fn read(value: &Value) -> (Vec<(Role, Kind, String)>, Vec<String>) {

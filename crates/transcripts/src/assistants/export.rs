@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{Head, IngestError, Input, Kind, Message, MessageTime, Records, Role, Sink};
+use crate::{Kind, Message, Role, Sink};
 
 /// Returns the role and the kind of the messages with a given `role`; `None` for an unknown role.
 pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
@@ -18,38 +18,10 @@ pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
     })
 }
 
-/// Returns the messages with the given `id` and `role`; a tool result always gets the role of the tool.
-pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Vec<(Kind, String)>) -> Vec<Message> {
-    let made = |(kind, text)| {
-        let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-        Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
-    };
-    said.into_iter().map(made).collect()
-}
-
-// Iterates over the conversations of an export.
-
-/// Passes each conversation of `input` to `read`, with its location and number. The conversations are the elements of
-/// an array, the lines of a JSONL file, or the single object in the file.
-///
-/// # Errors
-/// [`IngestError::Read`] if the file cannot be read completely.
-pub(crate) fn each(
-    input: Input,
-    sink: &mut Sink<'_>,
-    mut read: impl FnMut(&Value, String, usize, &mut Sink<'_>),
-) -> Result<(), IngestError> {
-    let path = input.path.display().to_string();
-    let (is_array, is_lines) = {
-        let head = Head::of(&input);
-        (head.text.trim_start().starts_with('['), !head.lines.is_empty())
-    };
-    let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
-    while let Some((number, value)) = records.next_json::<Value>(sink)? {
-        let origin = if is_array || is_lines { format!("{path}#{number}") } else { path.clone() };
-        read(&value, origin, number, sink);
-    }
-    Ok(())
+/// Returns the messages with the given `role`; a tool result always gets the role of the tool.
+pub(crate) fn messages(role: Role, said: impl IntoIterator<Item = (Kind, String)>) -> Vec<Message> {
+    let role_of = |kind| if kind == Kind::ToolResult { Role::Tool } else { role };
+    said.into_iter().map(|(kind, text)| Message::new(role_of(kind), kind, text)).collect()
 }
 
 // Finds the branch that was shown last in a conversation that was edited or regenerated.
@@ -67,13 +39,6 @@ pub(crate) struct Node<'a> {
     pub(crate) before: Option<usize>,
     /// Time of the message.
     pub(crate) time: Option<Timestamp>,
-}
-
-impl<'a> Node<'a> {
-    /// Returns a node that starts the conversation unless `parent` is the id of another message.
-    pub(crate) fn new(id: &'a str, parent: &'a Value, time: Option<Timestamp>) -> Self {
-        Self { id, parent: parent.as_str(), before: None, time }
-    }
 }
 
 /// Returns the indices in `nodes` of the branch that was shown last, in order.
@@ -94,27 +59,28 @@ pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     path
 }
 
-/// Finds the branch as [`shown`] does, and reports how many turns of the user are on other branches; `is_users` returns
-/// whether the message at an index comes from the user.
-pub(crate) fn choose(
-    nodes: &[Node<'_>],
-    current: Option<&str>,
-    is_users: impl Fn(usize) -> bool,
-    number: usize,
-    sink: &mut Sink<'_>,
-) -> Vec<usize> {
-    let path = shown(nodes, current);
+/// Returns the messages of the branch that was shown last, which ends at `current`, and reports how many turns of the
+/// user are on other branches; `is_users` returns whether a message comes from the user.
+pub(crate) fn branch<'a, T: Copy>(
+    messages: &[T],
+    node: impl Fn(usize, T) -> Node<'a>,
+    current: &Value,
+    is_users: impl Fn(T) -> bool,
+    (number, sink): (usize, &mut Sink<'_>),
+) -> Vec<T> {
+    let nodes: Vec<Node<'_>> = messages.iter().enumerate().map(|(place, message)| node(place, *message)).collect();
+    let path = shown(&nodes, current.as_str());
     if path.len() < nodes.len() {
         let kept: HashSet<usize> = path.iter().copied().collect();
         // A message that is repeated on another branch is not lost.
         let named: HashSet<&str> = path.iter().map(|place| nodes[*place].id).filter(|id| !id.is_empty()).collect();
         let is_left = |place: &usize| !kept.contains(place) && !named.contains(nodes[*place].id);
-        let left = (0..nodes.len()).filter(is_left).filter(|place| is_users(*place)).count();
+        let left = (0..nodes.len()).filter(is_left).filter(|place| is_users(messages[*place])).count();
         if left > 0 {
             sink.skip(number, format!("user turns on branches that are no longer shown: {left}"));
         }
     }
-    path
+    path.into_iter().map(|place| messages[place]).collect()
 }
 
 /// Returns the last index of each id.
@@ -234,15 +200,15 @@ mod branch_tests {
     #[test]
     fn what_the_user_said_on_other_branches_is_reported() {
         let rows = [("a", None), ("b", Some("a")), ("c", Some("a")), ("x", Some("gone")), ("c", Some("a"))];
-        let nodes: Vec<_> =
-            rows.iter().map(|(id, parent)| Node { id, parent: *parent, before: None, time: None }).collect();
+        let places: Vec<usize> = (0..rows.len()).collect();
+        let node = |_, place: usize| Node { id: rows[place].0, parent: rows[place].1, before: None, time: None };
         let mut accept = |_| {};
         let mut sink = Sink::new(&mut accept);
-        assert_eq!(choose(&nodes, Some("c"), |_| true, 7, &mut sink), [0, 4]);
+        assert_eq!(branch(&places, node, &"c".into(), |_| true, (7, &mut sink)), [0, 4]);
         let pieces: Vec<_> = sink.skipped.iter().map(|skipped| (skipped.record, skipped.reason.as_str())).collect();
         assert_eq!(pieces, [(7, "user turns on branches that are no longer shown: 2")]);
         sink.skipped.clear();
-        choose(&nodes, Some("c"), |_| false, 7, &mut sink);
+        branch(&places, node, &"c".into(), |_| false, (7, &mut sink));
         assert!(sink.skipped.is_empty());
     }
 

@@ -11,6 +11,7 @@ use regex::Captures;
 use serde_json::Value;
 
 use crate::json::Json;
+use crate::message::dates::{hour_of_day, named_offset};
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::{
@@ -22,11 +23,7 @@ use crate::{
 pub(crate) struct GeminiTakeout;
 
 impl Ingestor for GeminiTakeout {
-    describe!(
-        "gemini-takeout",
-        "Google Takeout, My Activity of Gemini Apps, as JSON or HTML",
-        "JSON objects with `header`, `title`, `time` and `products` that name Gemini, or an HTML page of such entries"
-    );
+    named!("gemini-takeout");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_ours) || is_page(&head.text)
@@ -47,7 +44,7 @@ impl Ingestor for GeminiTakeout {
             let head = Head::of(&input);
             Verb::of(head.objects().filter(|entry| is_ours(entry)).filter_map(|entry| entry["title"].as_str()))
         };
-        let mut conversations = Conversations::new(origin, verb);
+        let mut conversations = Conversations { origin, verb, held: Vec::new() };
         let mut records = Records::elements(input);
         let (mut others, mut last) = (0_usize, 0);
         while let Some((number, entry)) = records.next_json::<Value>(sink)? {
@@ -60,7 +57,7 @@ impl Ingestor for GeminiTakeout {
                 others += 1;
             }
         }
-        conversations.finish(sink);
+        conversations.hand_over(sink);
         if others > 0 {
             sink.skip(last, format!("entries of products other than Gemini: {others}"));
         }
@@ -174,11 +171,6 @@ struct Conversations {
 }
 
 impl Conversations {
-    /// Creates an empty collection for the entries of the file `origin`.
-    fn new(origin: String, verb: Verb) -> Self {
-        Self { origin, verb, held: Vec::new() }
-    }
-
     /// Adds the next entry of the file; the file may begin with the newest or with the oldest entry.
     fn add(&mut self, activity: Activity, sink: &mut Sink<'_>) {
         let goes_on = match (self.held.last().and_then(at), at(&activity)) {
@@ -192,10 +184,6 @@ impl Conversations {
     }
 
     /// Passes the last conversation to `sink`.
-    fn finish(mut self, sink: &mut Sink<'_>) {
-        self.hand_over(sink);
-    }
-
     fn hand_over(&mut self, sink: &mut Sink<'_>) {
         let mut entries = std::mem::take(&mut self.held);
         let is_ascending = entries.first().and_then(at) < entries.last().and_then(at);
@@ -292,11 +280,12 @@ fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
             None => sink.skip(index, "an entry without text or date"),
         }
     }
-    let mut conversations = Conversations::new(origin, Verb::of(entries.iter().map(|entry| entry.title.as_str())));
+    let verb = Verb::of(entries.iter().map(|entry| entry.title.as_str()));
+    let mut conversations = Conversations { origin, verb, held: Vec::new() };
     for entry in entries {
         conversations.add(entry, sink);
     }
-    conversations.finish(sink);
+    conversations.hand_over(sink);
     if others > 0 {
         sink.skip(1, format!("entries of products other than Gemini: {others}"));
     }
@@ -354,12 +343,7 @@ fn written_time(words: &str) -> Option<MessageTime> {
     let words = words.replace(['\u{a0}', '\u{202f}'], " ");
     let found = PARTS.captures(words.trim())?;
     let number = |index: usize| found[index].parse::<i8>().ok();
-    // 12 a.m. is midnight and 12 p.m. is noon, hence the remainder.
-    let hour = match found.get(5).map(|half| half.as_str().to_lowercase()) {
-        Some(half) if half.starts_with('p') => number(2)? % 12 + 12,
-        Some(_) => number(2)? % 12,
-        None => number(2)?,
-    };
+    let hour = hour_of_day(number(2)?, found.get(5).map(|half| half.as_str()));
     let civil = date(&found[1])?.to_datetime(Time::new(hour, number(3)?, number(4)?, 0).ok()?);
     let offset_seconds = zone(&found[6]);
     let offset = Offset::from_seconds(offset_seconds.unwrap_or(0)).ok()?;
@@ -389,14 +373,7 @@ fn zone(name: &str) -> Option<i32> {
         return minutes.parse::<i32>().ok().map(|minutes| minutes * 60);
     }
     // Pages in some languages contain a true minus sign.
-    let offset = name.strip_prefix("GMT").or_else(|| name.strip_prefix("UTC"))?.replace('\u{2212}', "-");
-    let (sign, digits) = match offset.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, offset.strip_prefix('+')?),
-    };
-    let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "0"));
-    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
-    (hours <= 14 && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60))
+    named_offset(&name.replace('\u{2212}', "-"))
 }
 
 #[cfg(test)]

@@ -1,13 +1,9 @@
 //! The Grok data export: all conversations in one object, with their responses as trees.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value;
 
 use crate::assistants::export::{self, Node};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
@@ -16,11 +12,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Messag
 pub(crate) struct Grok;
 
 impl Ingestor for Grok {
-    describe!(
-        "grok",
-        "Grok data export: prod-grok-backend.json",
-        "a JSON object whose `conversations` have `conversation` and `responses`"
-    );
+    named!("grok");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |one: &Value| one["conversation"].is_object() && one["responses"].is_array();
@@ -49,7 +41,6 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
     let rows = rows.iter().map(|row| if row["response"].is_object() { &row["response"] } else { row });
     let responses: Vec<&Value> = rows.filter(|row| row.is_object()).collect();
     let said = shown(&responses, number, sink);
-    let started = time(&meta["create_time"]);
     let id = meta["id"].owned().or_else(|| meta["conversation_id"].owned()).unwrap_or_else(|| {
         let first = said.first().map(|message| message["message"].to_string()).unwrap_or_default();
         identity::of_parts(&[&meta["create_time"].to_string(), &first])
@@ -57,15 +48,14 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
     let mut draft = Assembler::new("grok", id, origin);
     draft.meta().title = meta["title"].owned();
     draft.meta().model = said.iter().rev().find_map(|message| message["model"].owned());
-    draft.meta().created_at = started.map(|time| time.at);
-    let mut clock = Clock::starting(started);
+    draft.start_at(time(&meta["create_time"]));
     for response in said {
-        let time = clock.next(time(&response["create_time"]));
-        let messages = messages_of(response, time);
+        let time = draft.next_time(time(&response["create_time"]));
+        let messages = messages_of(response);
         if messages.is_empty() {
             sink.skip(number, "a response whose sender is not known");
         }
-        draft.extend(messages, sink);
+        draft.push_all(id_of(response), time, messages, sink);
     }
     draft.finish(sink);
 }
@@ -76,19 +66,15 @@ fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec
     if !responses.iter().any(|response| response["parent_response_id"].is_string()) {
         return responses.to_vec();
     }
-    let nodes: Vec<Node<'_>> = responses
-        .iter()
-        .enumerate()
-        .map(|(place, response)| Node {
-            id: id_of(response),
-            parent: response["parent_response_id"].as_str(),
-            // The first response has no parent; a response whose parent is missing follows the previous response.
-            before: place.checked_sub(1).filter(|_| response["parent_response_id"].is_string()),
-            time: time(&response["create_time"]).map(|time| time.at),
-        })
-        .collect();
-    let is_users = |place: usize| role_of(responses[place]) == Some(Role::User);
-    export::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| responses[place]).collect()
+    let node = |place: usize, response: &'a Value| Node {
+        id: id_of(response),
+        parent: response["parent_response_id"].as_str(),
+        // The first response has no parent; a response whose parent is missing follows the previous response.
+        before: place.checked_sub(1).filter(|_| response["parent_response_id"].is_string()),
+        time: time(&response["create_time"]).map(|time| time.at),
+    };
+    let is_users = |response: &Value| role_of(response) == Some(Role::User);
+    export::branch(responses, node, &Value::Null, is_users, (number, sink))
 }
 
 fn id_of(response: &Value) -> &str {
@@ -99,11 +85,7 @@ fn id_of(response: &Value) -> &str {
 fn time(value: &Value) -> Option<MessageTime> {
     // The export is a dump of the database in extended JSON.
     let wrapped = &value["$date"];
-    let number = wrapped["$numberLong"].as_str().and_then(|digits| digits.parse::<u64>().ok());
-    number.map(Value::from).map_or_else(
-        || identity::stamp(if wrapped.is_null() { value } else { wrapped }),
-        |number| identity::stamp(&number),
-    )
+    [&wrapped["$numberLong"], wrapped, value].into_iter().find_map(identity::stamp)
 }
 
 fn role_of(response: &Value) -> Option<Role> {
@@ -115,7 +97,7 @@ fn role_of(response: &Value) -> Option<Role> {
 }
 
 /// Returns the messages in a response; none if its sender is unknown.
-fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
+fn messages_of(response: &Value) -> Vec<Message> {
     let Some(role) = role_of(response) else { return Vec::new() };
     let traces = response["agent_thinking_traces"].list().iter().filter_map(|trace| {
         trace.as_str().or_else(|| ["thinking_trace", "text"].into_iter().find_map(|field| trace[field].as_str()))
@@ -126,21 +108,16 @@ fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
         (Kind::Attachment, label)
     });
     let words = without_marks(response["message"].string());
-    [(Kind::Reasoning, thoughts), (Kind::Prose, without_data(&words))]
-        .into_iter()
-        .chain(files)
-        .map(|(kind, text)| Message { id: id_of(response).to_owned(), kind, time, ..Message::prose(role, text) })
-        .collect()
+    export::messages(role, [(Kind::Reasoning, thoughts), (Kind::Prose, without_data(&words))].into_iter().chain(files))
 }
 
 /// Removes the marks of citations and cards.
 fn without_marks(text: &str) -> String {
-    static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-        // The alternative for the self-closing tag comes first; otherwise, the regex would scan to the end of the text
-        // for each such tag.
-        Regex::new("(?s)<grok:render\\b[^>]*/>|<grok:render\\b[^>]*>.*?</grok:render>")
-            .expect("the pattern is constant")
-    });
+    // The alternative for the self-closing tag comes first; otherwise, the regex would scan to the end of the text for
+    // each such tag.
+    patterns! {
+        MARKS = r"(?s)<grok:render\b[^>]*/>|<grok:render\b[^>]*>.*?</grok:render>";
+    }
     MARKS.replace_all(text, "").into_owned()
 }
 

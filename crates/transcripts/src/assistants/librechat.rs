@@ -4,12 +4,9 @@ use serde_json::Value;
 
 use crate::assistants::export::{self, Node};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, json,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Role, Sink, json};
 
 /// The parent id of a first message.
 const NO_PARENT: &str = "00000000-0000-0000-0000-000000000000";
@@ -18,11 +15,7 @@ const NO_PARENT: &str = "00000000-0000-0000-0000-000000000000";
 pub(crate) struct LibreChat;
 
 impl Ingestor for LibreChat {
-    describe!(
-        "librechat",
-        "LibreChat export of one conversation as JSON, nested or flat",
-        "a JSON object with `messagesTree`, or whose `messages` have `messageId` and `isCreatedByUser`"
-    );
+    named!("librechat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| {
@@ -37,10 +30,7 @@ impl Ingestor for LibreChat {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let origin = input.path.display().to_string();
-        let Some(document) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("conversations over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(document) = input.whole_text("conversations", sink)? else { return Ok(()) };
         let conversations = conversations(&document, sink);
         let several = conversations.len() > 1;
         for (index, objects) in conversations.iter().enumerate() {
@@ -92,16 +82,14 @@ fn read_conversation(
         .rev()
         .find_map(|message| message["model"].owned())
         .or_else(|| conversation["options"]["model"].owned());
-    meta.created_at = started.map(|time| time.at);
-    let mut clock =
-        Clock::starting(started.or_else(|| said.iter().find_map(|message| identity::stamp(&message["createdAt"]))));
-    for prompt in ["promptPrefix", "system"].into_iter().filter_map(|key| conversation["options"][key].owned()) {
-        let prompt = Message { kind: Kind::Context, time: clock.next(None), ..Message::prose(Role::System, prompt) };
-        draft.push(prompt, sink);
-    }
+    draft.start_at(started.or_else(|| said.iter().find_map(|message| identity::stamp(&message["createdAt"]))));
+    draft.meta().created_at = started.map(|time| time.at);
+    let prompts = ["promptPrefix", "system"].into_iter().filter_map(|key| conversation["options"][key].owned());
+    let time = draft.next_time(None);
+    draft.push_all("", time, prompts.map(Message::context), sink);
     for message in said {
-        let time = clock.next(identity::stamp(&message["createdAt"]));
-        draft.extend(messages_of(message, time, number, sink), sink);
+        let time = draft.next_time(identity::stamp(&message["createdAt"]));
+        draft.push_all(message["messageId"].string(), time, messages_of(message, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -109,22 +97,18 @@ fn read_conversation(
 /// Returns the messages of the branch that ends in the newest answer, because the export does not record which branch
 /// was shown.
 fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
-    let nodes: Vec<Node<'_>> = messages
-        .iter()
-        .enumerate()
-        .map(|(place, message)| {
-            let parent = message["parentMessageId"].as_str().filter(|parent| *parent != NO_PARENT);
-            Node {
-                id: message["messageId"].string(),
-                parent,
-                // A message whose parent is missing follows the previous one.
-                before: place.checked_sub(1).filter(|_| parent.is_some()),
-                time: identity::stamp(&message["createdAt"]).map(|time| time.at),
-            }
-        })
-        .collect();
-    let is_users = |place: usize| role_of(messages[place]) == Role::User;
-    export::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| messages[place]).collect()
+    let node = |place: usize, message: &'a Value| {
+        let parent = message["parentMessageId"].as_str().filter(|parent| *parent != NO_PARENT);
+        Node {
+            id: message["messageId"].string(),
+            parent,
+            // A message whose parent is missing follows the previous one.
+            before: place.checked_sub(1).filter(|_| parent.is_some()),
+            time: identity::stamp(&message["createdAt"]).map(|time| time.at),
+        }
+    };
+    let is_users = |message: &Value| role_of(message) == Role::User;
+    export::branch(messages, node, &Value::Null, is_users, (number, sink))
 }
 
 // The content of one message of `LibreChat`.
@@ -140,9 +124,8 @@ fn role_of(message: &Value) -> Role {
     }
 }
 
-/// Returns the messages in `message`, with the given `time`: its parts or otherwise its text, and its files.
-fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
-    let role = role_of(message);
+/// Returns the messages in `message`: its parts or otherwise its text, and its files.
+fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let mut said: Vec<(Kind, String)> = Vec::new();
     for part in message["content"].list() {
         said.extend(of_part(part, number, sink));
@@ -158,8 +141,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
         let label = file_label(if is_image { "image" } else { "file" }, file["filename"].as_str());
         said.push((Kind::Attachment, label));
     }
-    let id = message["messageId"].string();
-    export::messages(id, role, time, said)
+    export::messages(role_of(message), said)
 }
 
 fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
@@ -203,24 +185,17 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
 ///
 /// An object that cannot be parsed, or that is cut off at the end of the text, is reported.
 fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
-    let mut scan = Scan { document, at: 0, open: Vec::new(), found: Vec::new() };
-    scan.run();
     let mut conversations: Vec<Vec<Value>> = Vec::new();
-    for (index, found) in scan.found.into_iter().enumerate() {
-        let object = match found.text.map(|text| json::parse::<Value>(&text)) {
-            Some(Ok((value, repaired))) => {
+    for (index, found) in objects(document).into_iter().enumerate() {
+        let object = match json::parse::<Value>(&found.text) {
+            _ if found.depth > 0 => Err("incomplete; it is read once it is complete".to_owned()),
+            Ok((value, repaired)) => {
                 sink.repaired += usize::from(repaired);
-                Some(value)
+                Ok(value)
             }
-            Some(Err(error)) => {
-                sink.skip(index + 1, format!("invalid JSON at column {}", error.column()));
-                None
-            }
-            None => {
-                sink.skip(index + 1, "incomplete; it is read once it is complete");
-                None
-            }
+            Err(error) => Err(format!("invalid JSON at column {}", error.column())),
         };
+        let object = object.map_err(|reason| sink.skip(index + 1, reason)).ok();
         match conversations.last_mut().filter(|_| !found.is_outermost) {
             Some(conversation) => conversation.extend(object),
             // Even without the outermost object, its messages can be read.
@@ -230,116 +205,60 @@ fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
     conversations
 }
 
-/// An object that is being read.
-struct Open {
-    /// Index of the object among the objects found.
-    place: usize,
+/// An object of the document.
+struct Found {
+    is_outermost: bool,
     /// Text of the object, without nested messages.
     text: String,
-    /// Number of open brackets of the object, without nested messages.
+    /// Number of open brackets of the object, without nested messages; 0 once the object is complete.
     depth: usize,
     /// Whether the list of nested messages is being read.
     in_list: bool,
 }
 
-struct Scan<'a> {
-    document: &'a str,
-    at: usize,
-    open: Vec<Open>,
-    found: Vec<Found>,
-}
-
-/// An object found in the document.
-struct Found {
-    is_outermost: bool,
-    /// Text of the object, once the object is complete.
-    text: Option<String>,
-}
-
-impl Scan<'_> {
-    fn run(&mut self) {
-        let bytes = self.document.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            let is_between = self.open.last().is_none_or(|open| open.in_list);
-            if is_between {
-                self.between(byte);
-            } else {
-                self.inside(byte);
+fn objects(document: &str) -> Vec<Found> {
+    patterns! {
+        TOKEN = r#"(?s)"(?:[^"\\]|\\.)*"?|[\[\]{}]"#;
+    }
+    let (mut found, mut open): (Vec<Found>, Vec<usize>) = (Vec::new(), Vec::new());
+    // The last string, and the start of the text that has not been added to an object.
+    let (mut string, mut start) = (0..0, 0);
+    for token in TOKEN.find_iter(document) {
+        let innermost = open.last().map(|place| &mut found[*place]);
+        match (token.as_str(), innermost) {
+            ("{", inner) if inner.as_ref().is_none_or(|inner| inner.in_list) => {
+                start = token.start();
+                open.push(found.len());
+                found.push(Found { is_outermost: open.len() == 1, text: String::new(), depth: 1, in_list: false });
             }
-        }
-    }
-
-    /// Processes text between objects: in a list of messages, or outside the outermost object.
-    fn between(&mut self, byte: u8) {
-        match byte {
-            b'{' => {
-                let open = Open { place: self.found.len(), text: "{".to_owned(), depth: 1, in_list: false };
-                self.found.push(Found { is_outermost: self.open.is_empty(), text: None });
-                self.open.push(open);
-                self.at += 1;
+            (_, None) => {}
+            (bracket, Some(list)) if list.in_list => {
+                list.in_list = bracket != "]";
+                start = token.end();
             }
-            b'"' => self.at = self.end_of_string(),
-            b']' => {
-                self.open.last_mut().into_iter().for_each(|open| open.in_list = false);
-                self.at += 1;
+            (bracket @ ("{" | "["), Some(object)) => {
+                let key = if object.is_outermost { "\"messagesTree\"" } else { "\"children\"" };
+                let is_keyed = &document[string.clone()] == key && document[string.end..token.start()].trim() == ":";
+                if is_keyed && bracket == "[" && object.depth == 1 {
+                    // The list is processed separately, so that nesting does not grow with the length of the
+                    // conversation.
+                    object.text.extend([&document[start..token.end()], "]"]);
+                    object.in_list = true;
+                } else {
+                    object.depth += 1;
+                }
             }
-            _ => self.at += 1,
-        }
-    }
-
-    /// Processes text in the innermost object.
-    fn inside(&mut self, byte: u8) {
-        // Characters are processed whole, because slicing within a character would panic.
-        let end = match byte {
-            b'"' => self.end_of_string(),
-            _ => self.at + self.document[self.at..].chars().next().map_or(1, char::len_utf8),
-        };
-        let piece = &self.document[self.at..end];
-        let behind = self.nested_list(piece, end);
-        self.at = end;
-        let Some(open) = self.open.last_mut() else { return };
-        match byte {
-            b'{' | b'[' => open.depth += 1,
-            b'}' | b']' => open.depth = open.depth.saturating_sub(1),
-            _ => {}
-        }
-        open.text.push_str(piece);
-        if let Some(behind) = behind {
-            // The list is processed separately, so that nesting does not grow with the length of the conversation.
-            open.text.push_str(":[]");
-            open.in_list = true;
-            self.at = behind;
-        } else if open.depth == 0
-            && let Some(closed) = self.open.pop()
-        {
-            self.found[closed.place].text = Some(closed.text);
-        }
-    }
-
-    /// Returns the position at which the list of nested messages begins, if `key`, which ends at `end`, is the key of
-    /// that list.
-    fn nested_list(&self, key: &str, end: usize) -> Option<usize> {
-        let name = if self.open.len() == 1 { "\"messagesTree\"" } else { "\"children\"" };
-        if key != name || self.open.last().is_none_or(|open| open.depth != 1) {
-            return None;
-        }
-        let rest = self.document[end..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('[')?;
-        Some(self.document.len() - rest.len())
-    }
-
-    /// Returns the end position of the string that begins here.
-    fn end_of_string(&self) -> usize {
-        let mut escaped = false;
-        for (offset, byte) in self.document.bytes().enumerate().skip(self.at + 1) {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => return offset + 1,
-                _ => {}
+            ("}" | "]", Some(object)) => {
+                object.depth -= 1;
+                if object.depth == 0 {
+                    object.text.push_str(&document[start..token.end()]);
+                    open.pop();
+                }
             }
+            _ => string = token.range(),
         }
-        self.document.len()
     }
+    found
 }
 
 #[cfg(test)]

@@ -4,49 +4,31 @@ use serde_json::Value;
 
 use crate::assistants::export::{self, role_and_kind};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Sink};
 
 /// Reads conversations of LM Studio.
 pub(crate) struct LmStudio;
 
 impl Ingestor for LmStudio {
-    describe!(
-        "lm-studio",
-        "LM Studio conversation: ~/.lmstudio/conversations/*.conversation.json",
-        "a JSON object whose `messages` have `versions` and `currentlySelected`"
-    );
+    named!("lm-studio");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_message = |message: &Value| message["versions"].is_array() && message.get("currentlySelected").is_some();
         head.objects().any(|value| value["messages"].list().iter().any(is_message))
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, origin) = (input.stem(), input.path.display().to_string());
-        let mut records = Records::elements(input);
-        while let Some((number, conversation)) = records.next_json::<Value>(sink)? {
-            if conversation["messages"].is_array() {
-                read_conversation(&conversation, &stem, &origin, number, sink);
-            } else {
-                sink.skip(number, "not a conversation: `messages` is missing");
-            }
-        }
-        Ok(())
-    }
+    read_each!(read_conversation);
 }
 
-fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usize, sink: &mut Sink<'_>) {
-    let started = identity::stamp(&conversation["createdAt"]);
-    let mut clock = Clock::starting(started);
-    let mut said = Vec::new();
-    if let Some(prompt) = system_prompt(conversation) {
-        said.push(Message::context(prompt));
-    }
+fn read_conversation(Object { stem, number, origin, value: conversation, .. }: Object, sink: &mut Sink<'_>) {
+    let mut said: Vec<Message> = system_prompt(&conversation).map(Message::context).into_iter().collect();
     let mut model = conversation["lastUsedModel"]["identifier"].owned();
-    for message in conversation["messages"].list() {
+    let Some(messages) = conversation["messages"].as_array() else {
+        return sink.skip(number, "not a conversation: `messages` is missing");
+    };
+    for message in messages {
         // Regenerating an answer adds a version; only one version is shown.
         let Some(version) = selected(message) else {
             sink.skip(number, "a message without a version");
@@ -58,13 +40,14 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
     }
     let first = said.iter().find(|message| message.is_human()).or(said.first()).map(Message::content_hash);
     // A file is named after its creation time and can be renamed; the time inside the file remains.
-    let created = conversation["createdAt"].as_u64().map_or_else(|| stem.to_owned(), |millis| millis.to_string());
+    let created = conversation["createdAt"].as_u64().map_or_else(|| stem.to_string(), |millis| millis.to_string());
     let id = identity::of_parts(&[&created, &first.unwrap_or_default()]);
     let mut draft = Assembler::new("lm-studio", id, origin);
     draft.meta().title = conversation["name"].owned();
     draft.meta().model = model;
-    draft.meta().created_at = started.map(|time| time.at);
-    draft.extend(said.into_iter().map(|message| Message { time: clock.next(None), ..message }), sink);
+    draft.start_at(identity::stamp(&conversation["createdAt"]));
+    let time = draft.next_time(None);
+    draft.push_all("", time, said, sink);
     draft.finish(sink);
 }
 
@@ -95,7 +78,7 @@ fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
         let kind = if step["style"]["type"] == "thinking" { Kind::Reasoning } else { kind };
         said.extend(step["content"].list().iter().filter_map(|part| of_part(part, kind)));
     }
-    export::messages("", role, None, said)
+    export::messages(role, said)
 }
 
 /// Returns the content of a part of a step; `None` if it contains no text, as with a note about the speed.
@@ -109,10 +92,7 @@ fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
         "toolCallRequest" => {
             (Kind::ToolCall, call_line(part["name"].as_str().unwrap_or("tool"), &part["parameters"].to_string()))
         }
-        "toolCallResult" => {
-            let result = &part["content"];
-            (Kind::ToolResult, without_data(&result.as_str().map_or_else(|| result.to_string(), str::to_owned)))
-        }
+        "toolCallResult" => (Kind::ToolResult, without_data(&part["content"].shown())),
         _ => return None,
     })
 }
@@ -120,6 +100,7 @@ fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Input;
     use crate::testing::read_input;
     use crate::{TimeSource, Transcript};
     use serde_json::json;

@@ -1,38 +1,26 @@
 //! Chats exported from `Open WebUI`: trees of messages, with reasoning and tool calls as HTML in the text of the
 //! answers.
 
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde_json::Value;
 
 use crate::assistants::export::{self, Node, role_and_kind};
 use crate::json::Json;
-use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
+use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Role, Sink};
 
 /// Reads chats exported from `Open WebUI`.
 pub(crate) struct OpenWebUi;
 
 impl Ingestor for OpenWebUi {
-    describe!(
-        "open-webui",
-        "Open WebUI export: all chats, or one",
-        "JSON objects with `chat.history.messages`, or one with `history.messages` and `history.currentId`"
-    );
+    named!("open-webui");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| chat_of(value).is_some()) || head.most_lines(|value| chat_of(value).is_some())
     }
 
-    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        export::each(input, sink, |row, origin, number, sink| match chat_of(row) {
-            Some(chat) => read_chat(row, chat, origin, number, sink),
-            None => sink.skip(number, "not a chat: `history` is missing"),
-        })
-    }
+    read_each!(read_chat);
 }
 
 /// Returns the chat itself: the value of `chat`, or the object without a wrapper.
@@ -42,7 +30,10 @@ fn chat_of(row: &Value) -> Option<&Value> {
     if has_tree(&row["chat"]) { Some(&row["chat"]) } else { is_bare.then_some(row) }
 }
 
-fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+fn read_chat(Object { origin, number, value: row, .. }: Object, sink: &mut Sink<'_>) {
+    let Some(chat) = chat_of(&row) else {
+        return sink.skip(number, "not a chat: `history` is missing");
+    };
     let said = said(chat, number, sink);
     let started = ["created_at", "timestamp"]
         .into_iter()
@@ -57,15 +48,13 @@ fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mu
     meta.project = row["folder_id"].owned();
     meta.model =
         said.iter().rev().find_map(|(_, message)| message["model"].owned()).or_else(|| chat["models"][0].owned());
-    meta.created_at = started.map(|time| time.at);
-    let mut clock = Clock::starting(started);
-    if let Some(prompt) = chat["params"]["system"].owned().or_else(|| chat["system"].owned()) {
-        let prompt = Message { kind: Kind::Context, time: clock.next(None), ..Message::prose(Role::System, prompt) };
-        draft.push(prompt, sink);
-    }
+    draft.start_at(started);
+    let prompt = chat["params"]["system"].owned().or_else(|| chat["system"].owned());
+    let time = draft.next_time(None);
+    draft.push_all("", time, prompt.map(Message::context), sink);
     for (id, message) in said {
-        let time = clock.next(identity::stamp(&message["timestamp"]));
-        draft.extend(messages_of(id, message, time, number, sink), sink);
+        let time = draft.next_time(identity::stamp(&message["timestamp"]));
+        draft.push_all(id, time, messages_of(message, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -83,21 +72,17 @@ fn said<'a>(chat: &'a Value, number: usize, sink: &mut Sink<'_>) -> Vec<(&'a str
         let flat = chat["messages"].list().iter().filter(|message| message.is_object());
         return flat.map(|message| (message["id"].string(), message)).collect();
     }
-    let time = |message: &Value| identity::instant(&message["timestamp"]);
-    let nodes: Vec<Node<'_>> =
-        messages.iter().map(|(id, message)| Node::new(id, &message["parentId"], time(message))).collect();
-    let is_users = |place: usize| messages[place].1["role"] == "user";
-    let branch = export::choose(&nodes, chat["history"]["currentId"].as_str(), is_users, number, sink);
-    branch.into_iter().map(|place| messages[place]).collect()
+    let node = |_, (id, message): (&'a str, &'a Value)| Node {
+        id,
+        parent: message["parentId"].as_str(),
+        before: None,
+        time: identity::instant(&message["timestamp"]),
+    };
+    let is_users = |(_, message): (&str, &Value)| message["role"] == "user";
+    export::branch(&messages, node, &chat["history"]["currentId"], is_users, (number, sink))
 }
 
-fn messages_of(
-    id: &str,
-    message: &Value,
-    time: Option<MessageTime>,
-    number: usize,
-    sink: &mut Sink<'_>,
-) -> Vec<Message> {
+fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let Some((role, kind)) = role_and_kind(&message["role"]) else {
         sink.skip(number, "a message whose role is not known");
         return Vec::new();
@@ -110,7 +95,7 @@ fn messages_of(
         let name = file["name"].as_str().or_else(|| file["file"]["filename"].as_str());
         said.push((Kind::Attachment, file_label(noun, name)));
     }
-    export::messages(id, role, time, said)
+    export::messages(role, said)
 }
 
 /// Returns the text of a message: a string, or a list of parts.
@@ -144,11 +129,8 @@ fn of_step(step: &Value) -> Option<(Kind, String)> {
 
 /// Extracts the blocks of reasoning, tool calls and code from an answer's text.
 fn of_text(text: &str) -> Vec<(Kind, String)> {
-    static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = "(?s)<details\\s+([^>]*)>(.*?)(?:</details>|\\z)";
-        Regex::new(pattern).expect("the pattern is constant")
-    });
     patterns! {
+        BLOCK = r"(?s)<details\s+([^>]*)>(.*?)(?:</details>|\z)";
         SUMMARY = "(?s)<summary>.*?</summary>";
     }
     let (mut said, mut spoken) = (Vec::new(), String::new());
@@ -209,6 +191,7 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Input;
     use crate::Transcript;
     use crate::testing::read_input;
     use serde_json::json;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::message::identity;
+use crate::message::parts::on_one_line;
 use crate::{
     Input, Kind, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Message, MessageTime, Role, Sink, TimeSource,
     Transcript,
@@ -12,15 +13,18 @@ use crate::{
 ///
 /// If the log assigns no id to a message, the position of the message serves as its id; a repeated id gets the suffix
 /// `~2`. The text is trimmed, clipped to the limit of its kind, and dropped if it is empty.
+#[derive(Default)]
 pub(crate) struct Assembler {
     transcript: Transcript,
     base_id: String,
     /// Whether the identity was set after construction.
     is_named: bool,
+    /// Number of parts that were passed on.
     part: usize,
     bytes: usize,
     count: usize,
     ids: HashMap<String, usize>,
+    clock: Clock,
 }
 
 impl Assembler {
@@ -33,12 +37,24 @@ impl Assembler {
             origin: origin.into(),
             ..Transcript::default()
         };
-        Self { transcript, base_id, is_named: false, part: 1, bytes: 0, count: 0, ids: HashMap::new() }
+        Self { transcript, base_id, ..Self::default() }
     }
 
     /// Returns a mutable reference to the title, project, model and start of the conversation.
     pub(crate) fn meta(&mut self) -> &mut Transcript {
         &mut self.transcript
+    }
+
+    /// Sets the start of the conversation, which is also the time of its first messages if they have none.
+    pub(crate) fn start_at(&mut self, start: Option<MessageTime>) {
+        self.transcript.created_at = start.map(|time| time.at);
+        self.clock = Clock::starting(start);
+    }
+
+    /// Returns the time of the next record, which has the time `stamped` in the log. A record without a time gets the
+    /// time of the previous record, or the start of the conversation if there is none.
+    pub(crate) fn next_time(&mut self, stamped: Option<MessageTime>) -> Option<MessageTime> {
+        self.clock.next(stamped)
     }
 
     /// Changes the identity, for logs that contain it only after the first messages.
@@ -83,7 +99,7 @@ impl Assembler {
         &mut self,
         id: &str,
         time: Option<MessageTime>,
-        messages: Vec<Message>,
+        messages: impl IntoIterator<Item = Message>,
         sink: &mut Sink<'_>,
     ) {
         self.extend(messages.into_iter().map(|message| Message { id: id.to_owned(), time, ..message }), sink);
@@ -120,6 +136,11 @@ impl Assembler {
             call.failed = Some(ended.failed == Some(true));
             call.exit = ended.exit;
         }
+    }
+
+    /// Returns the number of buffered messages.
+    pub(crate) fn held(&self) -> usize {
+        self.transcript.messages.len()
     }
 
     /// Returns whether the buffered messages fill a part.
@@ -186,7 +207,7 @@ fn weight(message: &Message) -> usize {
 }
 
 fn part_id(base: &str, part: usize) -> String {
-    if part == 1 { base.to_owned() } else { format!("{base}#{part}") }
+    if part == 0 { base.to_owned() } else { format!("{base}#{}", part + 1) }
 }
 
 /// Returns `text` without surrounding white space and without NUL, within `limit` bytes: its beginning and end, with a
@@ -308,7 +329,7 @@ pub(crate) struct Replies {
 impl Replies {
     /// Records that `message` was said.
     pub(crate) fn note(&mut self, message: &Message) {
-        let line = message.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = on_one_line(&message.text);
         let mut start: String = line.chars().take(SHOWN_CHARS).collect();
         if start.len() < line.len() {
             start.push('…');

@@ -230,11 +230,7 @@ fn call(role: Role, call: &Value) -> Piece {
     // OpenAI puts the name and arguments into `function`, other providers put them directly into the call.
     let call = if call["function"].is_object() { &call["function"] } else { call };
     let arguments = ["arguments", "input", "args"].into_iter().map(|key| &call[key]).find(|value| !value.is_null());
-    let arguments = match arguments {
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => String::new(),
-    };
+    let arguments = arguments.map(Json::shown).unwrap_or_default();
     (role, Kind::ToolCall, call_line(call["name"].as_str().unwrap_or("tool"), &arguments))
 }
 

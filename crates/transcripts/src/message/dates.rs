@@ -124,6 +124,12 @@ pub(crate) fn hour_of_day(hour: i8, half: Option<&str>) -> i8 {
     }
 }
 
+/// Reads `GMT+5:30` or `UTC`.
+pub(crate) fn named_offset(text: &str) -> Option<i32> {
+    let offset = text.strip_prefix("GMT").or_else(|| text.strip_prefix("UTC"))?;
+    if offset.is_empty() { Some(0) } else { seconds_of(offset) }
+}
+
 /// Reads `+1`, `-0530` or `+05:30`.
 pub(crate) fn seconds_of(offset: &str) -> Option<i32> {
     let (sign, digits) = offset.split_at_checked(1)?;

@@ -135,36 +135,28 @@ pub(crate) fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
 
 /// The conversation formed by messages outside any request, identified by the file.
 pub(crate) struct Loose {
-    source: &'static str,
+    /// The messages.
+    pub(crate) draft: Assembler,
     stem: String,
-    path: String,
-    draft: Option<Assembler>,
     is_known: bool,
 }
 
 impl Loose {
     /// Creates an empty conversation for the format `source` and the file `input`.
     pub(crate) fn of(source: &'static str, input: &Input) -> Self {
-        Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
+        let draft = Assembler::new(source, "", input.path.display().to_string());
+        Self { draft, stem: input.stem(), is_known: false }
     }
 
     /// Adds the next message; the identity is derived from the first message of a person, or otherwise from the first
     /// message.
     pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         let id = || identity::of_file(&self.stem, &message);
-        let draft = self.draft.get_or_insert_with(|| Assembler::new(self.source, id(), self.path.as_str()));
-        if !self.is_known && message.is_human() {
-            draft.set_external_id(id());
-            self.is_known = true;
+        if message.is_human() && !std::mem::replace(&mut self.is_known, true) {
+            self.draft.set_external_id(id());
         }
-        draft.push(message, sink);
-    }
-
-    /// Passes the conversation to `sink` if it has any messages.
-    pub(crate) fn finish(self, sink: &mut Sink<'_>) {
-        if let Some(draft) = self.draft {
-            draft.finish(sink);
-        }
+        self.draft.name_after(&message, id);
+        self.draft.push(message, sink);
     }
 }
 
@@ -181,9 +173,8 @@ pub(crate) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Passes the conversation to `sink`; `object` is the record that contains the conversation; `layout` and `stem`
-    /// describe the file.
-    pub(crate) fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
+    /// Passes the conversation in the record `object` to `sink`.
+    pub(crate) fn hand_over(self, object: &Object, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
         let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());
         // A program sends the same prompt before each conversation, so conversations differ only from the first message
@@ -191,8 +182,8 @@ impl Conversation<'_> {
         let Some(first) = pieces().find(|message| message.is_human()).or_else(|| pieces().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };
-        let id = id.unwrap_or_else(|| match layout {
-            Layout::One => identity::of_file(stem, first),
+        let id = id.unwrap_or_else(|| match object.layout {
+            Layout::One => identity::of_file(&object.stem, first),
             Layout::Lines | Layout::Elements => content_hash(&messages),
         });
         let mut draft = Assembler::new(source, id, object.origin.as_str());

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::Offset;
+use regex::Captures;
 use sha2::{Digest, Sha256};
 
 use crate::{Input, Message, MessageTime, TimeSource, hex, parse_rfc3339};
@@ -24,14 +25,55 @@ pub(crate) fn of_parts(parts: &[&str]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Returns the time in the file's name: `GMT20240101-100000`, `2024-01-01`, `2024-01-01 10.30` or `20240101`.
+/// Returns the time in the file's name: `GMT20240101-100000`, or `2024-01-01` or `20240101`, optionally followed by a time
+/// of day such as `T10-30`, ` 10.30` or `_103015`.
 pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
-    (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
-        // A date inside a longer number is part of an id.
-        let follows_digit = stem[..start].ends_with(|c: char| c.is_ascii_digit());
-        let rest = &stem[start..];
-        if follows_digit { None } else { zoom_stamp(rest).or_else(|| iso_stamp(rest)).or_else(|| compact_stamp(rest)) }
-    })
+    patterns! {
+        NAMED = concat!(
+            "GMT([0-9]{8})-([0-9]{6})",
+            "|([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}_[0-9]{2}_[0-9]{2})(?:[T _]([0-9]{2}[-.:_h][0-9]{2}(?:[-.:_][0-9]{2})?))?",
+            "|([0-9]{8})(?:[T_-]([0-9]{6}|[0-9]{4}))?",
+        );
+    }
+    let mut from = 0;
+    while let Some(found) = NAMED.captures_at(stem, from) {
+        if let Some(time) = time_in(stem, &found) {
+            return Some(time);
+        }
+        from = found.get_match().start() + 1;
+    }
+    None
+}
+
+fn time_in(stem: &str, found: &Captures<'_>) -> Option<MessageTime> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let number = |text: &str| text.replace(|c| !is_digit(c), "").parse::<u32>().ok();
+    let (date, time) = ([1, 3, 5].into_iter().find_map(|group| found.get(group))?, found.iter().skip(2).step_by(2));
+    // A date inside a longer number is part of an id.
+    if stem[..found.get_match().start()].ends_with(is_digit) || stem[date.end()..].starts_with(is_digit) {
+        return None;
+    }
+    let (is_recorded, is_compact) = (found.get(1).is_some(), found.get(5).is_some());
+    let day = number(date.as_str())?;
+    let day = date_of(day / 10_000, day / 100 % 100, day % 100)?;
+    // Other numbers with eight digits are ids.
+    if is_compact && !(1990..2100).contains(&day.year()) {
+        return None;
+    }
+    let time = time.flatten().next().filter(|time| !is_compact || !stem[time.end()..].starts_with(is_digit));
+    let time = time.and_then(|time| {
+        let clock = number(time.as_str())?;
+        let clock = if time.len() < 6 { clock * 100 } else { clock };
+        time_of(clock / 10_000, clock / 100 % 100, clock % 100)
+    });
+    if is_recorded && time.is_none() {
+        return None;
+    }
+    let at = Offset::UTC.to_timestamp(day.to_datetime(time.unwrap_or(Time::midnight()))).ok()?;
+    // A file name with a time of day comes from a recorder and is reliable; a date alone may be the subject of the file
+    // instead.
+    let source = if time.is_some() { TimeSource::Derived } else { TimeSource::File };
+    Some(MessageTime { at, offset_seconds: is_recorded.then_some(0), source })
 }
 
 /// Returns the time in the file's name, or otherwise the modification time of the file.
@@ -62,10 +104,8 @@ pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime
 ///
 /// A number denotes a time in UTC; a time in text form has an offset only if the text contains one.
 pub(crate) fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
-    match value.as_str() {
-        Some(text) => written_time(text, TimeSource::Log),
-        None => instant(value).map(MessageTime::logged),
-    }
+    let written = value.as_str().and_then(|text| written_time(text, TimeSource::Log));
+    written.or_else(|| instant(value).map(MessageTime::logged))
 }
 
 /// Returns the time of a message from an RFC 3339 time with its offset; `None` for any other format.
@@ -81,10 +121,13 @@ const FIRST_SECONDS: f64 = 1e8;
 /// whether it counts seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
 pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
-    if let Some(text) = value.as_str() {
-        return written_time(text, TimeSource::Log).map(|time| time.at);
-    }
-    let number = value.as_f64().filter(|number| *number >= FIRST_SECONDS)?;
+    let number = match value.as_str() {
+        // Some programs write the number as text.
+        Some(text) if text.len() > 8 && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        Some(text) => return written_time(text, TimeSource::Log).map(|time| time.at),
+        None => value.as_f64(),
+    };
+    let number: f64 = number.filter(|number| *number >= FIRST_SECONDS)?;
     let seconds = match number {
         // The four ranges do not overlap for any year from 1973 to 5138.
         _ if number > 1e17 => number / 1e9,
@@ -107,60 +150,6 @@ pub(crate) fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
     // If the difference is not close to a real offset, the clock was set incorrectly, so its offset is unknown.
     let is_offset = (-12 * 3_600..=14 * 3_600).contains(&offset) && (difference - i64::from(offset)).abs() <= 60;
     is_offset.then_some(offset)
-}
-
-/// A file name with a time of day comes from a recorder and is reliable; a date alone may be the subject of the file
-/// instead.
-fn from_name(date: Date, time: Option<Time>, offset_seconds: Option<i32>) -> Option<MessageTime> {
-    let at = Offset::UTC.to_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).ok()?;
-    let source = if time.is_some() { TimeSource::Derived } else { TimeSource::File };
-    Some(MessageTime { at, offset_seconds, source })
-}
-
-/// Reads `GMT20240101-100000`.
-fn zoom_stamp(text: &str) -> Option<MessageTime> {
-    let rest = text.strip_prefix("GMT")?;
-    let (date, time) = (digits(rest.get(..8)?)?, digits(rest.get(8..)?.strip_prefix('-')?.get(..6)?)?);
-    let time = time_of(time / 10_000, time / 100 % 100, time % 100)?;
-    from_name(date_of(date / 10_000, date / 100 % 100, date % 100)?, Some(time), Some(0))
-}
-
-/// Reads `2024-01-01` or `2024_01_01`, optionally followed by a time of day such as `T10-30`, ` 10.30` or `_10:30:15`.
-fn iso_stamp(text: &str) -> Option<MessageTime> {
-    let bytes = text.as_bytes();
-    let is_parted = bytes.len() >= 10 && matches!(bytes[4], b'-' | b'_') && bytes[7] == bytes[4];
-    if !is_parted || bytes.get(10).is_some_and(u8::is_ascii_digit) {
-        return None;
-    }
-    let part = |range: std::ops::Range<usize>| text.get(range).and_then(digits);
-    let date = date_of(part(0..4)?, part(5..7)?, part(8..10)?)?;
-    let separated = bytes.get(10).is_some_and(|byte| b"T _".contains(byte));
-    let minute_separated = bytes.get(13).is_some_and(|byte| b"-.:_h".contains(byte));
-    let minutes = part(11..13).zip(part(14..16)).filter(|_| separated && minute_separated);
-    let seconds = part(17..19).filter(|_| bytes.get(16).is_some_and(|byte| b"-.:_".contains(byte))).unwrap_or(0);
-    from_name(date, minutes.and_then(|(hour, minute)| time_of(hour, minute, seconds)), None)
-}
-
-/// Reads `20240101`, optionally followed by a time of day such as `-1030` or `T103015`.
-fn compact_stamp(text: &str) -> Option<MessageTime> {
-    let count = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let number = digits(text.get(..8)?).filter(|_| count(text) == 8)?;
-    let date = date_of(number / 10_000, number / 100 % 100, number % 100)?;
-    // Other numbers with eight digits are ids.
-    if !(1990..2100).contains(&date.year()) {
-        return None;
-    }
-    let clock = text[8..].strip_prefix(['T', '-', '_']).unwrap_or_default();
-    let clock = digits(&clock[..count(clock)]).and_then(|number| match count(clock) {
-        4 => time_of(number / 100, number % 100, 0),
-        6 => time_of(number / 10_000, number / 100 % 100, number % 100),
-        _ => None,
-    });
-    from_name(date, clock, None)
-}
-
-fn digits(text: &str) -> Option<u32> {
-    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 fn date_of(year: u32, month: u32, day: u32) -> Option<Date> {

@@ -10,3 +10,4 @@ pub(crate) mod identity;
 pub(crate) mod parts;
 pub(crate) mod program;
 pub(crate) mod speaker;
+pub(crate) mod words;

@@ -16,6 +16,11 @@ const TARGETS: &[&str] = &[
     "query", "q", "url", "prompt", "name", "id",
 ];
 
+/// Returns `text` with every run of white space replaced by one space.
+pub(crate) fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Returns a call as one line: the tool's name and its main target, where the arguments are JSON or any other text.
 pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
     // The arguments of older tools are plain text, and its first line is the most informative.
@@ -62,6 +67,19 @@ pub(crate) fn address_name(address: &str) -> Option<&str> {
     let path = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let path = path.split(['?', '#']).next()?;
     path.rsplit_once('/').map(|(_, name)| name).filter(|name| name.contains('.'))
+}
+
+/// Decodes text in which one of `marks` and two hexadecimal digits represent a byte, as in a URL.
+pub(crate) fn unescaped(text: &str, marks: &[u8]) -> String {
+    // A character is complete only when all its bytes are decoded.
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.filter(|_| marks.contains(&byte)).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(escaped.unwrap_or(byte));
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Replaces data URLs in `text` by placeholders such as `[data: image/png]`.

@@ -5,52 +5,40 @@
 use crate::Message;
 
 /// Prefixes of texts that were written entirely by a program.
-const WHOLE: &[(&str, &str)] = &[
-    // Claude Code starts a new session with the plan that the assistant wrote in the previous session.
-    ("claude-code", "Implement the following plan:\n"),
-    ("claude-code", "Operation stopped by hook:"),
-    ("claude-code", "Stop hook feedback:"),
-    ("claude-code", "[Request interrupted by user"),
-    ("claude-code", "Base directory for this skill:"),
-    ("aider", "Find the \"AI\" comments below"),
-    ("aider", "The \"AI\" comments below marked with"),
-    ("cline", "# TODO LIST UPDATE REQUIRED"),
-    ("cline", "# task_progress"),
-    ("cline", "# TODO LIST RECOMMENDED"),
-    ("cline", "Files attached by the user:"),
-    ("cline", "(The user did not provide"),
-    ("cline", "Command executed."),
-    ("cline", "Command failed with exit code"),
-    ("cline", "New problems detected after saving the file:"),
+const WHOLE: &[&str] = &[
+    // Claude Code, which starts a new session with the plan that the assistant wrote in the previous session.
+    "Implement the following plan:\n",
+    "Operation stopped by hook:",
+    "Stop hook feedback:",
+    "[Request interrupted by user",
+    "Base directory for this skill:",
+    // aider.
+    "Find the \"AI\" comments below",
+    "The \"AI\" comments below marked with",
+    // Cline.
+    "# TODO LIST UPDATE REQUIRED",
+    "# task_progress",
+    "# TODO LIST RECOMMENDED",
+    "Files attached by the user:",
+    "(The user did not provide",
+    "Command executed.",
+    "Command failed with exit code",
+    "New problems detected after saving the file:",
 ];
 
-/// A prompt template that surrounds the text typed by the user.
-struct Template {
-    /// Prefix of the template.
-    opening: &'static str,
-    /// Text that occurs elsewhere in the template, because the prefix alone is not sufficient evidence.
-    mark: &'static str,
-    /// The text before the user's text, and the text after it.
-    before: &'static str,
-    after: &'static str,
-}
-
-const TEMPLATES: &[Template] = &[
+/// Prompt templates that surround the text typed by the user: the prefix of the template; text that occurs elsewhere in
+/// it, because the prefix alone is not sufficient evidence; the text before the user's text; and the text after it.
+const TEMPLATES: &[[&str; 4]] = &[
     // Commands of GitHub's Spec Kit; Codex stores them expanded.
-    Template {
-        opening: "## User Input\n",
-        mark: "You **MUST** consider the user input before proceeding",
-        before: "```text\n",
-        after: "\n```",
-    },
+    ["## User Input\n", "You **MUST** consider the user input before proceeding", "```text\n", "\n```"],
     // Commands of OpenSpec; the typed text follows the template.
-    Template { opening: "<!-- OPENSPEC:START -->", mark: "**Guardrails**", before: "<!-- OPENSPEC:END -->", after: "" },
+    ["<!-- OPENSPEC:START -->", "**Guardrails**", "<!-- OPENSPEC:END -->", ""],
 ];
 
 /// Returns whether a program wrote all of `text`.
 pub(crate) fn is_written(text: &str) -> bool {
     let text = text.trim_start();
-    WHOLE.iter().any(|(_, opening)| text.starts_with(opening))
+    WHOLE.iter().any(|opening| text.starts_with(opening))
 }
 
 /// Returns the messages in the text of a user's turn: the user's own text and, separately, the template around it.
@@ -59,11 +47,11 @@ pub(crate) fn turn(text: &str) -> Vec<Message> {
         return vec![Message::context(text)];
     }
     let trimmed = text.trim();
-    let template = TEMPLATES.iter().find(|one| trimmed.starts_with(one.opening) && trimmed.contains(one.mark));
-    let Some(template) = template else { return vec![Message::user(text)] };
-    let Some((before, rest)) = trimmed.split_once(template.before) else { return vec![Message::context(text)] };
-    let (typed, after) =
-        if template.after.is_empty() { (rest, "") } else { rest.split_once(template.after).unwrap_or((rest, "")) };
+    let template = TEMPLATES.iter().find(|[opening, mark, ..]| trimmed.starts_with(opening) && trimmed.contains(mark));
+    let Some([.., open, close]) = template else { return vec![Message::user(text)] };
+    let Some((before, rest)) = trimmed.split_once(open) else { return vec![Message::context(text)] };
+    let end = Some(close).filter(|close| !close.is_empty()).and_then(|close| rest.split_once(close));
+    let (typed, after) = end.unwrap_or((rest, ""));
     let pieces = [Message::context(before), Message::user(typed.trim()), Message::context(after.trim())];
     pieces.into_iter().filter(|message| !message.text.trim().is_empty()).collect()
 }
@@ -78,11 +66,11 @@ mod tests {
 
     #[test]
     fn no_row_of_the_table_is_the_users_and_what_only_mentions_one_is() {
-        for (program, opening) in WHOLE {
+        for opening in WHOLE {
             let text = format!("{opening} I prefer tabs.");
-            assert_eq!(typed(&text), [""; 0], "{program}: {opening}");
+            assert_eq!(typed(&text), [""; 0], "{opening}");
             let mentioned = format!("Why do I see this? {opening}");
-            assert_eq!(typed(&mentioned), std::slice::from_ref(&mentioned), "{program}");
+            assert_eq!(typed(&mentioned), std::slice::from_ref(&mentioned));
         }
     }
 

@@ -1,74 +1,23 @@
 //! Recognises speakers by the prefixes of lines.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::message::dates::clock;
+use crate::message::words::{self, list};
 use crate::message::{identity, program};
 use crate::{MessageTime, Role, TimeSource};
 
-/// Words before a colon that introduce a note, a field or a log line rather than a speaker.
-const NO_NAMES: &str = "\
-    pros cons before after good bad do don't expected actual given when then yes no old new left right wrong \
-    correct advantages disadvantages benefits features overview details syntax options arguments required \
-    optional added changed fixed removed security performance recommendation recommendations risk risks impact \
-    evidence finding findings claim fallback scenario case cases a action actions address agenda also answer \
-    assumption attendees author aside background bug caution cc changelog company conclusion context copyright \
-    country critical date debug decision decisions default definition depends deprecated description email end \
-    error example examples fact fatal file files first fix format from goal goals host hint http https id \
-    important info input instructions issue key language last level license link links location meeting message \
-    method minutes model name next note notes number objective output owner p parameters participants path phone \
-    plan platform present price priority problem prompt ps purpose q question questions reason ref reference \
-    remember requires response result results return returns rule score second see severity size solution source \
-    start status step subject summary tags task time tip title to todo topic total trace type update url usage \
-    user-agent value verdict version warn warning website why 注意 标题 日期 时间 地点 问题 答案 总结 结论 主题 作者 例如 说明 备注 monday \
-    tuesday wednesday thursday friday saturday sunday today tomorrow yesterday";
-
-/// Log levels of programs.
-const LEVELS: &str = "debug info notice warn warning error err fatal critical trace verbose severe";
-/// Names of program components, and of the times of day used in diaries.
-const PROGRAMS: &str = "server database db worker scheduler backup mailer kernel daemon cron nginx systemd sshd http api \
-    service process thread job task system main app application client cache queue logger monitor watchdog updater \
-    installer build deploy morning noon afternoon evening night breakfast lunch dinner";
-
-/// Labels that denote a side of a conversation with an assistant, in lower case.
-const SIDES: &[(Role, &[&str])] = &[
-    (
-        Role::User,
-        &[
-            "user", "human", "you", "me", "用户", "使用者", "人类", "我", "你", "您", "ユーザー", "あなた", "사용자",
-            "나", "usuario", "usuaria", "tú", "benutzer", "benutzerin", "nutzer", "nutzerin", "utilisateur",
-            "utilisatrice", "vous", "usuário", "usuária", "utilizador", "utilizadora", "você", "utente", "gebruiker",
-            "użytkownik", "użytkowniczka", "kullanıcı", "пользователь", "вы", "користувач", "المستخدم", "उपयोगकर्ता",
-            "người dùng", "pengguna",
-        ],
-    ),
-    (
-        Role::Assistant,
-        &[
-            "assistant", "ai", "bot", "chatgpt", "gpt", "gpt-4", "gpt-4o", "gpt-5", "claude", "gemini", "copilot",
-            "agent", "ai assistant", "github copilot", "cursor", "deepseek", "grok", "perplexity", "le chat", "助手",
-            "ai助手", "ai 助手", "助理", "机器人", "アシスタント", "어시스턴트", "asistente", "assistent",
-            "assistente", "asystent", "asistan", "yardımcı", "ассистент", "помощник", "ии", "асистент", "помічник",
-            "المساعد", "सहायक", "trợ lý", "asisten",
-        ],
-    ),
-    (Role::System, &["system", "developer", "系统", "система", "sistema", "système", "システム", "시스템"]),
-    (Role::Tool, &["tool", "tool result", "工具", "инструмент", "herramienta", "werkzeug", "outil"]),
-];
-
-/// Words such as "said" between an assistant's name and a colon.
-const SAID: &[&str] =
-    &[" said", "说", "說", " dijo", " a dit", " disse", " ha detto", " hat gesagt", " сказал", "の発言", "의 말"];
-/// Sentences that introduce a user's message on a page.
-const YOU_SAID: &[&str] = &[
-    "Has dicho", "Dijiste", "Tú dijiste", "Vous avez dit", "Du hast gesagt", "Sie haben gesagt", "Você disse",
-    "Hai detto", "Вы сказали", "あなた", "나의 말",
-];
+/// The side of a conversation with an assistant that each label denotes.
+static SIDES: LazyLock<HashMap<&str, Role>> = LazyLock::new(|| {
+    let (user, assistant) = (("user", Role::User), ("assistant", Role::Assistant));
+    words::values(&[user, assistant, ("system", Role::System), ("tool", Role::Tool)])
+});
 
 /// Returns the side that `label` denotes, if it is not a person's name.
 pub(crate) fn side(label: &str) -> Option<Role> {
-    let label = label.trim().to_lowercase();
-    SIDES.iter().find(|(_, labels)| labels.contains(&label.as_str())).map(|(role, _)| *role)
+    SIDES.get(label.trim().to_lowercase().as_str()).copied()
 }
 
 /// Returns whether `label` could be a person's name: up to five words, each capitalised, and not the beginning of a
@@ -93,8 +42,7 @@ pub(crate) fn looks_like_name(label: &str) -> bool {
 }
 
 fn heads_a_note(label: &str) -> bool {
-    let label = label.to_lowercase();
-    NO_NAMES.split(' ').any(|word| word == label)
+    list("no names").contains(&label.to_lowercase().as_str())
 }
 
 /// Returns whether `label` could be an account name in lower case: `luis`, `ana.silva`, `rui paz`.
@@ -114,8 +62,8 @@ pub(crate) fn looks_like_account(label: &str) -> bool {
 pub(crate) fn is_of_a_log(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(['.', ' ', '[', ']', '-', '_', '/']).filter(|word| !word.is_empty());
-    words.clone().next_back().is_some_and(|last| LEVELS.split(' ').any(|level| level == last))
-        || words.any(|word| PROGRAMS.split(' ').any(|part| part == word))
+    words.clone().next_back().is_some_and(|last| list("levels").contains(&last))
+        || words.any(|word| list("programs").contains(&word))
 }
 
 /// Returns whether `c` combines with the preceding letter, joins or separates letters, or controls the text direction.
@@ -318,10 +266,10 @@ fn said(text: &str) -> Option<Split<'_>> {
     let text = text.trim().trim_start_matches('#').trim();
     let head = text.strip_suffix([':', '：'])?.trim_end();
     // In these languages, ChatGPT's page shows a complete sentence above each message of the user.
-    if YOU_SAID.contains(&head) {
+    if list("you said").contains(&head) {
         return Some((Form::Said, "You", ""));
     }
-    let name = SAID.iter().find_map(|said| head.strip_suffix(said))?.trim_start_matches("O ");
+    let name = list("said").iter().find_map(|said| head.strip_suffix(said))?.trim_start_matches("O ");
     Some((Form::Said, name, ""))
 }
 
@@ -356,15 +304,6 @@ fn prefix(text: &str) -> Option<Split<'_>> {
 
 // Distinguishes text that a program wrote in the user's turn from text that the user typed.
 
-/// Tags that enclose text inserted into a user's turn by agents and plug-ins.
-const INJECTED_TAGS: &[&str] = &[
-    "system-reminder", "system_reminder", "system-instruction", "system_instruction", "environment_context",
-    "environment_details", "user_instructions", "permissions instructions", "collaboration_mode", "turn_aborted",
-    "hook_prompt", "hook_context", "session_context", "user_info", "current_datetime", "relevant_memories",
-    "persisted-output", "task-notification", "ide_opened_file", "ide_selection", "ide_diagnostics",
-    "local-command-caveat", "local-command-stdout", "local-command-stderr", "skill", "subagent_notification",
-];
-
 /// Returns whether `text` contains only injected blocks, or was written entirely by a program. An unclosed block
 /// extends to the end.
 pub(crate) fn is_only_injected(text: &str) -> bool {
@@ -383,7 +322,7 @@ pub(crate) fn is_only_injected(text: &str) -> bool {
 /// Returns the text after the injected block at the beginning of `text`; `None` if there is no such block.
 pub(crate) fn without_leading_block(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('<')?;
-    let tag = INJECTED_TAGS.iter().find(|tag| {
+    let tag = list("injected tags").iter().find(|tag| {
         inner.strip_prefix(**tag).is_some_and(|after| after.starts_with(|c: char| c == '>' || c.is_whitespace()))
     })?;
     let close = format!("</{tag}>");

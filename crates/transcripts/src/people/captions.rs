@@ -4,13 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::message::dates::{clock, written_in};
+use crate::message::parts::on_one_line;
 use crate::message::speaker::{looks_like_account, looks_like_name};
 use crate::people::html;
 use crate::people::meeting::{Meeting, Speech, merge};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
-/// Maximum length of a tag in a cue, in bytes; a `<` that is not closed within this length is an ordinary character.
-const LONGEST_TAG: usize = 300;
 /// A name that occurs only once counts as a speaker only if at least one cue out of this many has a speaker's name.
 const NAMED_CUES: usize = 20;
 /// Words in brackets that denote a noise rather than a name, in lower case.
@@ -51,7 +50,7 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
                     Turn::Same => (false, if names.is_empty() { None } else { current.take() }),
                 };
                 current.clone_from(&speaker);
-                let text = squeeze(&text);
+                let text = on_one_line(&text);
                 if !text.is_empty() {
                     spoken.push(Speech { start: cue.start, end: cue.end, speaker, is_turn, text });
                 }
@@ -63,15 +62,11 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
 
 /// Returns the lines of `text` that the previous cue did not contain, and stores all its lines for the next cue.
 fn unrolled(text: &str, previous: &mut HashSet<String>) -> String {
-    let lines: Vec<String> = text.lines().map(squeeze).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> = text.lines().map(on_one_line).filter(|line| !line.is_empty()).collect();
     let fresh: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !previous.contains(*line)).collect();
     let fresh = fresh.join("\n");
     *previous = lines.into_iter().collect();
     fresh
-}
-
-fn squeeze(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The speaker from a given line on.
@@ -168,17 +163,14 @@ fn turns(text: &str, names: &HashSet<String>) -> Vec<(Turn, String)> {
 
 /// Splits a cue at its voice tags, removes the other tags and decodes entities.
 fn voices(payload: &str) -> Vec<(Option<String>, String)> {
-    let mut spans = vec![(None, String::new())];
-    let mut rest = payload;
-    while let Some(open) = rest.find(['<', '{']) {
-        append(&mut spans, &rest[..open]);
-        let inside = &rest[open + 1..];
-        let near = &inside[..inside.floor_char_boundary(LONGEST_TAG)];
-        let Some((tag, behind)) = tag(&rest[open..], near) else {
-            append(&mut spans, &rest[open..=open]);
-            rest = inside;
-            continue;
-        };
+    patterns! {
+        TAG = r"\{\\[^}]{0,300}\}|<([A-Za-z0-9/][^>]{0,300})>";
+    }
+    let (mut spans, mut end) = (vec![(None, String::new())], 0);
+    for found in TAG.captures_iter(payload) {
+        append(&mut spans, &payload[end..found.get_match().start()]);
+        end = found.get_match().end();
+        let tag = found.get(1).map_or("", |tag| tag.as_str());
         if let Some(name) = tag.strip_prefix('v').filter(|name| name.starts_with([' ', '.', '\t'])) {
             let name = name.split_once(char::is_whitespace).map_or("", |(_, name)| name);
             let name = Some(decode(name.trim())).filter(|name| !name.is_empty());
@@ -186,19 +178,10 @@ fn voices(payload: &str) -> Vec<(Option<String>, String)> {
         } else if tag == "/v" {
             spans.push((None, String::new()));
         }
-        rest = behind;
     }
-    append(&mut spans, rest);
+    append(&mut spans, &payload[end..]);
     spans.retain(|(_, text)| !text.trim().is_empty());
     spans.into_iter().map(|(name, text)| (name, decode(&text))).collect()
-}
-
-/// Returns the tag with which `text` starts and the text after it: `<b>`, `<00:01.000>`, `</v>`, or `{\an8}`.
-fn tag<'a>(text: &'a str, near: &'a str) -> Option<(&'a str, &'a str)> {
-    let is_style = text.starts_with("{\\");
-    let is_tag = text.starts_with('<') && near.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
-    let close = near.find(if is_style { '}' } else { '>' }).filter(|_| is_style || is_tag)?;
-    Some((&near[..close], &text[close + 2..]))
 }
 
 fn append(spans: &mut [(Option<String>, String)], text: &str) {
@@ -216,7 +199,7 @@ fn decode(text: &str) -> String {
 pub(crate) struct WebVtt;
 
 impl Ingestor for WebVtt {
-    describe!("webvtt", "WebVTT captions of a meeting or video", "the first line is `WEBVTT`");
+    named!("webvtt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text
@@ -290,11 +273,7 @@ const LINES_TO_FIRST_TIME: usize = 6;
 pub(crate) struct Srt;
 
 impl Ingestor for Srt {
-    describe!(
-        "srt",
-        "SubRip captions (.srt) of a meeting or video",
-        "it begins with a cue's number or time, such as `00:00:01,000 --> 00:00:04,000`"
-    );
+    named!("srt");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut lines = head.text.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES_TO_FIRST_TIME);

@@ -6,8 +6,7 @@ use crate::json::Json;
 use crate::message::dates::written_in;
 use crate::message::{identity, parts};
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role, Sink,
-    TimeSource,
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
 
 /// Texts that the program writes in the name of a person.
@@ -17,11 +16,7 @@ const NOTICES: &[&str] = &["Updated room membership.", "Updated room settings.",
 pub(crate) struct GoogleChat;
 
 impl Ingestor for GoogleChat {
-    describe!(
-        "google-chat",
-        "Google Chat: messages.json of a space or conversation, from Google Takeout",
-        "an object whose `messages` have `creator` and `created_date`"
-    );
+    named!("google-chat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_message = |message: &Value| message["creator"].is_object() && is_dated(message);
@@ -32,7 +27,9 @@ impl Ingestor for GoogleChat {
         // Every file has the same name; its folder is named after the space, with an id.
         let folder = input.path.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
         let title = folder.strip_prefix("Space ").or_else(|| folder.strip_prefix("DM ")).map(str::to_owned);
-        let title = named(&input).or(title).unwrap_or_else(|| input.stem());
+        // The name of a space is in a file next to the messages.
+        let named = input.sibling_json("group_info.json")["name"].owned();
+        let title = named.or(title).unwrap_or_else(|| input.stem());
         let mut draft = Assembler::new("google-chat", "", input.path.display().to_string());
         draft.meta().title = Some(title.clone());
         let mut records = Records::elements_of(input, &["messages"]);
@@ -49,12 +46,6 @@ impl Ingestor for GoogleChat {
         draft.finish(sink);
         Ok(())
     }
-}
-
-/// Returns the name of a space, which is in a file next to the messages.
-fn named(input: &Input) -> Option<String> {
-    let text = input.sibling("group_info.json")?.into_text(MAX_RECORD_BYTES).ok()??;
-    crate::json::parse::<Value>(&text).ok()?.0["name"].owned()
 }
 
 fn is_dated(message: &Value) -> bool {

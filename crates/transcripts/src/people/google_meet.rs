@@ -16,11 +16,7 @@ const LONGEST_NAME: usize = 60;
 pub(crate) struct GoogleMeet;
 
 impl Ingestor for GoogleMeet {
-    describe!(
-        "google-meet",
-        "Google Meet transcript saved as text",
-        "lines such as `00:05:00` between lines such as `Ana: hello`, under a heading `Transcript` or `Attendees`"
-    );
+    named!("google-meet");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().map(str::trim).collect();

@@ -30,11 +30,7 @@ patterns! {
 pub(crate) struct Irc;
 
 impl Ingestor for Irc {
-    describe!(
-        "irc",
-        "IRC logs of irssi, WeeChat, HexChat, ZNC and others, as text",
-        "lines such as `[10:02:33] <ana> hello` or, with tabs, `2026-01-14 10:02:33 ana hello`; or records of a time in seconds, a nick and words"
-    );
+    named!("irc");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().map(str::trim_end).take(SAMPLED_LINES).collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::message::identity;
-use crate::{Assembler, IngestError, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
+use crate::{Assembler, IngestError, Input, Kind, Message, MessageTime, Role, Sink};
 
 /// Pause after which the same speaker starts a new message.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -74,10 +74,7 @@ impl Meeting {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
         // The modification time of the file is irrelevant, because transcripts are downloaded after the meeting.
         let start = identity::named_time(&stem);
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(None);
-        };
+        let Some(text) = input.whole_text("text", sink)? else { return Ok(None) };
         Ok(Some((Self { format, title: Some(stem.clone()), stem, origin, start, around: String::new() }, text)))
     }
 

@@ -28,11 +28,7 @@ const NOTED: &[&str] = &[
 pub(crate) struct Messenger;
 
 impl Ingestor for Messenger {
-    describe!(
-        "messenger",
-        "Messenger or Instagram conversation, downloaded as JSON",
-        "an object with `participants` and `messages` that have a `sender_name` and a `timestamp_ms`"
-    );
+    named!("messenger");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_message = |message: &Value| sender(message).is_some() && stamp(message).is_some();

@@ -83,11 +83,7 @@ pub(crate) fn paragraphs(captions: &[Caption<'_>], lines: &[&str], end: usize) -
 pub(crate) struct Otter;
 
 impl Ingestor for Otter {
-    describe!(
-        "otter",
-        "Otter.ai transcript exported as text",
-        "lines such as `Ana Silva  0:12`, and a line `SPEAKERS`, `SUMMARY KEYWORDS` or `Transcribed by https://otter.ai`"
-    );
+    named!("otter");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().collect();
@@ -136,11 +132,7 @@ const LINES_A_NAME: usize = 30;
 pub(crate) struct TeamsText;
 
 impl Ingestor for TeamsText {
-    describe!(
-        "teams-text",
-        "Microsoft Teams transcript copied or saved as text",
-        "at least two lines such as `Ana Silva   0:12`, in chronological order, each above words; a name is repeated, or a date precedes them"
-    );
+    named!("teams-text");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().collect();

@@ -10,14 +10,15 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
+use regex::Captures;
 use serde_json::Value;
 
 use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::{
-    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_PART_BYTES, Message, MessageTime, Records, Role,
-    Sink, TimeSource,
+    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_PART_BYTES, Message, MessageTime, Objects,
+    Records, Role, Sink,
 };
 
 /// Maximum number of days that detection opens before it rejects a folder.
@@ -27,11 +28,7 @@ const SNIFFED_DAYS: usize = 5;
 pub(crate) struct Slack;
 
 impl Ingestor for Slack {
-    describe!(
-        "slack",
-        "Slack workspace export: the folder, its zip, or one day of a channel",
-        "a list of channels beside folders of `YYYY-MM-DD.json`; or an array of messages with `ts` like `1709287200.000100`"
-    );
+    named!("slack");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         matches!(head.document, Some(Value::Array(_))) && head.objects().any(is_post)
@@ -45,22 +42,23 @@ impl Ingestor for Slack {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let origin = input.path.display().to_string();
-        let mut room = Room::new(Names::default(), String::new(), origin);
+        let names = Names::default();
+        let mut room = Room::new(&names, String::new(), origin);
         room.read_day(Records::elements(input), sink)?;
         room.finish(sink);
         Ok(())
     }
 
     fn read_folder(&self, folder: &Folder, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut names = Names::of(folder, sink)?;
+        let names = Names::of(folder, sink)?;
         for channel in folder.folders("") {
             let origin = folder.path().join(&channel).display().to_string();
-            let known = names.channels.get(&channel).cloned();
-            let id = known.as_ref().map_or_else(|| identity::of_parts(&["slack", &channel]), |known| known.id.clone());
-            let mut room = Room::new(names, id, origin);
-            let title = known.as_ref().map_or_else(|| format!("#{channel}"), |known| known.title.clone());
-            let is_project = known.is_none_or(|known| known.is_project);
-            room.call(title, is_project.then(|| channel.clone()));
+            let known = names.channels.get(&channel);
+            let id = known.map_or_else(|| identity::of_parts(&["slack", &channel]), |known| known.id.clone());
+            let mut room = Room::new(&names, id, origin);
+            let meta = room.draft.meta();
+            meta.title = Some(known.map_or_else(|| format!("#{channel}"), |known| known.title.clone()));
+            meta.project = known.is_none_or(|known| known.is_project).then(|| channel.clone());
             for day in days(folder, &channel) {
                 let before = sink.skipped.len();
                 match folder.open(&day).and_then(|input| room.read_day(Records::elements(input), sink)) {
@@ -72,7 +70,7 @@ impl Ingestor for Slack {
                     skipped.reason = format!("{day}: {}", skipped.reason);
                 }
             }
-            names = room.finish(sink);
+            room.finish(sink);
         }
         Ok(())
     }
@@ -100,41 +98,33 @@ const SOURCE: &str = "slack";
 const MAX_OPEN_BYTES: usize = 4 * MAX_PART_BYTES;
 
 /// Assembles the messages of one channel.
-struct Room {
-    names: Names,
+struct Room<'a> {
+    names: &'a Names,
     /// The channel's id. If only a single day without a channel is given, the id is empty until the first message is
     /// read.
     id: String,
-    title: Option<String>,
-    project: Option<String>,
     origin: String,
     draft: Assembler,
-    threads: BTreeMap<Stamp, Thread>,
+    threads: BTreeMap<Timestamp, Thread>,
     open_bytes: usize,
     /// Threads that were passed on as complete.
-    closed: HashSet<Stamp>,
-    newest: Option<Stamp>,
+    closed: HashSet<Timestamp>,
+    newest: Option<Timestamp>,
 }
 
 /// A thread that may continue on a later day.
 struct Thread {
     draft: Assembler,
-    last_reply: Option<Stamp>,
+    last_reply: Option<Timestamp>,
     bytes: usize,
 }
 
-impl Room {
+impl<'a> Room<'a> {
     /// Creates an empty channel with the identity `id`; if `id` is empty, the first message determines the identity.
-    fn new(names: Names, id: String, origin: String) -> Self {
+    fn new(names: &'a Names, id: String, origin: String) -> Self {
         let draft = Assembler::new(SOURCE, id.clone(), origin.clone());
         let (threads, closed) = (BTreeMap::new(), HashSet::new());
-        Self { names, id, title: None, project: None, origin, draft, threads, open_bytes: 0, closed, newest: None }
-    }
-
-    /// Sets the name of the channel and its project.
-    fn call(&mut self, title: String, project: Option<String>) {
-        (self.title, self.project) = (Some(title), project);
-        (self.draft.meta().title, self.draft.meta().project) = (self.title.clone(), self.project.clone());
+        Self { names, id, origin, draft, threads, open_bytes: 0, closed, newest: None }
     }
 
     /// Reads the messages of one day, which come after the messages of the previous days.
@@ -142,7 +132,7 @@ impl Room {
     /// # Errors
     /// [`IngestError::Read`] if the file cannot be read completely.
     fn read_day(&mut self, mut records: Records, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (mut day, mut bytes, mut seen): (Vec<Post>, usize, HashSet<Stamp>) = (Vec::new(), 0, HashSet::new());
+        let (mut day, mut bytes, mut seen): (Vec<Post>, usize, HashSet<Timestamp>) = (Vec::new(), 0, HashSet::new());
         loop {
             let record = records.next_json::<Value>(sink);
             let Ok(Some((number, value))) = record else {
@@ -150,7 +140,7 @@ impl Room {
                 self.close_finished(sink);
                 return record.map(|_| ());
             };
-            match read(&value, &self.names) {
+            match read(&value, self.names) {
                 // A reply that was also sent to the channel occurs a second time in the channel.
                 Ok(Some(post)) if seen.insert(post.stamp) => {
                     bytes += weight(&post);
@@ -167,13 +157,10 @@ impl Room {
         }
     }
 
-    /// Passes the remaining messages to `sink`, and returns the names for the next channel.
-    fn finish(self, sink: &mut Sink<'_>) -> Names {
+    /// Passes the remaining messages to `sink`.
+    fn finish(self, sink: &mut Sink<'_>) {
         self.draft.finish(sink);
-        for thread in self.threads.into_values() {
-            thread.draft.finish(sink);
-        }
-        self.names
+        self.threads.into_values().for_each(|thread| thread.draft.finish(sink));
     }
 
     fn take(&mut self, mut day: Vec<Post>, sink: &mut Sink<'_>) {
@@ -205,7 +192,8 @@ impl Room {
         let late = if self.closed.contains(&opener) { "~2" } else { "" };
         let thread = self.threads.entry(opener).or_insert_with(|| {
             let mut draft = Assembler::new(SOURCE, format!("{}:{spelled}{late}", self.id), self.origin.clone());
-            (draft.meta().title, draft.meta().project) = (self.title.clone(), self.project.clone());
+            let channel = self.draft.meta();
+            (draft.meta().title, draft.meta().project) = (channel.title.clone(), channel.project.clone());
             Thread { draft, last_reply: None, bytes: 0 }
         });
         thread.bytes += bytes;
@@ -224,7 +212,8 @@ impl Room {
     /// Passes the threads whose last reply has been read to `sink`.
     fn close_finished(&mut self, sink: &mut Sink<'_>) {
         let newest = self.newest;
-        let is_finished = |_: &Stamp, thread: &mut Thread| thread.last_reply.is_some() && thread.last_reply <= newest;
+        let is_finished =
+            |_: &Timestamp, thread: &mut Thread| thread.last_reply.is_some() && thread.last_reply <= newest;
         for (opener, thread) in self.threads.extract_if(.., is_finished) {
             self.open_bytes -= thread.bytes;
             self.closed.insert(opener);
@@ -248,38 +237,26 @@ const STRUCTURAL: &[&str] = &[
 const SPOKEN: &[&str] =
     &["", "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment", "assistant_app_thread"];
 
-/// The time of a message, which is its id within the channel. It is compared by its digits, never as a float.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Stamp {
-    seconds: i64,
-    nanos: i32,
-}
-
-impl Stamp {
-    /// Reads `1709287200.000100`.
-    fn parse(text: &str) -> Option<Self> {
-        let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        // A float would round the six digits that distinguish messages within the same second.
-        let nanos = format!("{fraction:0<9}");
-        let nanos = nanos.get(..9).filter(|_| is_digits(fraction))?.parse().ok()?;
-        Some(Self { seconds: Some(seconds).filter(|seconds| is_digits(seconds))?.parse().ok()?, nanos })
-    }
-
-    fn at(self) -> Option<Timestamp> {
-        Timestamp::new(self.seconds, self.nanos).ok()
-    }
+/// Returns the time in `1709287200.000100`, which is the id of a message within its channel. It is compared by its
+/// digits, never as a float.
+fn stamp(text: &str) -> Option<Timestamp> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    // A float would round the six digits that distinguish messages within the same second.
+    let nanos = format!("{fraction:0<9}");
+    let nanos = nanos.get(..9).filter(|_| is_digits(fraction) && is_digits(seconds))?.parse().ok()?;
+    Timestamp::new(seconds.parse().ok()?, nanos).ok()
 }
 
 /// The content of one record.
 #[derive(Debug)]
 struct Post {
     /// Time and id of the record.
-    stamp: Stamp,
+    stamp: Timestamp,
     /// The id, as spelled in the log, of the message that opened the thread, if the record is in a thread.
-    thread: Option<(Stamp, String)>,
+    thread: Option<(Timestamp, String)>,
     /// The time of the last reply in the thread, which only the message that opened the thread contains.
-    last_reply: Option<Stamp>,
+    last_reply: Option<Timestamp>,
     /// Messages of the record, in the order in which they are shown.
     messages: Vec<Message>,
 }
@@ -287,7 +264,7 @@ struct Post {
 /// Returns whether `value` is a message of a Slack export.
 fn is_post(value: &Value) -> bool {
     let is_stamp = |text: &str| text.split_once('.').is_some_and(|(whole, part)| whole.len() >= 9 && part.len() == 6);
-    value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| is_stamp(ts) && Stamp::parse(ts).is_some())
+    value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| is_stamp(ts) && stamp(ts).is_some())
 }
 
 /// Reads one record; `None` if the record contains nothing that was said.
@@ -296,29 +273,31 @@ fn is_post(value: &Value) -> bool {
 /// The reason why the record cannot be used.
 fn read(value: &Value, names: &Names) -> Result<Option<Post>, &'static str> {
     let Some(id) = value["ts"].as_str() else { return Err("not a message: `ts` is missing") };
-    let Some(stamp) = Stamp::parse(id) else { return Err("its `ts` is not a time") };
+    let Some(at) = stamp(id) else { return Err("its `ts` is not a time") };
     let subtype = value["subtype"].string();
     if STRUCTURAL.contains(&subtype) {
         return Ok(None);
     }
-    let author = Author::of(value, names);
-    let time =
-        stamp.at().map(|at| MessageTime { at, offset_seconds: Some(author.offset_seconds), source: TimeSource::Log });
-    let mut messages =
-        if SPOKEN.contains(&subtype) { said(value, names, author) } else { notice(value, subtype, names) };
+    let (role, name, offset) = author(value, names);
+    let time = MessageTime { offset_seconds: Some(offset), ..MessageTime::logged(at) };
+    let mut messages = match subtype {
+        _ if SPOKEN.contains(&subtype) => said(value, names, role, name.as_deref()),
+        "tombstone" => vec![Message::context("[message deleted]")],
+        _ => vec![Message::context(plain(value["text"].string(), names))],
+    };
     for message in &mut messages {
         id.clone_into(&mut message.id);
-        message.time = time;
+        message.time = Some(time);
     }
-    Ok(Some(Post { stamp, thread: thread(value, id), last_reply: stamp_of(&value["latest_reply"]), messages }))
+    Ok(Some(Post { stamp: at, thread: thread(value, id), last_reply: stamp_of(&value["latest_reply"]), messages }))
 }
 
-fn stamp_of(value: &Value) -> Option<Stamp> {
-    value.as_str().and_then(Stamp::parse)
+fn stamp_of(value: &Value) -> Option<Timestamp> {
+    value.as_str().and_then(stamp)
 }
 
 /// Returns the thread of a message: the thread in which it replies, or the thread that it opened if others replied.
-fn thread(value: &Value, id: &str) -> Option<(Stamp, String)> {
+fn thread(value: &Value, id: &str) -> Option<(Timestamp, String)> {
     let named = value["thread_ts"].as_str();
     let is_answered = value["reply_count"].as_u64().is_some_and(|count| count > 0);
     let opener = match named {
@@ -328,47 +307,28 @@ fn thread(value: &Value, id: &str) -> Option<(Stamp, String)> {
         None if is_answered => id,
         None => return None,
     };
-    Some((Stamp::parse(opener)?, opener.to_owned()))
+    Some((stamp(opener)?, opener.to_owned()))
 }
 
-/// The author of a record.
-struct Author {
-    role: Role,
-    name: Option<String>,
-    offset_seconds: i32,
+/// Returns the role and the name of the author of a record, and the offset of the author's clock.
+fn author(value: &Value, names: &Names) -> (Role, Option<String>, i32) {
+    let comment = &value["comment"]["user"];
+    let id = comment.as_str().or(value["user"].as_str()).filter(|id| !id.is_empty());
+    let known = id.and_then(|id| names.people.get(id));
+    let is_bot = value["subtype"] == "bot_message"
+        || known.is_some_and(|person| person.is_bot)
+        || id.is_none() && value["bot_id"].is_string();
+    let profile = if is_bot { &value["bot_profile"] } else { &value["user_profile"] };
+    let given = || value["username"].as_str().filter(|name| !name.is_empty());
+    let name = known.map(|person| person.name.as_str()).filter(|_| !is_bot || given().is_none());
+    let name = name.or_else(|| name_of(profile)).or_else(given).or(id).or(value["bot_id"].as_str());
+    let offset = known.and_then(|person| person.offset_seconds).unwrap_or_default();
+    (if is_bot { Role::Other } else { Role::User }, name.map(str::to_owned), offset)
 }
 
-impl Author {
-    fn of(value: &Value, names: &Names) -> Self {
-        let comment = &value["comment"]["user"];
-        let id = comment.as_str().or(value["user"].as_str()).filter(|id| !id.is_empty());
-        let known = id.and_then(|id| names.people.get(id));
-        let is_bot = value["subtype"] == "bot_message"
-            || known.is_some_and(|person| person.is_bot)
-            || id.is_none() && value["bot_id"].is_string();
-        let profile = if is_bot { &value["bot_profile"] } else { &value["user_profile"] };
-        let given = || value["username"].as_str().filter(|name| !name.is_empty());
-        let name = known.map(|person| person.name.as_str()).filter(|_| !is_bot || given().is_none());
-        let name = name.or_else(|| name_of(profile)).or_else(given).or(id).or(value["bot_id"].as_str());
-        Self {
-            role: if is_bot { Role::Other } else { Role::User },
-            name: name.map(str::to_owned),
-            offset_seconds: known.and_then(|person| person.offset_seconds).unwrap_or_default(),
-        }
-    }
-}
-
-fn notice(value: &Value, subtype: &str, names: &Names) -> Vec<Message> {
-    let text = match subtype {
-        "tombstone" => "[message deleted]".to_owned(),
-        _ => plain(value["text"].string(), names),
-    };
-    vec![Message::context(text)]
-}
-
-fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
-    let Author { role, name: speaker, .. } = author;
-    let made = |kind: Kind, text: String| Message { kind, speaker: speaker.clone(), ..Message::prose(role, text) };
+fn said(value: &Value, names: &Names, role: Role, name: Option<&str>) -> Vec<Message> {
+    let made =
+        |kind: Kind, text: String| Message { speaker: name.map(str::to_owned), ..Message::new(role, kind, text) };
     let mut text = plain(own_words(value), names);
     if text.trim().is_empty() {
         text = of_blocks(&value["blocks"], names);
@@ -407,7 +367,7 @@ fn own_words(value: &Value) -> &str {
 fn files(value: &Value) -> impl Iterator<Item = String> {
     let older = Some(&value["file"]).filter(|file| file.is_object() && value["subtype"] == "file_share");
     value["files"].list().iter().chain(older).map(|file| {
-        let name = ["name", "title"].into_iter().find_map(|key| file[key].as_str().filter(|name| !name.is_empty()));
+        let name = file.first_text(&["name", "title"]);
         let kind = match file["mimetype"].string().split('/').next() {
             Some(kind @ ("image" | "audio" | "video")) => kind,
             Some(_) | None => "file",
@@ -423,27 +383,13 @@ const MAX_DEPTH: usize = 32;
 
 /// Returns `text` with names instead of ids, and with links and special characters as plain text.
 fn plain(text: &str, names: &Names) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(open) = rest.find('<') {
-        let inside = &rest[open + 1..];
-        // Typed angle brackets are escaped, so an unclosed bracket is not mark-up.
-        let Some(close) = inside.find(['>', '<']).filter(|close| inside[*close..].starts_with('>')) else {
-            shown.push_str(&rest[..=open]);
-            rest = inside;
-            continue;
-        };
-        shown.push_str(&rest[..open]);
-        shown.push_str(&reference(&inside[..close], names));
-        rest = &inside[close + 1..];
+    // Typed angle brackets are escaped, so an unclosed bracket is not mark-up.
+    patterns! {
+        REFERENCE = "<([^<>]*)>";
     }
-    shown.push_str(rest);
-    unescape(&shown)
-}
-
-fn unescape(text: &str) -> String {
+    let shown = REFERENCE.replace_all(text, |found: &Captures<'_>| reference(&found[1], names));
     // The ampersand is replaced last, so that an escaped reference is decoded only once.
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
 /// Returns the text that people saw instead of `<inside>`.
@@ -505,10 +451,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
         "rich_text_quote" => each_quoted(block, names, depth, shown),
         "rich_text" => each(block, names, depth, shown, ""),
         // Sections, code and any unknown blocks contain a sequence of elements.
-        _ => {
-            let elements = block["elements"].as_array();
-            elements.into_iter().flatten().for_each(|element| append(element, names, depth + 1, shown));
-        }
+        _ => block["elements"].list().iter().for_each(|element| append(element, names, depth + 1, shown)),
     }
 }
 
@@ -601,12 +544,12 @@ impl Names {
     fn of(folder: &Folder, sink: &mut Sink<'_>) -> Result<Self, IngestError> {
         let mut names = Self::default();
         for file in PEOPLE {
-            each_listed(folder, file, sink, &mut |user| names.add_person(user))?;
+            listed(folder, file, sink)?.iter().for_each(|user| names.add_person(user));
         }
         // Two people with the same name would otherwise become one speaker.
         names.distinguish_namesakes();
         for file in CHANNELS {
-            each_listed(folder, file, sink, &mut |channel| names.add_channel(file, channel))?;
+            listed(folder, file, sink)?.iter().for_each(|channel| names.add_channel(file, channel));
         }
         Ok(names)
     }
@@ -663,29 +606,17 @@ fn name_of(user: &Value) -> Option<&str> {
     let profile = &user["profile"];
     [&profile["display_name"], &profile["real_name"], &user["display_name"], &user["real_name"], &user["name"]]
         .into_iter()
-        .filter_map(Value::as_str)
-        .map(str::trim)
-        .find(|name| !name.is_empty())
+        .find_map(Json::text)
 }
 
-fn each_listed(
-    folder: &Folder,
-    file: &str,
-    sink: &mut Sink<'_>,
-    take: &mut dyn FnMut(&Value),
-) -> Result<(), IngestError> {
-    if !folder.has(file) {
-        return Ok(());
-    }
-    let mut records = match folder.open(file) {
-        Ok(input) => Records::elements(input),
-        Err(IngestError::Empty { .. }) => return Ok(()),
+fn listed(folder: &Folder, file: &str, sink: &mut Sink<'_>) -> Result<Vec<Value>, IngestError> {
+    let mut values = Vec::new();
+    match folder.has(file).then(|| folder.open(file)).transpose() {
+        Ok(Some(input)) => Objects::each(input, sink, |object, _| values.push(object.value))?,
+        Ok(None) | Err(IngestError::Empty { .. }) => {}
         Err(error) => return Err(error),
-    };
-    while let Some((_, value)) = records.next_json::<Value>(sink)? {
-        take(&value);
     }
-    Ok(())
+    Ok(values)
 }
 
 #[cfg(test)]
@@ -869,11 +800,11 @@ mod post_tests {
 
     #[test]
     fn stamps_are_compared_by_their_digits() {
-        let order = |a: &str, b: &str| Stamp::parse(a).unwrap().cmp(&Stamp::parse(b).unwrap());
+        let order = |a: &str, b: &str| stamp(a).unwrap().cmp(&stamp(b).unwrap());
         assert_eq!(order("1772700000.000100", "1772700000.000101"), std::cmp::Ordering::Less);
         assert_eq!(order("999999999.000000", "1772700000.000000"), std::cmp::Ordering::Less);
         for nonsense in ["", "soon", "-1.5", "1.x", "1.2.3", "99999999999999999999.1"] {
-            assert_eq!(Stamp::parse(nonsense), None, "{nonsense}");
+            assert_eq!(stamp(nonsense), None, "{nonsense}");
         }
     }
 

@@ -1,6 +1,5 @@
 //! Telegram Desktop exports in JSON: one chat, or the whole account.
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use serde_json::{Map, Value};
 
@@ -18,11 +17,7 @@ const PATHS: &[&str] = &["messages", "chats.list.messages", "left_chats.list.mes
 pub(crate) struct Telegram;
 
 impl Ingestor for Telegram {
-    describe!(
-        "telegram",
-        "Telegram Desktop export in JSON: one chat or a whole account",
-        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or an account whose `chats` contain such messages"
-    );
+    named!("telegram");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
@@ -221,9 +216,7 @@ fn file(entry: &Value) -> Option<String> {
 /// exports contain only the local time.
 fn time(entry: &Value) -> Option<MessageTime> {
     let local: Option<DateTime> = entry["date"].as_str().and_then(|date| date.parse().ok());
-    let seconds = entry["date_unixtime"].as_str().and_then(|text| text.parse().ok());
-    let seconds = seconds.or_else(|| entry["date_unixtime"].as_i64());
-    if let Some(at) = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
+    if let Some(at) = identity::instant(&entry["date_unixtime"]) {
         let offset_seconds = local.and_then(|local| identity::offset_of_clock(local, at)).or(Some(0));
         return Some(MessageTime { at, offset_seconds, source: TimeSource::Log });
     }

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use crate::message::dates::{Days, clock};
 use crate::message::identity;
 use crate::message::speaker::{is_of_a_log, looks_like_name};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
 patterns! {
     SAVED = r"^(?:\d{4}-\d\d-\d\d )?(\d{1,2}:\d\d:\d\d)\s+From\s+(.{1,200}?)\s*:(?:\s+(.*))?$";
@@ -17,11 +17,7 @@ patterns! {
 pub(crate) struct ZoomChat;
 
 impl Ingestor for ZoomChat {
-    describe!(
-        "zoom-chat",
-        "chat of a Zoom meeting, saved as text",
-        "the first line is like `10:02:33 From Ana to Everyone:`, or a time, a name and words separated by tabs"
-    );
+    named!("zoom-chat");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| header(line.trim_end()).is_some())
@@ -33,10 +29,7 @@ impl Ingestor for ZoomChat {
         let folder = input.path.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
         let named = identity::named_time(&stem).map(|time| (stem.clone(), time));
         let named = named.or_else(|| identity::named_time(&folder).map(|time| (folder.into_owned(), time)));
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
         let lines = lines(&text, sink);
         let Some(first) = lines.first() else { return Ok(()) };
         // People use the same greetings in every meeting. The identity therefore includes the time of the first line,

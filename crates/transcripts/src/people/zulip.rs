@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::json::Json;
 use crate::message::identity;
+use crate::message::parts::unescaped;
 use crate::people::html;
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role, Sink,
-    TimeSource,
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
 
 /// Classes of elements that show a linked page, which the person did not write.
@@ -19,11 +19,7 @@ const PREVIEWS: &[&str] = &["message_embed", "inline-preview-twitter", "message_
 pub(crate) struct Zulip;
 
 impl Ingestor for Zulip {
-    describe!(
-        "zulip",
-        "Zulip: topics of an archive as JSON or HTML, and messages of its API",
-        "messages with `sender_full_name`, `content` and `timestamp`; or a page that names Zulip and has a list of comments"
-    );
+    named!("zulip");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let of_api = head.document.as_ref().map_or(&[][..], |document| document["messages"].list());
@@ -35,10 +31,7 @@ impl Ingestor for Zulip {
         let start = input.head();
         if is_page(&start) {
             drop(start);
-            let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-                sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-                return Ok(());
-            };
+            let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
             topic.read_page(&text, sink);
         } else {
             let is_array = start.trim_start().starts_with('[');
@@ -131,18 +124,7 @@ impl Topic {
 
 /// Decodes a name in which the archive tool wrote each special character as a dot and two digits: `what.20now.3F`.
 fn readable(name: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::with_capacity(name.len()), name);
-    while let Some(first) = rest.chars().next() {
-        let code = rest[first.len_utf8()..].get(..2).filter(|_| matches!(first, '.' | '%'));
-        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        let taken = if byte.is_some() { 3 } else { first.len_utf8() };
-        match byte {
-            Some(byte) => bytes.push(byte),
-            None => bytes.extend_from_slice(&rest.as_bytes()[..taken]),
-        }
-        rest = &rest[taken..];
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    unescaped(name, b".%")
 }
 
 /// Splits the content of a message into the text that it replies to, the sender's own text, and previews of linked

@@ -12,6 +12,7 @@ use crate::{Input, json};
 const SAMPLED_LINES: usize = 50;
 
 /// The start of a file, parsed as far as possible.
+#[derive(Default)]
 pub struct Head<'a> {
     /// The decoded text, up to 256 KiB.
     pub text: Cow<'a, str>,
@@ -56,15 +57,7 @@ impl<'a> Head<'a> {
             None if starts_json && lines.is_empty() => json::parse_start(&text),
             None => None,
         };
-        Self {
-            text,
-            document,
-            lines,
-            tables: Vec::new(),
-            columns: Vec::new(),
-            name: String::new(),
-            folder: String::new(),
-        }
+        Self { text, document, lines, ..Self::default() }
     }
 
     /// Returns the objects that reveal the format: the document, or the first elements of its array.
@@ -81,6 +74,12 @@ impl<'a> Head<'a> {
     pub fn most_lines(&self, test: impl Fn(&Value) -> bool) -> bool {
         let hits = self.lines.iter().filter(|line| test(line)).count();
         hits > 0 && hits * 2 >= self.lines.len()
+    }
+
+    /// Returns whether at least half of the sampled JSONL lines satisfy `test`, or the only line does, which is parsed
+    /// as a document.
+    pub(crate) fn is_log_of(&self, test: impl Fn(&Value) -> bool) -> bool {
+        self.most_lines(&test) || self.document.as_ref().is_some_and(test)
     }
 
     /// Returns whether any of the sampled JSONL lines satisfies `test`.

@@ -1,7 +1,7 @@
 //! One opened log, which is decompressed and decoded lazily, with information from outside its content.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +11,10 @@ use flate2::read::DeflateDecoder;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
+use serde_json::Value;
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::IngestError;
+use crate::{IngestError, MAX_RECORD_BYTES, Sink, json};
 
 /// Number of bytes at the start of a file that detection examines.
 // The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
@@ -51,13 +52,6 @@ pub fn open(path: &Path) -> Result<Input, IngestError> {
         (Box::new(file), modified.and_then(|time| Timestamp::try_from(time).ok()))
     };
     start(path.to_owned(), raw, modified, None)
-}
-
-/// Opens the file called `name` in `archive`, which is represented by `folder`.
-fn open_in_archive(folder: &Folder, archive: &Archive, name: &str) -> Result<Input, IngestError> {
-    let path = folder.path().join(name);
-    let (raw, modified) = archive.read(name).map_err(|source| IngestError::Read { path: path.clone(), source })?;
-    start(path, raw, modified, Some((folder.clone(), name.to_owned())))
 }
 
 fn start(
@@ -157,9 +151,7 @@ impl<R: Read> Read for Unpacked<R> {
 }
 
 fn buffered(head: Vec<u8>, rest: Box<dyn Read + Send>) -> Box<dyn BufRead + Send> {
-    let chained: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read + Send>>> =
-        Cursor::new(head).chain(BufReader::with_capacity(64 << 10, rest));
-    Box::new(chained)
+    Box::new(Cursor::new(head).chain(BufReader::with_capacity(64 << 10, rest)))
 }
 
 fn take(reader: &mut dyn Read, count: usize) -> io::Result<Vec<u8>> {
@@ -193,14 +185,14 @@ impl Input {
     /// Opens the file called `name` in the same directory or archive, such as a file that contains the title; `None` if
     /// it does not exist.
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
-        match &self.inside {
-            Some((folder, own)) => {
-                let beside =
-                    own.rsplit_once('/').map_or_else(|| name.to_owned(), |(parent, _)| format!("{parent}/{name}"));
-                folder.open(&beside).ok()
-            }
-            None => Folder::directory(self.path.parent()?).open(name).ok(),
-        }
+        let (folder, parent) = self.place()?;
+        folder.open(&format!("{parent}{name}")).ok()
+    }
+
+    /// Returns the JSON document in the file called `name` in the same directory or archive; null if there is none.
+    pub(crate) fn sibling_json(&self, name: &str) -> Value {
+        let text = self.sibling(name).and_then(|input| input.into_text(MAX_RECORD_BYTES).ok()?);
+        text.and_then(|text| Some(json::parse(&text).ok()?.0)).unwrap_or_default()
     }
 
     /// Returns the directory or archive that contains the file, and the prefix of its name there: empty, or folders
@@ -287,6 +279,18 @@ impl Input {
         }
         Ok(Some(decoded(bytes).replace("\r\n", "\n")))
     }
+
+    /// Reads everything as text; a text over [`MAX_RECORD_BYTES`] is reported as `noun`.
+    ///
+    /// # Errors
+    /// The same errors as [`Input::into_text`].
+    pub(crate) fn whole_text(self, noun: &str, sink: &mut Sink<'_>) -> Result<Option<String>, IngestError> {
+        let text = self.into_text(MAX_RECORD_BYTES)?;
+        if text.is_none() {
+            sink.skip(1, format!("{noun} over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+        }
+        Ok(text)
+    }
 }
 
 // A directory or an archive, whose files may form a log only in combination.
@@ -360,11 +364,12 @@ impl Folder {
     /// # Errors
     /// The same errors as [`open`]; [`IngestError::Read`] if the name leads out of the folder.
     pub fn open(&self, name: &str) -> Result<Input, IngestError> {
+        let failed = |source| IngestError::Read { path: self.path.join(name), source };
         if let Some(archive) = &self.archive {
-            return open_in_archive(self, archive, name);
+            let (raw, modified) = archive.read(name).map_err(failed)?;
+            return start(self.path.join(name), raw, modified, Some((self.clone(), name.to_owned())));
         }
-        let outside = || IngestError::Read { path: self.path.join(name), source: io::ErrorKind::NotFound.into() };
-        open(&self.on_disk(name).ok_or_else(outside)?)
+        open(&self.on_disk(name).ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?)
     }
 
     fn children(&self, parent: &str, are_folders: bool) -> Vec<String> {
@@ -510,18 +515,7 @@ fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<E
         return Ok(None);
     }
     // Archives contain local times without an offset; if they are treated as UTC, the error is less than a day.
-    let modified = file.last_modified().and_then(|at| {
-        let civil = DateTime::new(
-            i16::try_from(at.year()).ok()?,
-            i8::try_from(at.month()).ok()?,
-            i8::try_from(at.day()).ok()?,
-            i8::try_from(at.hour()).ok()?,
-            i8::try_from(at.minute()).ok()?,
-            i8::try_from(at.second()).ok()?,
-            0,
-        );
-        Offset::UTC.to_timestamp(civil.ok()?).ok()
-    });
+    let modified = file.last_modified().and_then(|at| Offset::UTC.to_timestamp(DateTime::try_from(at).ok()?).ok());
     Ok(Some(Entry {
         start: file.data_start().unwrap_or_default(),
         packed: file.compressed_size(),

@@ -1,6 +1,7 @@
 //! The records of a log, one at a time: the lines of a JSONL file, or the elements of a JSON array.
 
 use std::io::{self, BufRead};
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use serde::de::DeserializeOwned;
@@ -237,6 +238,10 @@ impl Layout {
 
 /// One record and its location.
 pub(crate) struct Object {
+    /// Name of the file, without folders and extension.
+    pub(crate) stem: Rc<str>,
+    /// The layout of the file, as far as it has been read.
+    pub(crate) layout: Layout,
     /// 1-based number of the line, or of the element of the array.
     pub(crate) number: usize,
     /// The path, followed by the number if the file contains several records.
@@ -247,8 +252,8 @@ pub(crate) struct Object {
 
 /// Reads the records of a file in any layout, with one record in memory at a time.
 pub(crate) struct Objects {
-    /// The layout of the records.
-    pub(crate) layout: Layout,
+    layout: Layout,
+    stem: Rc<str>,
     path: String,
     records: Records,
 }
@@ -257,8 +262,25 @@ impl Objects {
     /// Determines the layout from the start of `input`, and reads its records.
     pub(crate) fn of(input: Input) -> Self {
         let (path, layout) = (input.path.display().to_string(), Layout::of(&Head::of(&input)));
+        let stem = input.stem().into();
         let records = if layout == Layout::Lines { Records::lines(input) } else { Records::elements(input) };
-        Self { layout, path, records }
+        Self { layout, stem, path, records }
+    }
+
+    /// Passes each record of `input` to `read`.
+    ///
+    /// # Errors
+    /// The same errors as [`Records::next`].
+    pub(crate) fn each(
+        input: Input,
+        sink: &mut Sink<'_>,
+        mut read: impl FnMut(Object, &mut Sink<'_>),
+    ) -> Result<(), IngestError> {
+        let mut objects = Self::of(input);
+        while let Some(object) = objects.next(sink)? {
+            read(object, sink);
+        }
+        Ok(())
     }
 
     /// Returns the next record; records that are not JSON are reported and skipped.
@@ -275,7 +297,7 @@ impl Objects {
             }
             let several = self.layout != Layout::One;
             let origin = if several { format!("{}#{number}", self.path) } else { self.path.clone() };
-            Object { number, origin, value }
+            Object { stem: Rc::clone(&self.stem), layout: self.layout, number, origin, value }
         }))
     }
 }

@@ -23,8 +23,9 @@ use crate::json::Json;
 
 use self::line::Line;
 pub(crate) use self::line::classify;
-use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
+use crate::message::parts::on_one_line;
 use crate::message::speaker::slash_command;
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
@@ -44,11 +45,7 @@ const BOOKKEEPING_TYPES: &[&str] = &[
 pub(crate) struct ClaudeCode;
 
 impl Ingestor for ClaudeCode {
-    describe!(
-        NAME,
-        "Claude Code session and sub-agent logs, and its history of prompts",
-        "JSONL; lines with `message.role` and `uuid` or `sessionId`, or its own line types with `sessionId`; or lines with `display` and `timestamp`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |line: &Value| is_own_line(line) || is_history_entry(line);
@@ -58,11 +55,7 @@ impl Ingestor for ClaudeCode {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let is_history = {
-            let head = Head::of(&input);
-            head.most_lines(is_history_entry) || head.document.as_ref().is_some_and(is_history_entry)
-        };
-        if is_history {
+        if Head::of(&input).is_log_of(is_history_entry) {
             return read_history(input, sink);
         }
         let mut sessions = Sessions::new(&input);
@@ -103,6 +96,7 @@ fn is_own_line(line: &Value) -> bool {
 
 /// The sessions in one file. There are several if the file begins with lines of another session, or if several logs
 /// were concatenated.
+#[derive(Default)]
 struct Sessions {
     /// Name of the file, if it is the uuid of a session.
     file_id: Option<String>,
@@ -127,11 +121,7 @@ impl Sessions {
             file_id,
             stem,
             origin: input.path.display().to_string(),
-            open: Vec::new(),
-            index: HashMap::new(),
-            last: 0,
-            summaries: Vec::new(),
-            journal: None,
+            ..Self::default()
         }
     }
 
@@ -183,6 +173,7 @@ impl Sessions {
 // lines are read from it. If it does not exist, lines that name it are read as part of it.
 
 /// Detects the lines that a log repeats from older logs in the same folder.
+#[derive(Default)]
 struct Copies {
     /// The session that the log is named after.
     own_id: String,
@@ -204,9 +195,7 @@ impl Copies {
             own_id: own_id.to_owned(),
             folder: input.place(),
             path: (!input.is_in_archive()).then(|| input.path.clone()),
-            logged: HashMap::new(),
-            older: None,
-            passed: HashMap::new(),
+            ..Self::default()
         }
     }
 
@@ -363,18 +352,11 @@ struct Summary {
     leaf: String,
 }
 
-/// Titles in order of precedence; the last one of each kind is used.
-#[derive(Default)]
-struct Titles {
-    custom: Option<String>,
-    agent: Option<String>,
-    generated: Option<String>,
-}
-
 /// Collects one session.
 ///
 /// Rewinds and queued input are resolved among the buffered messages, which are only the last part of a very long
 /// session.
+#[derive(Default)]
 struct Session {
     draft: Assembler,
     /// For each buffered message, the index of its line in `nodes`.
@@ -387,29 +369,18 @@ struct Session {
     ever_queued: HashSet<u64>,
     seen: HashSet<u64>,
     said: HashSet<u64>,
-    titles: Titles,
-    clock: Clock,
+    /// The last custom title, name of the agent and generated title, in order of precedence.
+    titles: [Option<String>; 3],
 }
 
 impl Session {
     fn new(id: &str, origin: &str) -> Self {
-        Self {
-            draft: Assembler::new(NAME, id, origin),
-            places: Vec::new(),
-            nodes: Vec::new(),
-            void: HashSet::new(),
-            queued: HashMap::new(),
-            ever_queued: HashSet::new(),
-            seen: HashSet::new(),
-            said: HashSet::new(),
-            titles: Titles::default(),
-            clock: Clock::default(),
-        }
+        Self { draft: Assembler::new(NAME, id, origin), ..Self::default() }
     }
 
     fn take(&mut self, line: &Line, summaries: &[Summary], sink: &mut Sink<'_>) {
         self.take_meta(line);
-        let time = self.clock.next(line.time());
+        let time = self.draft.next_time(line.time());
         let (uuid, place) = (line.uuid.text(), self.nodes.len());
         if uuid.is_some_and(|uuid| self.seen.contains(&hash(uuid))) {
             return;
@@ -457,11 +428,10 @@ impl Session {
     }
 
     fn take_meta(&mut self, line: &Line) {
-        self.titles.custom = line.custom_title.owned().or(self.titles.custom.take());
-        if line.kind == "agent-name" {
-            self.titles.agent = line.agent_name.owned().or(self.titles.agent.take());
+        let agent = line.agent_name.owned().filter(|_| line.kind == "agent-name");
+        for (title, new) in self.titles.iter_mut().zip([line.custom_title.owned(), agent, line.ai_title.owned()]) {
+            *title = new.or(title.take());
         }
-        self.titles.generated = line.ai_title.owned().or(self.titles.generated.take());
         let meta = self.draft.meta();
         meta.project = meta.project.take().or_else(|| line.cwd.owned());
         meta.branch = line.git_branch.owned().or(meta.branch.take());
@@ -481,7 +451,7 @@ impl Session {
     /// Handles a change of the input queue: a text that is never delivered still counts as said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
-        let key = hash(folded(&queued.text));
+        let key = hash(on_one_line(&queued.text));
         match line.operation.string() {
             "enqueue" => {}
             // The text was consumed while the agent ran; usually it had been queued, and is already buffered.
@@ -501,7 +471,7 @@ impl Session {
     /// Drops the queued copy of a text that has now been delivered.
     fn deliver(&mut self, text: &str) {
         if !self.queued.is_empty() {
-            self.void.extend(self.queued.remove(&hash(folded(text))));
+            self.void.extend(self.queued.remove(&hash(on_one_line(text))));
         }
     }
 
@@ -525,15 +495,10 @@ impl Session {
     }
 
     fn name(&mut self, summaries: &[Summary]) {
-        let Titles { custom, agent, generated } = &self.titles;
         let summary = || summaries.iter().rev().find(|summary| self.seen.contains(&hash(&summary.leaf)));
-        let title = custom.clone().or(agent.clone()).or(generated.clone()).or_else(|| Some(summary()?.text.clone()));
-        self.draft.meta().title = title;
+        let title = self.titles.iter().flatten().next().or_else(|| Some(&summary()?.text));
+        self.draft.meta().title = title.cloned();
     }
-}
-
-fn folded(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Hashes an id or a text, so that the ids and texts of a long log need not stay in memory.

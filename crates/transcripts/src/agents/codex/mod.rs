@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::json::Json;
 
 use crate::message::action;
-use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::message::speaker::slash_command;
@@ -35,80 +35,45 @@ const ENVELOPE_TYPES: &[&str] = &[
 pub(crate) struct Codex;
 
 impl Ingestor for Codex {
-    describe!(
-        NAME,
-        "Codex CLI and IDE rollouts, exec streams, and the history of prompts",
-        "JSONL; lines with an object `payload` and a `type` such as `session_meta` or `response_item`, or bare items after a first line with `id` and `timestamp`; an object of `session` and `items`; lines with `thread.started` or `item.completed`; lines with `session_id`, `ts` and `text`"
-    );
+    named!(NAME);
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.most_lines(is_envelope)
-            || head.document.as_ref().is_some_and(is_envelope)
+        head.is_log_of(is_envelope)
             || head.any_line(is_bare_head) && head.any_line(is_bare_message)
             || head.document.as_ref().is_some_and(is_document)
-            || of_lines(head, is_stream_event)
-            || of_lines(head, is_history_entry)
+            || head.is_log_of(is_stream_event)
+            || head.is_log_of(is_history_entry)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let shape = Shape::of(&Head::of(&input));
-        match shape {
-            Shape::Stream => return read_stream(input, sink),
-            Shape::History => return read_history(input, sink),
-            Shape::Document => return read_document(input, sink),
-            Shape::Lines => {}
+        let head = Head::of(&input);
+        let is_document = head.document.as_ref().is_some_and(is_document);
+        let (is_stream, is_history) = (head.is_log_of(is_stream_event), head.is_log_of(is_history_entry));
+        drop(head);
+        if is_stream {
+            return read_stream(input, sink);
+        } else if is_history {
+            return read_history(input, sink);
         }
         let mut thread = Thread::new(&input);
-        let mut records = Records::lines(input);
-        while let Some((number, line)) = records.next_json::<Value>(sink)? {
-            thread.take(number, number, &line, sink);
+        let mut records = if is_document { Records::elements(input) } else { Records::lines(input) };
+        while let Some((number, record)) = records.next_json::<Value>(sink)? {
+            if !is_document {
+                thread.take(number, number, &record, sink);
+                continue;
+            }
+            for (place, line) in std::iter::once(&record["session"]).chain(record["items"].list()).enumerate() {
+                thread.take(number, place, line, sink);
+            }
         }
         thread.finish(sink);
         Ok(())
     }
 }
 
-/// The format of a file.
-enum Shape {
-    Lines,
-    Document,
-    Stream,
-    History,
-}
-
-impl Shape {
-    fn of(head: &Head<'_>) -> Self {
-        if head.document.as_ref().is_some_and(is_document) {
-            Self::Document
-        } else if of_lines(head, is_stream_event) {
-            Self::Stream
-        } else if of_lines(head, is_history_entry) {
-            Self::History
-        } else {
-            Self::Lines
-        }
-    }
-}
-
-fn of_lines(head: &Head<'_>, test: impl Fn(&Value) -> bool) -> bool {
-    head.most_lines(&test) || head.document.as_ref().is_some_and(test)
-}
-
 /// Returns whether `value` is a rollout of spring 2025, which is a single object.
 fn is_document(value: &Value) -> bool {
     value["session"]["id"].is_string() && value["session"]["timestamp"].is_string() && value["items"].is_array()
-}
-
-fn read_document(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    let mut thread = Thread::new(&input);
-    let mut records = Records::elements(input);
-    while let Some((number, document)) = records.next_json::<Value>(sink)? {
-        for (place, line) in std::iter::once(&document["session"]).chain(document["items"].list()).enumerate() {
-            thread.take(number, place, line, sink);
-        }
-    }
-    thread.finish(sink);
-    Ok(())
 }
 
 fn is_envelope(line: &Value) -> bool {
@@ -133,9 +98,10 @@ fn is_bare_message(line: &Value) -> bool {
 // One thread while it is being read: its head, and which lines belong to it.
 
 /// The initiator of the thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Origin {
     /// A person started the thread, without copying earlier messages.
+    #[default]
     Person,
     /// A person forked the thread from another thread; the file begins with a copy of that thread.
     Fork,
@@ -144,6 +110,7 @@ enum Origin {
 }
 
 /// Collects one thread.
+#[derive(Default)]
 struct Thread {
     turns: Turns,
     own_id: Option<String>,
@@ -163,17 +130,8 @@ impl Thread {
         let stem = input.stem();
         // For a compressed rollout, the stem still ends in `.jsonl`.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
-        Self {
-            turns: Turns::new(Assembler::new(NAME, stem, input.path.display().to_string())),
-            own_id: None,
-            started_at: None,
-            origin: Origin::Person,
-            in_copy: false,
-            replayed: None,
-            disabled_at: None,
-            zone: None,
-            instructions: HashSet::new(),
-        }
+        let draft = Assembler::new(NAME, stem, input.path.display().to_string());
+        Self { turns: Turns { draft, ..Turns::default() }, ..Self::default() }
     }
 
     /// Reads one line, whose number is `place` in reports and `number` in the rest of the thread.
@@ -185,7 +143,7 @@ impl Thread {
         } else {
             sink.skip(place, "not a JSON object");
         }
-        if self.turns.is_full() {
+        if self.turns.draft.is_full() {
             self.release(sink);
         }
     }
@@ -303,7 +261,8 @@ impl Thread {
 
     fn time(&self, line: &Value, item: &Value) -> Option<MessageTime> {
         let time = identity::rfc3339(&line["timestamp"]).or_else(|| identity::rfc3339(&item["timestamp"]))?;
-        Some(self.zone.as_ref().map_or(time, |zone| in_zone(time, zone)))
+        let offset = self.zone.as_ref().map(|zone| zone.to_offset(time.at).seconds());
+        Some(MessageTime { offset_seconds: offset.or(time.offset_seconds), ..time })
     }
 
     /// Returns whether a line repeats the parent thread: it is in the copy, or was written before this thread began.
@@ -337,14 +296,11 @@ impl Thread {
 
     fn release(&mut self, sink: &mut Sink<'_>) {
         if self.disabled_at.is_some() {
-            self.turns.clear();
+            self.turns.held.clear();
+            self.turns.draft.truncate(0);
         }
         self.turns.release(sink);
     }
-}
-
-fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
-    MessageTime { offset_seconds: Some(zone.to_offset(time.at).seconds()), ..time }
 }
 
 // The messages of a thread, buffered until copies and undone turns are resolved.
@@ -377,6 +333,7 @@ struct Held {
 ///
 /// Copies and undone turns are resolved among the buffered messages, which are only the last part of a very long
 /// thread.
+#[derive(Default)]
 struct Turns {
     draft: Assembler,
     held: Vec<Held>,
@@ -384,24 +341,9 @@ struct Turns {
     barren: usize,
     has_events: bool,
     said_anything: bool,
-    clock: Clock,
 }
 
 impl Turns {
-    fn new(draft: Assembler) -> Self {
-        Self { draft, held: Vec::new(), barren: 0, has_events: false, said_anything: false, clock: Clock::default() }
-    }
-
-    fn is_full(&self) -> bool {
-        self.draft.is_full()
-    }
-
-    /// Discards the buffered messages.
-    fn clear(&mut self) {
-        self.held.clear();
-        self.draft.truncate(0);
-    }
-
     /// Adds a message, unless it is a copy.
     fn hold(&mut self, voice: Voice, origin: Origin, mut message: Message) {
         self.has_events |= voice == Voice::Event && message.is_human();
@@ -411,7 +353,7 @@ impl Turns {
         if self.is_copy(&new) {
             return;
         }
-        message.time = self.clock.next(message.time);
+        message.time = self.draft.next_time(message.time);
         if origin == Origin::Agent && message.role != Role::Tool && message.role != Role::System {
             message.role = Role::Other;
         }

@@ -14,8 +14,8 @@ use crate::json::Json;
 use crate::message::assemble::Replies;
 use crate::message::{identity, parts};
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role, Sink,
-    TimeSource, parse_rfc3339,
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+    parse_rfc3339,
 };
 
 /// Milliseconds from 1970 to 1 January 2015, from which Discord's ids are counted.
@@ -35,11 +35,7 @@ patterns! {
 pub(crate) struct Discord;
 
 impl Ingestor for Discord {
-    describe!(
-        "discord",
-        "Discord channel exported with DiscordChatExporter as JSON, HTML or text",
-        "an object with `guild`, `channel` and `messages`; a page whose elements have `chatlog` classes; or a text that begins with `Guild:` and `Channel:` between two rules"
-    );
+    named!("discord");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_export = |export: &Value| {
@@ -54,10 +50,7 @@ impl Ingestor for Discord {
         let is_page = page::is_page(&start);
         if is_page || written::is_written(&start) {
             drop(start);
-            let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-                sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-                return Ok(());
-            };
+            let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
             if is_page {
                 page::read(&text, path, sink);
             } else {
@@ -140,14 +133,17 @@ impl Channel {
             self.draft.push(by(Kind::Attachment, format!("{id}/file{}", place + 1), label), sink);
         }
         // A preview of a linked page was not said by the person.
-        for (place, embed) in list(&value["embeds"]).enumerate() {
+        for (place, embed) in value["embeds"].list().iter().enumerate() {
             self.draft.push(by(Kind::Context, format!("{id}/embed{}", place + 1), embed_text(embed)), sink);
         }
     }
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.list().iter()
+/// Sets the names of the channel and its guild, as HTML and text exports spell them.
+fn set_names(draft: &mut Assembler, guild: &str, channel: &str) {
+    let name = channel.rsplit(" / ").next().filter(|name| !name.is_empty());
+    draft.meta().title = name.map(str::to_owned);
+    draft.meta().project = Some(guild.to_owned()).filter(|guild| !guild.is_empty() && guild != "Direct Messages");
 }
 
 /// Returns placeholders for the attachments.
@@ -155,7 +151,7 @@ fn files(message: &Value) -> Vec<String> {
     let file =
         |file: &Value| file_label(file["fileName"].as_str().or_else(|| parts::address_name(file["url"].as_str()?)));
     let sticker = |sticker: &Value| parts::file_label("sticker", sticker["name"].as_str());
-    list(&message["attachments"]).map(file).chain(list(&message["stickers"]).map(sticker)).collect()
+    message["attachments"].list().iter().map(file).chain(message["stickers"].list().iter().map(sticker)).collect()
 }
 
 /// Returns the placeholder of an attached file.
@@ -166,7 +162,7 @@ fn file_label(name: Option<&str>) -> String {
 }
 
 fn embed_text(embed: &Value) -> String {
-    let fields = list(&embed["fields"]).flat_map(|field| [&field["name"], &field["value"]]);
+    let fields = embed["fields"].list().iter().flat_map(|field| [&field["name"], &field["value"]]);
     let texts = [&embed["author"]["name"], &embed["title"], &embed["description"]].into_iter().chain(fields);
     texts.filter_map(Value::as_str).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -175,7 +171,7 @@ fn embed_text(embed: &Value) -> String {
 fn readable(content: &str, mentions: &Value) -> String {
     let name_of = |person: &Value| person["nickname"].as_str().or(person["name"].as_str()).map(str::to_owned);
     let names: HashMap<&str, String> =
-        list(mentions).filter_map(|person| Some((person["id"].as_str()?, name_of(person)?))).collect();
+        mentions.list().iter().filter_map(|person| Some((person["id"].as_str()?, name_of(person)?))).collect();
     let put = |found: &Captures<'_>| match (found.get(1), found.get(2)) {
         (Some(id), _) => names.get(id.as_str()).map_or_else(|| found[0].to_owned(), |name| format!("@{name}")),
         (None, Some(emoji)) => emoji.as_str().to_owned(),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{counted, file_label};
+use super::{counted, file_label, set_names};
 use crate::message::{identity, parts};
 use crate::people::html::{self, element};
 use crate::{Assembler, Kind, Message, MessageTime, Role, Sink};
@@ -24,9 +24,7 @@ pub(super) fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
         .collect();
     let mut draft = Assembler::new("discord", "", origin);
     let [guild, channel] = [entries.first(), entries.get(1)].map(|entry| entry.cloned().unwrap_or_default());
-    draft.meta().title =
-        Some(channel.rsplit(" / ").next().unwrap_or_default().to_owned()).filter(|name| !name.is_empty());
-    draft.meta().project = Some(guild.clone()).filter(|guild| !guild.is_empty() && guild != "Direct Messages");
+    set_names(&mut draft, &guild, &channel);
     let mut rest = text;
     while let Some(group) = element(rest, "chatlog__message-group") {
         rest = group.after;

@@ -2,7 +2,7 @@
 
 use jiff::civil::{Date, DateTime, Time};
 
-use super::file_label;
+use super::{file_label, set_names};
 use crate::message::dates::{hour_of_day, month_of};
 use crate::message::{identity, parts};
 use crate::people::whatsapp::{Order, Stamp, split};
@@ -54,9 +54,7 @@ pub(super) fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
         sent.iter().filter_map(|one| if let When::Numbers(stamp) = one.when { Some(stamp) } else { None }).collect();
     let order = Order::decide(&stamps);
     let mut draft = Assembler::new("discord", "", origin);
-    draft.meta().title =
-        Some(channel.rsplit(" / ").next().unwrap_or_default().to_owned()).filter(|name| !name.is_empty());
-    draft.meta().project = Some(guild.to_owned()).filter(|guild| !guild.is_empty() && guild != "Direct Messages");
+    set_names(&mut draft, guild, channel);
     for one in sent {
         let time = match one.when {
             When::Known(time) => time,

@@ -5,7 +5,7 @@ use mail_parser::{HeaderValue, Message as Parsed, MessageParser, MessagePart, Mi
 use serde::{Deserialize, Serialize};
 
 use crate::message::dates::printed;
-use crate::message::parts::file_label;
+use crate::message::parts::{file_label, on_one_line};
 use crate::people::html;
 use crate::{MessageTime, Role, TimeSource};
 
@@ -156,7 +156,7 @@ fn speaker(parsed: &Parsed<'_>) -> Option<String> {
         return hidden;
     }
     let from = parsed.from().or(parsed.sender())?.first()?;
-    let name = from.name().map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "));
+    let name = from.name().map(on_one_line);
     let name = name.map(|name| {
         // Lists write `'Ana Vos' via Sheds` for senders whose addresses they replace.
         let name = name.split(" via ").next().unwrap_or(&name);

@@ -29,11 +29,7 @@ const HELD_BYTES: usize = 64 << 20;
 pub(crate) struct Mbox;
 
 impl Ingestor for Mbox {
-    describe!(
-        "mbox",
-        "mail: mailbox files and single .eml messages",
-        "headers with `From:`, `Date:` and `Message-ID:` or `Received:`, with or without a `From ` line with a date above them"
-    );
+    named!("mbox");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut lines = head.text.split('\n').skip_while(|line| line.trim().is_empty()).peekable();
@@ -190,19 +186,8 @@ impl Messages {
     /// Reads a line including its line break, or a piece of a line that exceeds the maximum length of a message.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        loop {
-            let buffer = self.reader.fill_buf()?;
-            if buffer.is_empty() || line.len() > MAX_RECORD_BYTES {
-                return Ok((!line.is_empty()).then_some(line));
-            }
-            let end = buffer.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
-            let taken = end.unwrap_or(buffer.len());
-            line.extend_from_slice(&buffer[..taken]);
-            self.reader.consume(taken);
-            if end.is_some() {
-                return Ok(Some(line));
-            }
-        }
+        self.reader.by_ref().take(MAX_RECORD_BYTES as u64).read_until(b'\n', &mut line)?;
+        Ok((!line.is_empty()).then_some(line))
     }
 }
 

@@ -13,11 +13,9 @@ use jiff::civil::{Date, DateTime, Time};
 use regex::Regex;
 
 use crate::message::identity;
-use crate::message::parts::file_label;
+use crate::message::parts::{file_label, on_one_line};
 use crate::message::speaker::is_of_a_log;
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
 /// Number of lines that detection examines.
 const SNIFFED_LINES: usize = 200;
@@ -26,11 +24,7 @@ const SNIFFED_LINES: usize = 200;
 pub(crate) struct WhatsApp;
 
 impl Ingestor for WhatsApp {
-    describe!(
-        "whatsapp",
-        "WhatsApp chats exported as text, alone or in their zip",
-        "from the first line on, `date, time - Name: text` or `[date, time] Name: text` in the format of a phone"
-    );
+    named!("whatsapp");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut lines = head.text.split('\n').map(|line| line.trim_end_matches('\r'));
@@ -40,10 +34,7 @@ impl Ingestor for WhatsApp {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (name, origin) = (file_name(&input), input.path.display().to_string());
-        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("chat over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-            return Ok(());
-        };
+        let Some(text) = input.whole_text("chat", sink)? else { return Ok(()) };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
         // The order of day and month depends on the phone's language, and a single date cannot reveal it.
@@ -69,10 +60,10 @@ struct Entry<'a> {
 
 impl Entry<'_> {
     fn messages(&self, place: usize, time: Option<crate::MessageTime>) -> Vec<Message> {
-        let (mut author, mut text) = split_author(self.rest);
+        let (mut author, text) = split_author(self.rest);
         // The notice is attributed to the other person or to the group, neither of whom wrote it.
         if place < 3 && author.is_some() && phrases::is_encryption_notice(text) && text.starts_with(is_mark) {
-            (author, text) = (None, text);
+            author = None;
         }
         messages(author.as_deref(), text, time)
     }
@@ -397,7 +388,7 @@ fn split_author(rest: &str) -> (Option<String>, &str) {
 
 /// Returns a name with ordinary spaces, without the tilde before a name that is not among the phone's contacts.
 fn author_name(raw: &str) -> String {
-    let name = without_marks(raw).split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = on_one_line(&without_marks(raw));
     name.strip_prefix('~').map_or(name.as_str(), str::trim).to_owned()
 }
 
@@ -427,13 +418,13 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
         time,
         ..Message::prose(role, text)
     };
-    if was_marked && phrases::is_location(text) {
+    if was_marked && phrases::begins(text, "whatsapp location") {
         return vec![said(Kind::Attachment, &format!("[{}]", text.replace('\n', " ")))];
     }
     let (text, pasted) = split_pasted(text);
     let (labels, typed) = take_files(text);
     let mut messages: Vec<Message> = labels.iter().map(|label| said(Kind::Attachment, label)).collect();
-    if was_marked && messages.is_empty() && !phrases::is_poll(text) {
+    if was_marked && messages.is_empty() && !phrases::begins(text, "whatsapp poll") {
         // Nobody types the mark: the program wrote this text in the author's name, for example for a missed call.
         return vec![notice(text.to_owned())];
     }
