@@ -75,14 +75,12 @@ fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
             // A missing file is the normal case and means no hooks.
             let text = fs::read_to_string(&path).unwrap_or_default();
             let hooks = commands_in(&parsed(&text, &path)?).len();
-            if out.is_json() {
-                out.json(&json!({"agent": agent.as_str(), "settings": path, "project": is_project, "hooks": hooks}))?;
-            } else {
-                rows.push([agent.as_str().to_owned(), hooks.to_string(), path.display().to_string()]);
-            }
+            rows.push(json!({"agent": agent.as_str(), "settings": path, "project": is_project, "hooks": hooks}));
         }
     }
-    out.table(["agent", "hooks", "settings"], rows)?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let header = ["agent", "hooks", "settings"];
+    out.list(&rows, header, |row| header.map(|field| text(&row[field])))?;
     Ok(ExitStatus::Success)
 }
 

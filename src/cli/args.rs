@@ -167,6 +167,11 @@ impl Context<'_> {
         Ok(memories)
     }
 
+    /// Opens the memories for reading and writing; `None`, with a message to the user, if there is no database yet.
+    pub(crate) fn writable_memories(&self) -> anyhow::Result<Option<Memories>> {
+        Ok(if self.existing_memories()?.is_some() { Some(self.memories()?) } else { None })
+    }
+
     /// Opens the memories for reading if there is a database.
     pub(crate) fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
         let config = self.settings()?;

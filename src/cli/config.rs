@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Folders, PROJECT_FILE, ProjectFile, TrustedFiles, template};
+use crate::config::{Config, Folders, Layer, PROJECT_FILE, ProjectFile, TrustedFiles, template};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
@@ -12,6 +12,7 @@ use super::args::Context;
 use super::completions::{self, CompletionsArgs};
 use super::exit::ExitStatus;
 use super::printer::one_line;
+use serde_json::json;
 
 /// Commands about settings.
 #[derive(Debug, Subcommand)]
@@ -71,18 +72,21 @@ fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if shown.is_empty() {
         return Ok(out.nothing(format_args!("no setting begins with {prefix:?}; see `afterthought config show`")));
     }
-    if out.is_json() {
-        for (name, value, layer) in shown {
-            out.json(&serde_json::json!({"setting": name, "value": value, "source": layer.to_string()}))?;
-        }
-        return Ok(ExitStatus::Success);
-    }
     let text = |value: &serde_json::Value| {
         // The column is as wide as its widest value; --json prints long lists in full.
         if value.is_null() { "not set".to_owned() } else { one_line(&value.to_string(), MAX_VALUE_CHARS) }
     };
-    let rows = shown.iter().map(|(name, value, layer)| [(*name).to_owned(), text(value), layer.to_string()]);
-    out.table(["setting", "value", "source"], rows.collect())?;
+    let source = |layer: &Layer| layer.to_string();
+    let rows = shown.into_iter();
+    let rows: Vec<_> =
+        rows.map(|(name, value, layer)| json!({"setting": name, "value": value, "source": source(layer)})).collect();
+    out.list(&rows, ["setting", "value", "source"], |row| {
+        [
+            row["setting"].as_str().unwrap_or_default().to_owned(),
+            text(&row["value"]),
+            row["source"].as_str().unwrap_or_default().to_owned(),
+        ]
+    })?;
     Ok(ExitStatus::Success)
 }
 
@@ -100,11 +104,7 @@ fn init(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         // the file is not trusted.
         TrustedFiles::in_state(&folders.state).add(&file).ok();
     }
-    if context.out.is_json() {
-        context.out.json(&serde_json::json!({"wrote": path}))?;
-    } else {
-        context.out.line(format_args!("wrote {}", path.display()))?;
-    }
+    context.out.show(&json!({"wrote": path}), format_args!("wrote {}", path.display()))?;
     Ok(ExitStatus::Success)
 }
 

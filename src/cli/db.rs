@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, size};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size, text_of};
 use super::question::{can_ask, is_yes};
 use crate::config::Partial;
 
@@ -42,20 +42,10 @@ pub(crate) struct RestoreBackupArgs {
 }
 
 pub(crate) fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    if context.existing_memories()?.is_none() {
-        return Ok(ExitStatus::NoMatch);
-    }
-    let made = context.memories()?.backup(&args.file)?;
-    if context.out.is_json() {
-        context.out.json(&made)?;
-    } else {
-        context.out.line(format_args!(
-            "{}: {}, {}",
-            made.path.display(),
-            counted(made.memories, "memory"),
-            size(made.bytes)
-        ))?;
-    }
+    let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let made = memories.backup(&args.file)?;
+    let (path, memories, size) = (made.path.display(), counted(made.memories, "memory"), size(made.bytes));
+    context.out.show(&made, format_args!("{path}: {memories}, {size}"))?;
     Ok(ExitStatus::Success)
 }
 
@@ -67,17 +57,10 @@ pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow
         return Ok(context.out.nothing("nothing was restored"));
     }
     let restored = Memories::restore_backup(&config, &args.file)?;
-    if context.out.is_json() {
-        context.out.json(&restored)?;
-    } else {
-        context.out.line(format_args!(
-            "restored {} to {}",
-            counted(restored.memories, "memory"),
-            config.db.value.display()
-        ))?;
-        if let Some(former) = &restored.former {
-            context.out.note(format_args!("{DIM}the previous database is {}{DIM:#}", former.display()));
-        }
+    let memories = counted(restored.memories, "memory");
+    context.out.show(&restored, format_args!("restored {memories} to {}", path.display()))?;
+    if let Some(former) = restored.former.as_ref().filter(|_| !context.out.is_json()) {
+        context.out.note(format_args!("{DIM}the previous database is {}{DIM:#}", former.display()));
     }
     Ok(ExitStatus::Success)
 }
@@ -100,22 +83,14 @@ pub(crate) struct CheckArgs {}
 pub(crate) struct RepairArgs {}
 
 pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    if context.existing_memories()?.is_none() {
-        return Ok(ExitStatus::NoMatch);
-    }
     // The database is opened for writing, so that a file of an earlier version is migrated first.
-    let checked = context.memories()?.check()?;
-    if context.out.is_json() {
-        context.out.json(&checked)?;
-    } else {
+    let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let checked = memories.check()?;
+    if !context.out.is_json() {
         print_flaws(&checked.flaws, context.out)?;
-        let (memories, lines) = (checked.memories, checked.history);
-        context.out.line(format_args!(
-            "{DIM}checked {} and {}{DIM:#}",
-            counted(memories, "memory"),
-            counted(lines, "history entry")
-        ))?;
     }
+    let (memories, lines) = (counted(checked.memories, "memory"), counted(checked.history, "history entry"));
+    context.out.show(&checked, format_args!("{DIM}checked {memories} and {lines}{DIM:#}"))?;
     Ok(if checked.flaws.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
 }
 
@@ -255,14 +230,13 @@ fn print_maintenance(report: &Report, tense: Tense, memories: &Memories, out: &P
         return Ok(out.json(&value)?);
     }
     for step in steps.iter().filter(|_| tense == Tense::Would || out.is_verbose()) {
-        let said =
-            memories.get_memory(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        let said = text_of(memories, &step.memory, 80)?;
         let (act, id) = (step.act.action(), step.memory.short());
         out.line(format_args!("{CHANGED}{act:>8}{CHANGED:#} {id} {said}"))?;
         out.line(format_args!("         {DIM}{}{DIM:#}", step.act.reason()))?;
     }
     for id in purges.iter().filter(|_| tense == Tense::Would) {
-        let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        let said = text_of(memories, id, 80)?;
         out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", id.short()))?;
         out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
     }
@@ -316,24 +290,16 @@ pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<E
     let (mut entries, broken) = Memories::audit_log(&config)?;
     // The log is a separate file, so its entries outlive the memories that they refer to.
     entries.retain(|entry| is_wanted(args, entry));
-    for entry in &entries {
-        if out.is_json() {
-            out.json(entry)?;
-        } else {
-            out.line(audit_line(entry))?;
-        }
-    }
+    entries.iter().try_for_each(|entry| out.show(entry, audit_line(entry)))?;
     if broken > 0 {
         out.warn(format_args!("{} of the audit log cannot be read", counted(broken, "line")));
     }
-    if !entries.is_empty() {
-        return Ok(ExitStatus::Success);
-    }
-    Ok(out.nothing(if config.audit.value {
+    let hint = if config.audit.value {
         "no such entry in the audit log"
     } else {
         "no audit log is kept; `audit = true` in your settings, or AFTERTHOUGHT_AUDIT=true, starts one"
-    }))
+    };
+    Ok(out.unless_empty(entries.is_empty(), hint))
 }
 
 fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
@@ -450,19 +416,11 @@ fn print_converted(done: Option<Conversion>, word: &str, context: &Context<'_>) 
     let Some(done) = done else {
         return Ok(out.nothing(format_args!("the database is already {word}")));
     };
-    if out.is_json() {
-        out.json(&done)?;
-        return Ok(ExitStatus::Success);
-    }
     let Conversion { path, bytes, memories, key, copies } = &done;
-    out.line(format_args!(
-        "{} is {word}: {}, {}, key from {key}",
-        path.display(),
-        counted(*memories, "memory"),
-        size(*bytes)
-    ))?;
+    let (path, memories, size) = (path.display(), counted(*memories, "memory"), size(*bytes));
+    out.show(&done, format_args!("{path} is {word}: {memories}, {size}, key from {key}"))?;
     let command = if word == "encrypted" { "encrypt" } else { "decrypt" };
-    for copy in copies {
+    for copy in copies.iter().filter(|_| !out.is_json()) {
         // Rows that a repair has moved to a file are not a database, so they cannot be converted.
         let remedy = match copy.extension() {
             Some(ending) if ending == "jsonl" => "remove it".to_owned(),

@@ -48,19 +48,13 @@ pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     if !collected.is_empty() {
         context.out.line(markdown(&collected).trim_end())?;
     }
-    if count == 0 {
-        return Ok(context.out.nothing(args.selection.no_match()));
-    }
-    Ok(ExitStatus::Success)
+    Ok(context.out.unless_empty(count == 0, args.selection.no_match()))
 }
 
 fn export_tasks(memories: &Memories, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let namespaces: Vec<_> = context.settings()?.namespace().into_iter().collect();
     let mut print = |task: ExportedTask| -> anyhow::Result<()> { Ok(context.out.json(&task)?) };
-    if memories.export_tasks(&namespaces, &mut print)? == 0 {
-        return Ok(context
-            .out
-            .nothing("the work ledger has no task; `afterthought run` reads the logs of coding agents"));
-    }
-    Ok(ExitStatus::Success)
+    let count = memories.export_tasks(&namespaces, &mut print)?;
+    let hint = "the work ledger has no task; `afterthought run` reads the logs of coding agents";
+    Ok(context.out.unless_empty(count == 0, hint))
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<Exit
         // Every table is laid out separately, so names are padded to align the columns of all families.
         let of_family = INGESTORS.iter().filter(|format| format.family() == *family);
         let rows = of_family.map(|format| [format!("{:<NAME_WIDTH$}", format.name()), about(*format)]);
-        out.table([title, ""], rows.collect())?;
+        out.table([*title, ""], rows)?;
     }
     if !out.is_verbose() {
         out.note(format_args!("{DIM}-v shows how each format is recognised{DIM:#}"));

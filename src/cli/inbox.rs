@@ -76,14 +76,12 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     for one in &waiting {
         print_one(one, context)?;
     }
-    if waiting.is_empty() {
-        context.out.note("the inbox is empty");
-    } else {
+    if !waiting.is_empty() {
         context.out.note(format_args!(
             "{DIM}`afterthought inbox accept ID` accepts a memory, `afterthought inbox reject ID` rejects it{DIM:#}"
         ));
     }
-    Ok(if waiting.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    Ok(context.out.unless_empty(waiting.is_empty(), "the inbox is empty"))
 }
 
 fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
@@ -125,8 +123,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
         bail!("no memory to {} is selected; give ids from `afterthought inbox list`, or --all", verdict.as_str());
     }
     if ids.is_empty() {
-        context.out.note("the inbox is empty");
-        return Ok(ExitStatus::NoMatch);
+        return Ok(context.out.nothing("the inbox is empty"));
     }
     let judgement = memories.judge(&ids, verdict, args.reason.as_deref())?;
     report(context, &judgement.memories, &format!("{}ed", verdict.as_str()))?;

@@ -237,16 +237,13 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         offset: args.offset,
     })?;
     let memories: Vec<Memory> = memories.into_iter().map(|memory| memory.with_status_at(now())).collect();
-    if context.out.is_json() {
-        for memory in &memories {
-            context.out.json(memory)?;
-        }
-    } else if context.out.is_narrow() {
+    if context.out.is_narrow() && !context.out.is_json() {
         for memory in &memories {
             lines(memory, context.out)?;
         }
     } else {
-        let rows = memories.iter().map(|memory| {
+        let header = ["id", "memory", "kind", "namespace", "importance", "status", "since"];
+        context.out.list(&memories, header, |memory| {
             [
                 memory.id.short().to_owned(),
                 one_line(&memory.claim.content, 200),
@@ -257,8 +254,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
                 // A log may be imported years later; when a fact became true is more informative than when it was read.
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
             ]
-        });
-        context.out.table(["id", "memory", "kind", "namespace", "importance", "status", "since"], rows.collect())?;
+        })?;
     }
     if memories.is_empty() {
         if all.count_memories(filter)? > 0 {

@@ -1,6 +1,5 @@
 //! Prints everything: data to standard output, the rest to standard error, with colour only on a terminal.
 
-use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, IsTerminal, Write as _};
@@ -11,7 +10,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use super::exit::ExitStatus;
-use crate::api::{EscapeMode, escaped, without_secrets};
+use crate::api::{ApiError, EscapeMode, Memories, escaped, without_secrets};
+use crate::memory::MemoryId;
 
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
@@ -154,11 +154,28 @@ impl Printer {
         self.line(escaped(&text, EscapeMode::Json))
     }
 
+    /// Writes an outcome: `value` as JSON if JSON was requested, and otherwise the line.
+    pub(crate) fn show(&self, value: &impl Serialize, line: impl Display) -> io::Result<()> {
+        if self.is_json() { self.json(value) } else { self.line(line) }
+    }
+
+    /// Writes a list: one value per line if JSON was requested, and otherwise a table with a row for each value.
+    pub(crate) fn list<'v, T: Serialize + 'v, const N: usize>(
+        &self,
+        values: impl IntoIterator<Item = &'v T>,
+        header: [&str; N],
+        row: impl FnMut(&'v T) -> [String; N],
+    ) -> io::Result<()> {
+        let mut values = values.into_iter();
+        if self.is_json() { values.try_for_each(|value| self.json(value)) } else { self.table(header, values.map(row)) }
+    }
+
     /// Writes a table of data; empty tables are not written.
-    pub(crate) fn table<const N: usize>(&self, header: [&str; N], rows: Vec<[String; N]>) -> io::Result<()> {
-        if rows.is_empty() {
-            return Ok(());
-        }
+    pub(crate) fn table<R: IntoIterator<Item = String>>(
+        &self,
+        header: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> io::Result<()> {
         let mut table = Table::new();
         // The table has one line under the header and none between the rows, so that it reads as a list.
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -166,24 +183,10 @@ impl Printer {
             table.set_width(width);
         }
         // Cells are escaped before the columns are measured; otherwise their widths would not match the printed text.
-        let cell = |text: String| cell(&text).into_owned();
-        table.set_header(header).add_rows(rows.into_iter().map(|row| row.map(cell)));
-        self.line(table.trim_fmt())
-    }
-
-    /// Writes a table of data whose first row is the header.
-    pub(crate) fn rows(&self, mut rows: Vec<Vec<String>>) -> io::Result<()> {
-        if rows.len() < 2 {
-            return Ok(());
-        }
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        if let Some(width) = width() {
-            table.set_width(width);
-        }
-        rows.iter_mut().flatten().for_each(|text| *text = cell(text).into_owned());
-        table.set_header(rows.remove(0)).add_rows(rows);
-        self.line(table.trim_fmt())
+        let cell = |text: String| escaped(&text, EscapeMode::Text).into_owned();
+        table.set_header(header.into_iter().map(|title| cell(title.into())));
+        table.add_rows(rows.into_iter().map(|row| row.into_iter().map(cell)));
+        if table.is_empty() { Ok(()) } else { self.line(table.trim_fmt()) }
     }
 
     /// Whether lines are too short for a readable table of several columns.
@@ -203,6 +206,11 @@ impl Printer {
     pub(crate) fn nothing(&self, hint: impl Display) -> ExitStatus {
         self.note(hint);
         ExitStatus::NoMatch
+    }
+
+    /// Returns the exit status for a list, and reports an empty one with the next step.
+    pub(crate) fn unless_empty(&self, is_empty: bool, hint: impl Display) -> ExitStatus {
+        if is_empty { self.nothing(hint) } else { ExitStatus::Success }
     }
 
     /// Prints a detail, if verbose.
@@ -302,11 +310,6 @@ fn write_stderr(line: impl Display) {
     writeln!(anstream::stderr().lock(), "{}", painted(&line.to_string())).ok();
 }
 
-/// Returns the text of a cell of a table. Cells have no style.
-fn cell(text: &str) -> Cow<'_, str> {
-    escaped(text, EscapeMode::Text)
-}
-
 /// Returns `text` on one line and at most `limit` characters long.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     // A line break in a memory would otherwise look like a line of output.
@@ -319,6 +322,16 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
     }
     let cut: String = folded.chars().take(limit.saturating_sub(1)).collect();
     format!("{}…", cut.trim_end())
+}
+
+/// Returns the text of a memory on one line and at most `limit` characters long; empty if the memory is gone.
+pub(crate) fn text_of(memories: &Memories, id: &MemoryId, limit: usize) -> Result<String, ApiError> {
+    Ok(memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, limit)).unwrap_or_default())
+}
+
+/// Returns a time to the minute, in UTC.
+pub(crate) fn minute(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// Returns the day of a time, in UTC.

@@ -65,10 +65,8 @@ pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<E
         bail!("{} already exists; add --force to replace it", path.display());
     }
     write(&path, &text)?;
-    if context.out.is_json() {
-        context.out.json(&json!({"wrote": path, "next": next}))?;
-    } else {
-        context.out.line(format_args!("wrote {}", path.display()))?;
+    context.out.show(&json!({"wrote": path, "next": next}), format_args!("wrote {}", path.display()))?;
+    if !context.out.is_json() {
         context.out.note(format_args!(
             "start it with `{next}`; the API key of the model must be set in the service's environment"
         ));

@@ -29,18 +29,14 @@ pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<E
     let memories = context.memories_if_any()?;
     let found = survey(&machine, &args.below, memories.as_ref()).context("cannot determine which logs were read")?;
     let out = context.out;
-    if out.is_json() {
-        for one in &found {
-            out.json(one)?;
-        }
-    } else if out.is_narrow() {
+    if out.is_narrow() && !out.is_json() {
         for one in &found {
             let [source, files, size, read, dates, folder] = row(one, machine.home.as_deref());
             out.line(format_args!("{source}: {files} files of {size}, read: {read}, {dates}  {DIM}{folder}{DIM:#}"))?;
         }
     } else {
-        let rows = found.iter().map(|one| row(one, machine.home.as_deref())).collect();
-        out.table(["source", "files", "size", "read", "dates", "folder"], rows)?;
+        let header = ["source", "files", "size", "read", "dates", "folder"];
+        out.list(&found, header, |one| row(one, machine.home.as_deref()))?;
     }
     if found.is_empty() {
         let names: Vec<_> = KNOWN.iter().map(|known| known.about).collect();

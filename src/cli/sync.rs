@@ -110,11 +110,7 @@ fn synchronise(args: &NowArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     for report in reports {
         match report {
             Ok(report) => {
-                if out.is_json() {
-                    out.json(&report)?;
-                } else {
-                    out.line(summary(&report))?;
-                }
+                out.show(&report, summary(&report))?;
                 report.notes.iter().for_each(|note| out.note(format_args!("{DIM}{note}{DIM:#}")));
                 report.problems.iter().for_each(|problem| out.warn(problem));
                 if !report.problems.is_empty() {

@@ -268,10 +268,8 @@ fn report(judgements: &[Judgement], out: &Printer) -> anyhow::Result<()> {
         .filter_map(|(row, _)| row[0].split_once('/').map(|(_, category)| format!("`{category}`")))
         .collect();
     out.line("")?;
-    out.table(
-        ["memories", "judged", "help", "are worthless", "are wrong"],
-        rows.into_iter().map(|(row, _)| row).collect(),
-    )?;
+    let header = ["memories", "judged", "help", "are worthless", "are wrong"];
+    out.table(header, rows.into_iter().map(|(row, _)| row))?;
     out.note(format_args!("{DIM}in brackets: the 95 % confidence interval, in per cent{DIM:#}"));
     if !wrong.is_empty() {
         let ids: Vec<&str> = wrong.iter().map(|id| id.short()).collect();

@@ -45,7 +45,8 @@ pub(super) fn print_blocks(blocks: &[Block], out: &Printer) -> anyhow::Result<()
 /// Prints a table, with colours where cells have an assessment.
 fn print_table(rows: &[Vec<Cell>], out: &Printer) -> anyhow::Result<()> {
     if rows.iter().flatten().all(|cell| cell.tone == Rating::Plain) {
-        out.rows(rows.iter().map(|cells| cells.iter().map(|cell| cell.text.clone()).collect()).collect())?;
+        let mut rows = rows.iter().map(|cells| cells.iter().map(|cell| cell.text.clone()));
+        out.table(rows.next().into_iter().flatten(), rows)?;
         return Ok(out.line("")?);
     }
     // The printer's tables would count colour codes as text.
