@@ -107,7 +107,9 @@ pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
 pub(crate) use remember::{reads_like_an_order, refuse_secret_namespace};
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
-pub(crate) use run::{Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns};
+pub(crate) use run::{
+    Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns, source_of,
+};
 pub(crate) use scale::{expiry, importance_of_tenths, period, structured, unit_confidence, unit_importance};
 pub(crate) use session::Session;
 pub(crate) use storage::database_path;
@@ -234,7 +236,7 @@ impl Builder {
         config.namespace().iter().chain(limited).try_for_each(refuse_secret_namespace)?;
         let address = self.path.unwrap_or_else(|| config.db.value.clone());
         let timeout = self.query_timeout;
-        let from_config = || query_vectors(&config, &|name| std::env::var(name).ok(), timeout);
+        let from_config = || query_vectors(&config, timeout);
         let vectors = self.vectors.unwrap_or_else(from_config);
         let storage = match self.storage {
             Some(storage) => storage,
@@ -263,7 +265,7 @@ fn user_config(path: Option<&Path>) -> Result<Config, ApiError> {
     let flags = Partial { db: path.map(Path::to_owned), ..Partial::default() };
     // The folder may have been deleted in the meantime; the user's own settings still apply.
     let directory = std::env::current_dir().unwrap_or_default();
-    Ok(Config::load(&Folders::of_platform()?, &directory, None, &|name| std::env::var(name).ok(), flags)?)
+    Ok(Config::load(&Folders::of_platform()?, &directory, None, &model::variable, flags)?)
 }
 
 impl Memories {

@@ -13,21 +13,18 @@ use crate::store::{Spent, Store, StoreError};
 
 /// Returns the settings of the configured model; `None` if neither a key nor a server is configured.
 ///
-/// `environment` looks up variables by name; variables that correspond to settings are taken from the settings.
+/// Environment variables that correspond to settings are taken from the settings.
 ///
 /// # Errors
 /// [`LlmError`] if the configuration cannot be used.
-pub(crate) fn model_settings(
-    config: &Config,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ModelSettings>, LlmError> {
+pub(crate) fn model_settings(config: &Config) -> Result<Option<ModelSettings>, LlmError> {
     let named = config.model.value.as_deref().unwrap_or_default();
     let is_own_key = config.api_key_env.layer != Layer::Default;
     let lookup = |name: &str| match name {
         "OPENAI_BASE_URL" => config.base_url.value.clone(),
         "AFTERTHOUGHT_MODEL" => config.model.value.clone(),
-        _ if is_own_key && name == key_variable(named) => environment(&config.api_key_env.value),
-        _ => environment(name),
+        _ if is_own_key && name == key_variable(named) => variable(&config.api_key_env.value),
+        _ => variable(name),
     };
     let Some(mut settings) = ModelSettings::from_env(lookup)? else { return Ok(None) };
     if is_own_key && settings.key_name == key_variable(named) {
@@ -41,15 +38,12 @@ pub(crate) fn model_settings(
 ///
 /// # Errors
 /// [`LlmError`] if the configuration cannot be used.
-pub(crate) async fn reachable(
-    config: &Config,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ModelSettings>, LlmError> {
-    let configured = model_settings(config, environment)?;
+pub(crate) async fn reachable(config: &Config) -> Result<Option<ModelSettings>, LlmError> {
+    let configured = model_settings(config)?;
     if configured.is_some() || config.extractor.value == ExtractorChoice::Rules {
         return Ok(configured);
     }
-    let host = environment("OLLAMA_HOST").filter(|host| !host.trim().is_empty());
+    let host = variable("OLLAMA_HOST").filter(|host| !host.trim().is_empty());
     let found = find_ollama(host.as_deref(), config.model.value.as_deref()).await?;
     Ok(found.map(|settings| {
         let reason = format!(
@@ -59,6 +53,11 @@ pub(crate) async fn reachable(
         );
         tuned(config, ModelSettings { reason: Some(reason), ..settings })
     }))
+}
+
+/// Returns the value of an environment variable; a value that is not valid Unicode counts as unset.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
@@ -78,10 +77,8 @@ impl Memories {
         if self.config.extractor.value == ExtractorChoice::Rules {
             return Ok(None);
         }
-        let environment = |name: &str| std::env::var(name).ok();
         let not_ready = |reason: String| ApiError::NotReady { reason };
-        let settings = reachable(&self.config, &environment).await.map_err(|error| not_ready(error.to_string()))?;
-        match settings {
+        match reachable(&self.config).await.map_err(|error| not_ready(error.to_string()))? {
             None if self.config.extractor.value == ExtractorChoice::Llm => {
                 Err(not_ready("no model is configured".to_owned()))
             }
@@ -119,15 +116,24 @@ pub(super) fn price_of(prices: &Prices, model: &str, given: Option<Price>) -> Op
 pub(crate) fn budget(config: &Config, model: &str, price: Option<Price>, store: &Store) -> Result<Budget, ApiError> {
     let prices = prices(config)?;
     let price = price_of(&prices, model, price);
-    let day = config.max_cost_per_day.value.map(|max_cost| {
-        let today = Zoned::now();
-        let spent = store.spending(today.date(), today.time_zone())?;
-        let cost = |one: Spent| {
-            let price = prices.of(&one.model).or(price);
-            price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
-        };
-        Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
-    });
-    let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
+    let limits = limits_today(config, store, |one| cost_of(one, prices.of(&one.model).or(price)))?;
     Ok(Budget::new(limits, price, model)?)
+}
+
+/// Returns the cost of calls at a price; without a price, they count as free.
+pub(super) fn cost_of(spent: &Spent, price: Option<Price>) -> f64 {
+    price.map_or(0.0, |price| price.cost(spent.prompt_tokens, spent.completion_tokens))
+}
+
+/// Returns the limits in the settings, taking into account what was spent today.
+pub(super) fn limits_today(config: &Config, store: &Store, cost: impl Fn(&Spent) -> f64) -> Result<Limits, StoreError> {
+    let spent = |max_cost| Ok::<_, StoreError>(DayLimit { max_cost, spent: spent_today(store, cost)? });
+    let day = config.max_cost_per_day.value.map(spent);
+    Ok(Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? })
+}
+
+/// Returns the cost of all calls of today, in local time.
+pub(super) fn spent_today(store: &Store, cost: impl Fn(&Spent) -> f64) -> Result<f64, StoreError> {
+    let today = Zoned::now();
+    Ok(store.spending(today.date(), today.time_zone())?.iter().map(cost).sum())
 }

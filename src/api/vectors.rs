@@ -3,24 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{Timestamp, Zoned};
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+use super::model::{cost_of, limits_today, variable};
 use super::{ApiError, Memories, prices};
 use crate::config::Config;
 use crate::embed::{Access, EmbedError, Embedder, Filled, Filling, Progress, QueryVectors, fill};
 use crate::guard::Guard;
-use crate::llm::{Budget, DayLimit, Limits, Price};
-use crate::store::{Coverage, Spent, Store, StoreError, VectorModel, Writer};
+use crate::llm::{Budget, Price};
+use crate::store::{Coverage, Store, StoreError, VectorModel, Writer};
 
 /// Maximum time for which an agent waits for the vector of its query; after that, words alone are used.
 pub(crate) const AGENT_WAIT: Duration = Duration::from_millis(1_500);
 
-/// Returns the access data for an embedding server. `environment` looks up variables by name.
+/// Returns the access data for an embedding server.
 #[must_use]
-pub(crate) fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -> Access {
+fn embedding_access(config: &Config) -> Access {
     let key = config.embedding.api_key_env.value.as_ref().unwrap_or(&config.api_key_env.value);
-    let key = environment(key).filter(|key| !key.trim().is_empty()).map(Into::into);
+    let key = variable(key).filter(|key| !key.trim().is_empty()).map(Into::into);
     Access { key, timeout: Some(Duration::from_secs(config.timeout_seconds.value)) }
 }
 
@@ -28,24 +29,16 @@ pub(crate) fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Op
 ///
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
-pub(crate) fn embedder(
-    config: &Config,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Embedder>, EmbedError> {
-    Embedder::open(&config.embedding, embedding_access(config, environment))
+pub(crate) fn embedder(config: &Config) -> Result<Option<Embedder>, EmbedError> {
+    Embedder::open(&config.embedding, embedding_access(config))
 }
 
 /// Returns the source of query vectors with the time limit `within`; `None` if memories are recalled by words alone.
 #[must_use]
-pub(crate) fn query_vectors(
-    config: &Config,
-    environment: &dyn Fn(&str) -> Option<String>,
-    within: Duration,
-) -> Option<Arc<QueryVectors>> {
-    let guard = || Guard::from(&config.guard);
+pub(crate) fn query_vectors(config: &Config, within: Duration) -> Option<Arc<QueryVectors>> {
     config.recalls_by_meaning().then(|| {
-        let access = embedding_access(config, environment);
-        Arc::new(QueryVectors::new(config.embedding.clone(), access, guard(), within))
+        let (access, guard) = (embedding_access(config), Guard::from(&config.guard));
+        Arc::new(QueryVectors::new(config.embedding.clone(), access, guard, within))
     })
 }
 
@@ -53,15 +46,9 @@ pub(crate) fn query_vectors(
 ///
 /// # Errors
 /// [`ApiError`] if the prices or the spending cannot be read, or a limit needs an unknown price.
-pub(crate) fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> Result<Budget, ApiError> {
+fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> Result<Budget, ApiError> {
     let prices = prices(config)?;
-    let day = config.max_cost_per_day.value.map(|max_cost| {
-        let today = Zoned::now();
-        let spent = store.spending(today.date(), today.time_zone())?;
-        let cost = |one: &Spent| prices.cost(&one.model, one.prompt_tokens, one.completion_tokens);
-        Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.iter().filter_map(cost).sum() })
-    });
-    let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
+    let limits = limits_today(config, store, |one| cost_of(one, prices.of(&one.model)))?;
     // A server on this machine does not charge for tokens.
     let own = embedder.is_on_this_machine().then(|| Price::new(0.0, 0.0));
     Ok(Budget::new(limits, prices.of(embedder.paid_name()).or(own), embedder.paid_name())?)
@@ -87,7 +74,7 @@ pub(crate) struct VectorStatus {
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
 pub(crate) fn vector_status(config: &Config, memories: Option<&Memories>) -> Result<Option<VectorStatus>, EmbedError> {
-    let Some(embedder) = embedder(config, &|name| std::env::var(name).ok())? else { return Ok(None) };
+    let Some(embedder) = embedder(config)? else { return Ok(None) };
     let coverage = memories.and_then(|memories| {
         let store = memories.storage.as_store()?;
         let unknown = || VectorModel { name: embedder.name().to_owned(), dimension: 0 };
@@ -151,7 +138,7 @@ impl Memories {
         cancel: CancellationToken,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Option<Filled>, ApiError> {
-        let Some(embedder) = embedder(&self.config, &|name| std::env::var(name).ok())? else { return Ok(None) };
+        let Some(embedder) = embedder(&self.config)? else { return Ok(None) };
         let store = self.ledger(EMBED)?;
         let budget = embedding_budget(&self.config, &embedder, store)?;
         let (embedder, guard, budget, clock) = (&embedder, &self.guard, &budget, Timestamp::now);

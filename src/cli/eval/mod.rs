@@ -5,7 +5,6 @@ mod closed_loop;
 mod consolidation;
 mod job;
 mod mine;
-mod model;
 mod overview;
 mod results;
 mod start;

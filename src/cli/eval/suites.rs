@@ -31,7 +31,7 @@ use crate::cli::printer::{counted, set_message, spelled};
 
 /// Runs all suites of a job; returns whether something failed.
 pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
-    let embedder = crate::api::embedder(&job.context.settings()?, &|name| std::env::var(name).ok())?;
+    let embedder = crate::api::embedder(&job.context.settings()?)?;
     let retriever = Retriever { kind: job.args.retriever, embedder: embedder.as_ref() };
     if job.args.recall {
         for path in &job.args.paths {
