@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::SyncError;
-use super::record::{Record, Stamp, Version, is_none, key_of, memory_key, read_record, stored, to_json};
-use super::scope::NamespacePatterns;
+use super::record::{
+    NamespacePatterns, Record, Stamp, Version, is_none, key_of, memory_key, read_record, stored, to_json,
+};
 use crate::changeset::{Row, memory_as_stored};
 use crate::consolidate::compare::key::spellings;
 use crate::memory::{Memory, MemoryId, Usage};
