@@ -31,8 +31,6 @@ mod scale;
 mod session;
 mod storage;
 mod sync;
-mod vectors;
-mod work;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -87,8 +85,7 @@ pub use crate::store::{
     Waiting,
 };
 pub(crate) use crate::store::{
-    AuditAction, AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss,
-    Project,
+    AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss, Project,
 };
 pub use crate::sync::{SyncPolicy, SyncReport};
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
@@ -99,8 +96,12 @@ pub(crate) use difference::differences;
 pub use error::ApiError;
 pub(crate) use exchange::{ConsolidatedImport, ImportOutcome};
 pub use exchange::{FileImport, ImportEvent, ImportOptions, ImportReport};
+#[cfg(feature = "cli")]
+pub(crate) use extract::incoming;
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
-pub(crate) use model::{budget, model_settings, prices};
+pub(crate) use model::{
+    AGENT_WAIT, EmbedEvent, VectorStatus, budget, embedder, model_settings, prices, query_vectors, vector_status,
+};
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
 pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
@@ -117,7 +118,6 @@ pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
 };
 pub use sync::SyncStatus;
-pub(crate) use vectors::{AGENT_WAIT, EmbedEvent, VectorStatus, embedder, query_vectors, vector_status};
 pub(crate) use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
 
 /// Memories and every operation on them.

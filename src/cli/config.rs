@@ -4,15 +4,16 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Folders, Layer, PROJECT_FILE, ProjectFile, TrustedFiles, template};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
+use clap_complete::Shell;
+use serde_json::json;
+
+use crate::config::{Config, Folders, Layer, PROJECT_FILE, ProjectFile, TrustedFiles, template};
 
 use super::args::Context;
-use super::completions::{self, CompletionsArgs};
 use super::exit::ExitStatus;
-use super::printer::one_line;
-use serde_json::json;
+use super::printer::{Printer, one_line};
 
 /// Commands about settings.
 #[derive(Debug, Subcommand)]
@@ -58,7 +59,7 @@ pub(crate) fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Res
     match command {
         ConfigCommand::Init(args) => init(args, context),
         ConfigCommand::Show(args) => show(args, context),
-        ConfigCommand::Completions(args) => completions::run(args, context.out),
+        ConfigCommand::Completions(args) => completions(args, context.out),
     }
 }
 
@@ -122,6 +123,23 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Print a shell completion script
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought config completions bash > ~/.afterthought-completions.bash")]
+pub(crate) struct CompletionsArgs {
+    /// Shell
+    shell: Shell,
+}
+
+fn completions(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
+    // The script is written to memory first, because `generate` panics if it cannot write, for example to a closed
+    // pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut super::command(), "afterthought", &mut script);
+    out.line(String::from_utf8_lossy(&script).trim_end())?;
+    Ok(ExitStatus::Success)
 }
 
 #[cfg(test)]

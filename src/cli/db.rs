@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::api::{
-    ApiError, AuditAction, AuditChannel, AuditEntry, Conversion, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories,
-    Report, StoreError, Upkeep,
+    ApiError, AuditChannel, AuditEntry, Conversion, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories, Report,
+    StoreError, Upkeep,
 };
 use crate::memory::MemoryId;
 use jiff::{SignedDuration, Timestamp};
@@ -13,8 +13,7 @@ use serde_json::json;
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size, text_of};
-use super::question::{can_ask, is_yes};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, can_ask, counted, is_yes, size, text_of};
 use crate::config::Partial;
 
 /// Back up the database to a file
@@ -65,24 +64,7 @@ pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow
     Ok(ExitStatus::Success)
 }
 
-/// Check the database: pages, links, indexes, and history
-///
-/// Does not change the database. Exits 3 when there is a fault; `db repair` fixes what it can.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db check")]
-pub(crate) struct CheckArgs {}
-
-/// Repair the database
-///
-/// First makes a copy next to the database, then rebuilds the indexes and moves orphaned rows to a file. If pages are
-/// damaged, copies every readable row to a new file and reports the number of lost rows for each table. Before you run
-/// this command, close other programs that use the database. The text of memories never changes. Exits 3 when a fault
-/// remains or a row is lost.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db repair")]
-pub(crate) struct RepairArgs {}
-
-pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn check(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     // The database is opened for writing, so that a file of an earlier version is migrated first.
     let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
     let checked = memories.check()?;
@@ -94,7 +76,7 @@ pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<Exit
     Ok(if checked.flaws.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
 }
 
-pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn repair(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     if !config.db.value.exists() {
         // This call only prints the message about the missing file.
@@ -315,19 +297,8 @@ fn audit_line(entry: &AuditEntry) -> String {
         AuditChannel::Agent => "by an agent",
         AuditChannel::Library => "by a program",
     };
-    let did = match entry.did {
-        AuditAction::Update => "update",
-        AuditAction::Forget => "forget",
-        AuditAction::Restore => "restore",
-        AuditAction::Export => "export",
-        AuditAction::Erase => "erase",
-        AuditAction::Purge => "purge",
-        AuditAction::Undo => "undo",
-        AuditAction::Backup => "backup",
-        AuditAction::RestoreBackup => "restore-backup",
-        AuditAction::Encrypt => "encrypt",
-        AuditAction::Decrypt => "decrypt",
-    };
+    let did = json!(entry.did);
+    let did = did.as_str().unwrap_or_default();
     let count = counted(entry.memories, "memory");
     let conversations = entry.conversations.map(|count| format!(" of {}", counted(count, "conversation")));
     let ids: Vec<_> = entry.ids.iter().take(5).map(MemoryId::short).collect();
@@ -357,13 +328,6 @@ pub(crate) struct EncryptArgs {
     #[arg(long, value_name = "WHERE")]
     new_key: Option<String>,
 }
-
-/// Decrypt the database
-///
-/// Reads the key from the same places as `db encrypt`. Afterwards, anyone who can read the file can read your memories.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db decrypt")]
-pub(crate) struct DecryptArgs {}
 
 pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
@@ -395,7 +359,7 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
     print_converted(done, "encrypted", context)
 }
 
-pub(crate) fn decrypt(_: &DecryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn decrypt(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     print_converted(Memories::decrypt(&context.settings()?)?, "decrypted", context)
 }
 

@@ -7,12 +7,11 @@ use anyhow::bail;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
-use super::args::Context;
+use super::args::{Context, End, moment};
 use super::edit::report;
 use super::exit::ExitStatus;
 use super::list::Selection;
 use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, text_of};
-use super::when::{End, moment};
 
 /// Forget memories, or erase conversations and everything learnt from them
 ///

@@ -1,17 +1,18 @@
-//! Prints everything: data to standard output, the rest to standard error, with colour only on a terminal.
+//! Prints data to standard output and the rest to standard error, with colour only on a terminal, and asks questions.
 
 use std::fmt::{self, Display};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, BufRead as _, IsTerminal, Write as _};
 use std::sync::LazyLock;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use super::exit::ExitStatus;
 use crate::api::{ApiError, EscapeMode, Memories, escaped, without_secrets};
 use crate::memory::MemoryId;
+
+use super::exit::ExitStatus;
 
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
@@ -337,6 +338,28 @@ pub(crate) fn minute(at: jiff::Timestamp) -> String {
 /// Returns the day of a time, in UTC.
 pub(crate) fn day(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d").to_string()
+}
+
+/// Whether a person can be asked: input and standard error are terminals.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks a question, and returns the answer in lower case, or an empty string if there is no answer.
+pub(crate) fn ask(question: &str) -> io::Result<String> {
+    // The question is printed on standard error, since standard output may be redirected to a file.
+    let mut out = anstream::stderr().lock();
+    write!(out, "{} ", painted(question))?;
+    out.flush()?;
+    let mut answer = String::new();
+    // At the end of input nothing is read, and an empty answer declines.
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().to_lowercase())
+}
+
+/// Asks a yes-or-no question; any answer except yes means no.
+pub(crate) fn is_yes(question: &str) -> io::Result<bool> {
+    Ok(matches!(ask(&format!("{question} [y/N]"))?.as_str(), "y" | "yes"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::question::{can_ask, is_yes};
+use super::printer::{can_ask, is_yes};
 use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 
 /// Commands about projects.

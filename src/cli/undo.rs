@@ -8,8 +8,7 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{CHANGED, DIM, Printer, counted, minute, one_line, text_of};
-use super::question::{ask, can_ask};
+use super::printer::{CHANGED, DIM, Printer, ask, can_ask, counted, minute, one_line, text_of};
 
 /// Number of memories that are listed for each later run.
 const NAMED: usize = 5;

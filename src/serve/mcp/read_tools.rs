@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use super::tool::{Effect, MemoryTool, Profile};
 use super::view::{found_views, in_tenths, page, stated, view, views};
 use crate::api::brief::{BriefRequest, Format};
-use crate::api::reads_like_an_order;
-use crate::api::{ApiError, Memories, RetrievalOptions, SearchResult, importance_of_tenths, unit_confidence};
-use crate::api::{Filter, HistoryEntry, Order};
+use crate::api::{
+    ApiError, Filter, HistoryEntry, Memories, Order, RetrievalOptions, SearchResult, importance_of_tenths,
+    reads_like_an_order, unit_confidence,
+};
 use crate::memory::{MemoryId, Scope, Status};
 
 /// Maximum number of memories per call.

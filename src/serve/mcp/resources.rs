@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use super::view::{page, view, views};
 use crate::api::brief::Format;
-use crate::api::{ApiError, Memories, RetrievalOptions};
-use crate::api::{Filter, Order};
+use crate::api::{ApiError, Filter, Memories, Order, RetrievalOptions};
 use crate::memory::Memory;
 use crate::text::markup::harmless_json;
 

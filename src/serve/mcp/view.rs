@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::api::{ApiError, Memories, Remembered, SearchResult};
-use crate::api::{confidence_now, heat};
+use crate::api::{ApiError, Memories, Remembered, SearchResult, confidence_now, heat};
 use crate::memory::{Memory, Status};
 
 /// Returns a memory. Its confidence is what is left of it now, its heat says how often it was recalled, and its tier

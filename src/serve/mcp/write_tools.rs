@@ -66,37 +66,28 @@ impl MemoryTool for Store {
         if arguments.subject.trim().is_empty() {
             return Err(ApiError::NoSubject);
         }
-        let expires_at = expiry_of(arguments.expires.as_deref(), None)?;
-        let structured = arguments.structured.map(structured).transpose()?;
         // The category and the subject are always given, so they do not say that a known memory should change.
         let given = MemoryChange {
-            title: arguments.title.clone(),
-            summary: arguments.summary.clone(),
+            title: arguments.title,
+            summary: arguments.summary,
             importance: arguments.importance,
-            tags: Some(arguments.tags.clone()),
+            tags: Some(arguments.tags),
             memory_type: arguments.memory_type,
-            structured: structured.clone(),
-            expires_at,
+            expires_at: expiry_of(arguments.expires.as_deref(), None)?,
+            structured: arguments.structured.map(structured).transpose()?,
             ..MemoryChange::default()
         };
         let draft = MemoryDraft {
-            memory_type: arguments.memory_type.unwrap_or_else(|| type_of(&arguments.category)),
+            memory_type: type_of(&arguments.category),
             category: arguments.category,
-            title: arguments.title,
-            summary: arguments.summary,
-            structured,
             id: arguments.id,
             subject: Some(arguments.subject),
-            scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
-            importance: arguments.importance.unwrap_or(0.7),
-            tags: arguments.tags,
-            expires_at,
             audience: arguments.audience.unwrap_or(Audience::Project),
             source: arguments.source.unwrap_or_else(|| SOURCE.to_owned()),
             author: Author::Agent,
             ..MemoryDraft::new(arguments.content)
         };
-        Ok(stored(memories.remember_with(&draft, &given)?))
+        Ok(stored(memories.remember_with(&draft.with(&given), &given)?))
     }
 }
 
@@ -159,26 +150,17 @@ impl MemoryTool for Upsert {
             ..MemoryChange::default()
         };
         let category = given.category.clone().unwrap_or_else(|| "note".to_owned());
-        let remembered = memories.upsert(
-            &MemoryDraft {
-                memory_type: type_of(&category),
-                title: given.title.clone(),
-                summary: given.summary.clone(),
-                subject: given.subject.clone(),
-                key: arguments.dedup_key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()),
-                scope: arguments.scope.unwrap_or(Scope::LongTerm),
-                importance: given.importance.unwrap_or(0.5),
-                tags: given.tags.clone().unwrap_or_default(),
-                expires_at: given.expires_at,
-                audience: arguments.audience.unwrap_or_else(|| memories.audience_of(&category, &arguments.content)),
-                category,
-                source: SOURCE.to_owned(),
-                author: Author::Agent,
-                ..MemoryDraft::new(arguments.content)
-            },
-            &given,
-        )?;
-        let mut answer = stored(remembered);
+        let draft = MemoryDraft {
+            memory_type: type_of(&category),
+            key: arguments.dedup_key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()),
+            importance: 0.5,
+            audience: arguments.audience.unwrap_or_else(|| memories.audience_of(&category, &arguments.content)),
+            category,
+            source: SOURCE.to_owned(),
+            author: Author::Agent,
+            ..MemoryDraft::new(arguments.content)
+        };
+        let mut answer = stored(memories.upsert(&draft.with(&given), &given)?);
         answer.get_mut("memory").into_iter().for_each(in_tenths);
         Ok(answer)
     }
