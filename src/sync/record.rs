@@ -83,12 +83,7 @@ impl Version {
 
     /// Returns whether the version has no former state, which it must not have.
     pub(crate) const fn is_sound(&self) -> bool {
-        match &self.state {
-            Row::Memory { before, .. } => before.is_none(),
-            Row::Evidence { before, .. } => before.is_none(),
-            Row::Relation { before, .. } => before.is_none(),
-            Row::Tombstone { before, .. } => before.is_none(),
-        }
+        !exists(&self.state).0
     }
 
     /// Returns whether the row is gone, or the memory was forgotten.
@@ -172,11 +167,16 @@ impl Record {
 
 /// Returns whether the row does not exist after the change.
 pub(crate) const fn is_none(row: &Row) -> bool {
+    !exists(row).1
+}
+
+/// Returns whether the row exists before and after the change.
+const fn exists(row: &Row) -> (bool, bool) {
     match row {
-        Row::Memory { after, .. } => after.is_none(),
-        Row::Evidence { after, .. } => after.is_none(),
-        Row::Relation { after, .. } => after.is_none(),
-        Row::Tombstone { after, .. } => after.is_none(),
+        Row::Memory { before, after } => (before.is_some(), after.is_some()),
+        Row::Evidence { before, after, .. } => (before.is_some(), after.is_some()),
+        Row::Relation { before, after } => (before.is_some(), after.is_some()),
+        Row::Tombstone { before, after } => (before.is_some(), after.is_some()),
     }
 }
 
