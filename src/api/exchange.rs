@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
+use super::remember::stated;
 use super::{ApiError, Memories, Model, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
@@ -15,7 +16,7 @@ use crate::exchange::{
 };
 use crate::fault::point;
 use crate::guard::order_in;
-use crate::memory::{Audience, Candidate, ExtractionMethod, Namespace, Status};
+use crate::memory::{ExtractionMethod, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
 use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, RunId, RunStatus};
 
@@ -379,14 +380,7 @@ fn arrival(imported: Imported) -> ImportedMemory {
     // An order in a file waits for review even if the file says that a person wrote it.
     let is_order = order_in(&memory.claim, &evidence).is_some();
     let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
-    let candidate = Candidate {
-        claim: memory.claim,
-        audience: Audience::Project,
-        evidence,
-        replaces: None,
-        is_pasted: false,
-        updates_only: false,
-    };
+    let candidate = stated(memory.claim, evidence);
     let incoming = IncomingClaim { candidate, namespace: memory.namespace, source: memory.source, method, id: None };
     ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
 }

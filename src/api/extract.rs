@@ -8,11 +8,11 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use transcripts::{Message, Transcript, content_hash};
 
-use super::remember::{holder, refuse_secrets};
+use super::remember::{holder, refuse_secrets, stated};
 use super::{ApiError, Memories, Model, ModelOptions, NewMemory, RunRequest};
 use crate::consolidate::pass::{self, UndonePolicy};
 use crate::consolidate::{ApplyError, Change, IncomingClaim, apply, consolidate, settle_by_rules};
-use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
+use crate::memory::{Memory, MemoryId, Namespace, Status};
 use crate::pipeline::{
     CachedModel, Event, FullPass, FullSummary, InstructionText, Options, Pipeline, RereadPolicy, Selection, Sources,
     Summary, full_pass, run,
@@ -285,17 +285,9 @@ impl Memories {
     }
 }
 
-fn incoming(new: NewMemory) -> IncomingClaim {
+pub(crate) fn incoming(new: NewMemory) -> IncomingClaim {
     let NewMemory { claim, namespace, source, method, evidence } = new;
-    let candidate = Candidate {
-        claim,
-        audience: Audience::Project,
-        evidence,
-        replaces: None,
-        is_pasted: false,
-        updates_only: false,
-    };
-    IncomingClaim { candidate, namespace, source, method, id: None }
+    IncomingClaim { candidate: stated(claim, evidence), namespace, source, method, id: None }
 }
 
 fn result_of(store: &Store, changes: Vec<Change>) -> Result<ConsolidationResult, ApiError> {

@@ -31,8 +31,6 @@ mod scale;
 mod session;
 mod storage;
 mod sync;
-mod vectors;
-mod work;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -87,8 +85,7 @@ pub use crate::store::{
     Waiting,
 };
 pub(crate) use crate::store::{
-    AuditAction, AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss,
-    Project,
+    AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss, Project,
 };
 pub use crate::sync::{SyncPolicy, SyncReport};
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
@@ -99,15 +96,21 @@ pub(crate) use difference::differences;
 pub use error::ApiError;
 pub(crate) use exchange::{ConsolidatedImport, ImportOutcome};
 pub use exchange::{FileImport, ImportEvent, ImportOptions, ImportReport};
+#[cfg(feature = "cli")]
+pub(crate) use extract::incoming;
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
-pub(crate) use model::{budget, model_settings, prices};
+pub(crate) use model::{
+    AGENT_WAIT, EmbedEvent, VectorStatus, budget, embedder, model_settings, prices, query_vectors, vector_status,
+};
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
 pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
 pub(crate) use remember::{reads_like_an_order, refuse_secret_namespace};
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
-pub(crate) use run::{Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns};
+pub(crate) use run::{
+    Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns, source_of,
+};
 pub(crate) use scale::{expiry, importance_of_tenths, period, structured, unit_confidence, unit_importance};
 pub(crate) use session::Session;
 pub(crate) use storage::database_path;
@@ -115,7 +118,6 @@ pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
 };
 pub use sync::SyncStatus;
-pub(crate) use vectors::{AGENT_WAIT, EmbedEvent, VectorStatus, embedder, query_vectors, vector_status};
 pub(crate) use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
 
 /// Memories and every operation on them.
@@ -234,7 +236,7 @@ impl Builder {
         config.namespace().iter().chain(limited).try_for_each(refuse_secret_namespace)?;
         let address = self.path.unwrap_or_else(|| config.db.value.clone());
         let timeout = self.query_timeout;
-        let from_config = || query_vectors(&config, &|name| std::env::var(name).ok(), timeout);
+        let from_config = || query_vectors(&config, timeout);
         let vectors = self.vectors.unwrap_or_else(from_config);
         let storage = match self.storage {
             Some(storage) => storage,
@@ -263,7 +265,7 @@ fn user_config(path: Option<&Path>) -> Result<Config, ApiError> {
     let flags = Partial { db: path.map(Path::to_owned), ..Partial::default() };
     // The folder may have been deleted in the meantime; the user's own settings still apply.
     let directory = std::env::current_dir().unwrap_or_default();
-    Ok(Config::load(&Folders::of_platform()?, &directory, None, &|name| std::env::var(name).ok(), flags)?)
+    Ok(Config::load(&Folders::of_platform()?, &directory, None, &model::variable, flags)?)
 }
 
 impl Memories {

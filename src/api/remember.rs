@@ -11,11 +11,12 @@ use crate::changeset::Action;
 use crate::consolidate::{
     self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
 };
+use crate::exchange::first_words;
 use crate::extract::{Span, Task, offline};
 use crate::guard::{Redact, order_in, secret_in};
 use crate::memory::{
-    Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType,
-    Scope, Status, Structured,
+    Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation,
+    RelationType, Scope, Status, Structured,
 };
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Database, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
@@ -26,8 +27,6 @@ use crate::text::visible::visible;
 pub(crate) const MAX_CONTENT_CHARS: usize = 8_000;
 /// Maximum number of memories about the same matter that are named after a new one.
 const MAX_NEAR: usize = 3;
-/// Number of words of a text that form its title if none is given.
-const TITLE_WORDS: usize = 8;
 
 /// The author of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +99,26 @@ impl MemoryDraft {
             audience: Audience::Project,
             source: "remember".to_owned(),
             author: Author::Person,
+        }
+    }
+
+    /// Returns the draft with the values of a change, except for its content.
+    #[must_use]
+    pub(crate) fn with(self, change: &MemoryChange) -> Self {
+        let change = change.clone();
+        Self {
+            memory_type: change.memory_type.unwrap_or(self.memory_type),
+            category: change.category.unwrap_or(self.category),
+            title: change.title.or(self.title),
+            subject: change.subject.or(self.subject),
+            value: change.value.or(self.value),
+            summary: change.summary.or(self.summary),
+            structured: change.structured.or(self.structured),
+            scope: change.scope.unwrap_or(self.scope),
+            importance: change.importance.unwrap_or(self.importance),
+            tags: change.tags.unwrap_or(self.tags),
+            expires_at: change.expires_at.or(self.expires_at),
+            ..self
         }
     }
 
@@ -223,6 +242,12 @@ fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.to_owned())
 }
 
+/// Returns a claim about the project as a candidate that stands for itself.
+pub(super) const fn stated(claim: Claim, evidence: Vec<Evidence>) -> Candidate {
+    let audience = Audience::Project;
+    Candidate { claim, audience, evidence, replaces: None, is_pasted: false, updates_only: false }
+}
+
 /// The outcome of [`Memories::erase`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Erasure {
@@ -275,13 +300,8 @@ impl Memories {
             && let Some(memory) = Self::bring_back(store, &incoming)?
         {
             let change = Change { reason: "forgotten before, and restored".to_owned(), ..change };
-            return Ok(Remembered {
-                change,
-                memory: Some(memory),
-                restored: true,
-                updated: Vec::new(),
-                near: Vec::new(),
-            });
+            let memory = Some(memory);
+            return Ok(Remembered { change, memory, restored: true, updated: Vec::new(), near: Vec::new() });
         }
         let change = match (&memory, change.decision) {
             (None, Decision::Skip) => {
@@ -498,14 +518,7 @@ impl Memories {
             Some(namespaces) => namespaces.for_audience(draft.audience)?.clone(),
             None => self.home(),
         };
-        let candidate = Candidate {
-            claim,
-            audience: draft.audience,
-            evidence: Vec::new(),
-            replaces: None,
-            is_pasted: false,
-            updates_only: false,
-        };
+        let candidate = Candidate { audience: draft.audience, ..stated(claim, Vec::new()) };
         // An agent may have been manipulated into writing such text, so the text waits for a person.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
@@ -919,11 +932,6 @@ fn tidy(tags: &[String]) -> Vec<String> {
         }
     }
     kept
-}
-
-/// Returns the first words of a text, which represent it in lists.
-fn first_words(text: &str) -> String {
-    text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether `content` still has every word of `text` in some form, apart from insignificant words.

@@ -1,6 +1,6 @@
 //! Runs that read logs, with their plans, estimates and models.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 use jiff::Timestamp;
@@ -13,7 +13,9 @@ use crate::config::{Config, ExtractorChoice, Layer, Setting};
 use crate::consolidate::{self, AppliedPlan, SavedPlan, SavedPlanError, apply_saved};
 use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
-use crate::llm::{Budget, Client, Complete as _, DEFAULT_MODEL, Limits, Price, Recorder, Replay, Source};
+use crate::llm::{
+    Budget, Client, Complete as _, DEFAULT_MODEL, Limits, ModelSettings, Price, Recorder, Replay, Source,
+};
 use crate::memory::Namespace;
 use crate::pipeline::{
     self, Batching, Estimate, Event, Extractor, InstructionText, Options, Pipeline, PipelineError, RequestCounter,
@@ -47,11 +49,10 @@ impl Model {
     /// # Errors
     /// [`ApiError`] if the requested model is not configured, or the configuration cannot be used.
     pub(crate) async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
-        let environment = |name: &str| std::env::var(name).ok();
         // A recording needs no server, so no local server is looked for.
         let settings = match options.replay {
-            Some(_) => model_settings(config, &environment)?,
-            None => reachable(config, &environment).await?,
+            Some(_) => model_settings(config)?,
+            None => reachable(config).await?,
         };
         // A model that the user requested is never replaced silently.
         let is_asked_for = config.model.layer == Layer::Flag && config.extractor.value != ExtractorChoice::Rules;
@@ -62,16 +63,7 @@ impl Model {
             return Ok(Self { source: None, price: options.price, reason: None });
         }
         let reason = settings.as_ref().and_then(|settings| settings.reason.clone());
-        let source = if let Some(folder) = &options.replay {
-            let named = config.model.value.clone().or(settings.map(|settings| settings.model));
-            Source::Replayed(Replay::new(folder, named.ok_or(ApiError::UnnamedRecording)?)?)
-        } else {
-            let client = Client::new(settings.ok_or(PipelineError::NoModel)?)?;
-            match &options.record {
-                Some(folder) => Source::Recorded(Recorder::new(client, folder, &Guard::from(&config.guard))?),
-                None => Source::Server(client),
-            }
-        };
+        let source = source_of(config, settings, options.record.as_deref(), options.replay.as_deref())?;
         Ok(Self { source: Some(source), price: options.price, reason })
     }
 
@@ -96,6 +88,29 @@ impl Model {
     pub(super) fn extractor(&self) -> Extractor<'_, Source> {
         self.source.as_ref().map_or(Extractor::Rules, Extractor::Llm)
     }
+}
+
+/// Returns the source of replies: a server, a server whose exchanges are written into the folder `record`, or the
+/// exchanges recorded in the folder `replay`.
+///
+/// # Errors
+/// [`ApiError`] if no model is configured, or a folder cannot be used.
+pub(crate) fn source_of(
+    config: &Config,
+    settings: Option<ModelSettings>,
+    record: Option<&Path>,
+    replay: Option<&Path>,
+) -> Result<Source, ApiError> {
+    if let Some(folder) = replay {
+        // A recording needs neither key nor server, so the settings may be missing here.
+        let named = config.model.value.clone().or(settings.map(|settings| settings.model));
+        return Ok(Source::Replayed(Replay::new(folder, named.ok_or(ApiError::UnnamedRecording)?)?));
+    }
+    let client = Client::new(settings.ok_or(PipelineError::NoModel)?)?;
+    Ok(match record {
+        Some(folder) => Source::Recorded(Recorder::new(client, folder, &Guard::from(&config.guard))?),
+        None => Source::Server(client),
+    })
 }
 
 /// The logs that a run reads.
@@ -191,7 +206,7 @@ impl Memories {
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<RunEstimate, ApiError> {
         let asks = self.config.extractor.value != ExtractorChoice::Rules;
-        let configured = model_settings(&self.config, &|name| std::env::var(name).ok())?.map(|settings| settings.model);
+        let configured = model_settings(&self.config)?.map(|settings| settings.model);
         let named = configured.or_else(|| self.config.model.value.clone());
         let is_named = named.is_some() || !asks;
         let model = if asks { named.unwrap_or_else(|| DEFAULT_MODEL.to_owned()) } else { String::new() };

@@ -4,17 +4,22 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::{ApiError, Memories};
 use crate::embed::EmbedError;
+#[cfg(feature = "serve")]
+use crate::memory::Task;
 use crate::memory::{Memory, MemoryId};
 use crate::pipeline::{Stamp, is_unread};
 use crate::search::brief::{self, Brief, BriefRequest, Counting};
-use crate::search::{Direct, Found, direct};
-use crate::store::{Database, EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store, StoreError};
+use crate::search::{Direct, Found, FoundTask, direct, search_tasks};
+use crate::store::{
+    Database, EnqueueOutcome, FailedCommand, Filter, JobRequest, NamespaceSubtree, Step, Store, StoreError,
+};
 use crate::text::shell::signature;
 use crate::work::act::{ACTION_TOKENS, Fact, PROMPT_TOKENS, few};
 use crate::work::command::{error_line, tidied};
-use crate::work::{self, fixes};
+use crate::work::{self, FileUsage, KnownError, Usage, fixes};
+
+use super::{ApiError, Memories};
 
 /// Maximum number of memories that are shown with a prompt.
 // Every line takes up space in the agent's context with each prompt.
@@ -350,4 +355,56 @@ fn has_most_words(hit: &Found, asked: usize) -> bool {
 fn shared(hit: &Found, least: usize) -> usize {
     // Words of Chinese or Japanese are short, so only ASCII words are left out because of their length.
     hit.matched.iter().filter(|word| word.chars().count() >= least || !word.is_ascii()).count()
+}
+
+impl Memories {
+    /// Returns the tasks that are relevant to a text, best first. The result is empty if the filter has conditions
+    /// other than projects and times.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the tasks cannot be read, or none of the requested namespaces can be accessed.
+    pub fn search_tasks(&self, text: &str, filter: &Filter, limit: usize) -> Result<Vec<FoundTask>, ApiError> {
+        let filter = self.confined(filter.clone())?;
+        Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
+    }
+
+    /// Returns the tasks that touched a file; tasks that changed the file come first. `commit` is the commit that last
+    /// changed one line of the file.
+    ///
+    /// # Errors
+    /// As for [`Memories::search_tasks`].
+    pub fn blame(&self, path: &str, commit: Option<&str>, filter: &Filter) -> Result<Vec<FileUsage>, ApiError> {
+        Ok(work::blame(self.ledger("look up a file")?, path, commit, &self.projects_of(filter)?)?)
+    }
+
+    /// Returns the remedies that resolved an error before, in the logs of agents and as hooks recorded them; if the failed
+    /// command is given, only remedies that fit the command.
+    ///
+    /// # Errors
+    /// As for [`Memories::search_tasks`].
+    pub fn fix(&self, printed: &str, command: Option<&str>, filter: &Filter) -> Result<KnownError, ApiError> {
+        let within = self.projects_of(filter)?;
+        Ok(work::fix_typed(self.ledger("look up an error")?, printed, command, &within, Timestamp::now())?)
+    }
+
+    /// Returns the calls of a command, or of the commands that a topic names, successful ones first.
+    ///
+    /// # Errors
+    /// As for [`Memories::search_tasks`].
+    pub fn how(&self, asked: &str, filter: &Filter) -> Result<Vec<Usage>, ApiError> {
+        Ok(work::how(self.ledger("look up a command")?, asked, &self.projects_of(filter)?)?)
+    }
+
+    /// Returns the tasks of the projects in a filter, by log and position.
+    ///
+    /// # Errors
+    /// As for [`Memories::search_tasks`].
+    #[cfg(feature = "serve")]
+    pub(crate) fn tasks(&self, filter: &Filter) -> Result<Vec<Task>, ApiError> {
+        Ok(self.ledger("list tasks")?.tasks(&self.projects_of(filter)?)?)
+    }
+
+    fn projects_of(&self, filter: &Filter) -> Result<Vec<NamespaceSubtree>, ApiError> {
+        Ok(self.confined(filter.clone())?.namespaces)
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use transcripts::{Found, Kind, Transcript};
 
-use super::model::{price_of, prices};
+use super::model::{cost_of, price_of, prices, spent_today};
 use super::run::denied_paths;
 use super::{ApiError, Memories, Model, ModelOptions, RunRequest};
 use crate::config::Config;
@@ -132,18 +132,13 @@ impl Worker<'_> {
         let limit = config.max_cost_per_day.value.or_else(|| price.map(|_| COST_PER_DAY));
         let mut limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: None };
         if let Some(limit) = limit {
-            let today = Zoned::now();
-            let cost = |one: Spent| {
-                let price = prices.of(&one.model).or(model.price);
-                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
-            };
-            let spent = memories.ledger("extract memories")?.spending(today.date(), today.time_zone())?;
-            let spent: f64 = spent.into_iter().map(cost).sum();
+            let cost = |one: &Spent| cost_of(one, prices.of(&one.model).or(model.price));
+            let spent = spent_today(memories.ledger(QUEUE)?, cost)?;
             let mut slices = self.slices.borrow_mut();
             let left = limit - spent - slices.values().sum::<f64>();
             if left < LEAST_SLICE {
                 // While shares are reserved for other logs, parts of these shares may soon be released.
-                let until = if slices.is_empty() { tomorrow(&today) } else { soon() };
+                let until = if slices.is_empty() { tomorrow(&Zoned::now()) } else { soon() };
                 return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} has been reached"))));
             }
             // Logs are extracted in parallel, so each gets its share of the day's remaining budget.

@@ -8,11 +8,10 @@ use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::args::Context;
+use super::args::{self, Context};
 use super::changes::{Change, report, show, text_of, write};
 use super::exit::ExitStatus;
-use super::printer::Printer;
-use super::question::{can_ask, is_yes};
+use super::printer::{Printer, can_ask, is_yes};
 
 /// Commands about coding agents.
 #[derive(Debug, Subcommand)]
@@ -75,14 +74,12 @@ fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
             // A missing file is the normal case and means no hooks.
             let text = fs::read_to_string(&path).unwrap_or_default();
             let hooks = commands_in(&parsed(&text, &path)?).len();
-            if out.is_json() {
-                out.json(&json!({"agent": agent.as_str(), "settings": path, "project": is_project, "hooks": hooks}))?;
-            } else {
-                rows.push([agent.as_str().to_owned(), hooks.to_string(), path.display().to_string()]);
-            }
+            rows.push(json!({"agent": agent.as_str(), "settings": path, "project": is_project, "hooks": hooks}));
         }
     }
-    out.table(["agent", "hooks", "settings"], rows)?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let header = ["agent", "hooks", "settings"];
+    out.list(&rows, header, |row| header.map(|field| text(&row[field])))?;
     Ok(ExitStatus::Success)
 }
 
@@ -100,8 +97,10 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         // Only Claude Code supports files for custom slash commands.
         let found = command_changes(&folder, install.is_none());
         changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
-        for other in foreign_commands(&folder) {
-            out.note(format_args!("{} was not written by afterthought, so it is not changed", other.display()));
+        for (path, text) in command_files(&folder) {
+            if fs::read_to_string(&path).is_ok_and(|found| found != text) {
+                out.note(format_args!("{} was not written by afterthought, so it is not changed", path.display()));
+            }
         }
     }
     if changes.is_empty() {
@@ -166,10 +165,7 @@ fn advise(agent: Agent, out: &Printer) {
 pub(super) fn settings_of(agent: Agent, project: bool) -> anyhow::Result<PathBuf> {
     let home = |variable: &str, folder: &str| -> anyhow::Result<PathBuf> {
         let set = std::env::var_os(variable).filter(|value| !value.is_empty());
-        match set {
-            Some(folder) => Ok(PathBuf::from(folder)),
-            None => Ok(etcetera::home_dir().context("no home folder was found")?.join(folder)),
-        }
+        set.map_or_else(|| Ok(args::home()?.join(folder)), |folder| Ok(PathBuf::from(folder)))
     };
     Ok(match (agent, project) {
         (Agent::ClaudeCode, false) => home("CLAUDE_CONFIG_DIR", ".claude")?.join("settings.json"),
@@ -239,8 +235,7 @@ const COMMANDS: [(&str, &str, &str); 3] = [
 /// not changed.
 pub(super) fn command_changes(folder: &Path, undo: bool) -> anyhow::Result<Vec<Change>> {
     let mut changes = Vec::new();
-    for (name, does, follows) in COMMANDS {
-        let (path, text) = (folder.join(format!("{name}.md")), command_text(name, does, follows));
+    for (path, text) in command_files(folder) {
         let before = text_of(&path)?;
         // Only an exact copy is removed: an edited command may contain the person's own work.
         let is_ours = before.as_deref().is_some_and(|before| before == text);
@@ -253,19 +248,14 @@ pub(super) fn command_changes(folder: &Path, undo: bool) -> anyhow::Result<Vec<C
     Ok(changes)
 }
 
-/// Returns the files of these names that were not written by this program.
-fn foreign_commands(folder: &Path) -> Vec<PathBuf> {
-    let all = COMMANDS
-        .iter()
-        .map(|(name, does, follows)| (folder.join(format!("{name}.md")), command_text(name, does, follows)));
-    let others = all.filter(|(path, text)| std::fs::read_to_string(path).is_ok_and(|found| found != *text));
-    others.map(|(path, _)| path).collect()
-}
-
-fn command_text(name: &str, does: &str, follows: &str) -> String {
-    format!(
-        "---\ndescription: {does} (afterthought)\nargument-hint: <{follows}>\ndisable-model-invocation: true\n---\n/{name} $ARGUMENTS\n"
-    )
+/// Returns the path and the text of each command.
+fn command_files(folder: &Path) -> [(PathBuf, String); 3] {
+    COMMANDS.map(|(name, does, follows)| {
+        let text = format!(
+            "---\ndescription: {does} (afterthought)\nargument-hint: <{follows}>\ndisable-model-invocation: true\n---\n/{name} $ARGUMENTS\n"
+        );
+        (folder.join(format!("{name}.md")), text)
+    })
 }
 
 #[cfg(test)]

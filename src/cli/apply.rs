@@ -10,8 +10,7 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{CHANGED, DIM, Printer, counted};
-use super::question::{can_ask, is_yes};
+use super::printer::{CHANGED, DIM, Printer, can_ask, counted, is_yes};
 use super::report;
 
 /// Apply a saved plan

@@ -2,13 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{AuditChannel, Memories, database_path, refuse_secret_namespace};
-use crate::api::{EscapeMode, QUERY_TIMEOUT, expiry};
+use anyhow::Context as _;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use transcripts::known::{Machine, Platform};
+
+use crate::api::{
+    AuditChannel, EscapeMode, Memories, QUERY_TIMEOUT, database_path, expiry, period, refuse_secret_namespace,
+};
 use crate::config::{Config, Folders, LogFormat, Partial};
 use crate::memory::Namespace;
-use anyhow::Context as _;
-use jiff::Timestamp;
-use transcripts::known::{Machine, Platform};
 
 use super::printer::{DiagnosticsWriter, Output, Printer, Verbosity};
 
@@ -43,17 +47,10 @@ pub(crate) struct Global {
         hide_env = true,
         hide_possible_values = true
     )]
-    log_format: Option<LogForm>,
+    log_format: Option<LogFormat>,
     /// Print help
     #[arg(short, long, global = true, action = clap::ArgAction::HelpShort)]
     help: Option<bool>,
-}
-
-/// In which form diagnostics are written to standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum LogForm {
-    Text,
-    Json,
 }
 
 impl Global {
@@ -89,7 +86,7 @@ impl Global {
             return false;
         }
         let set = || self.settings(Partial::default()).is_ok_and(|config| config.log_format.value == LogFormat::Json);
-        self.log_format.map_or_else(set, |form| form == LogForm::Json)
+        self.log_format.map_or_else(set, |form| form == LogFormat::Json)
     }
 
     /// Returns the settings in force, with `flags` of the subcommand as the strongest layer.
@@ -167,6 +164,11 @@ impl Context<'_> {
         Ok(memories)
     }
 
+    /// Opens the memories for reading and writing; `None`, with a message to the user, if there is no database yet.
+    pub(crate) fn writable_memories(&self) -> anyhow::Result<Option<Memories>> {
+        Ok(if self.existing_memories()?.is_some() { Some(self.memories()?) } else { None })
+    }
+
     /// Opens the memories for reading if there is a database.
     pub(crate) fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
         let config = self.settings()?;
@@ -213,7 +215,97 @@ pub(crate) fn machine() -> Machine<'static> {
     }
 }
 
+/// Returns the text of a file with instructions, as a setting.
+#[expect(clippy::option_option, reason = "an unset value differs from none")]
+pub(crate) fn instructions_in(file: Option<&Path>) -> anyhow::Result<Option<Option<String>>> {
+    let Some(path) = file else { return Ok(None) };
+    let text = std::fs::read_to_string(path);
+    let unreadable = || format!("cannot read instructions {}; check the path and its permissions", path.display());
+    Ok(Some(Some(text.with_context(unreadable)?)))
+}
+
+/// Returns the home folder of the user.
+pub(crate) fn home() -> anyhow::Result<PathBuf> {
+    etcetera::home_dir().context("no home folder was found")
+}
+
 /// Returns the current time; the command line uses no other clock.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
+}
+
+/// The end of a range that a time denotes. A day is included in the range as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The start: the first moment in the range.
+    Since,
+    /// The end: the first moment after the range.
+    Until,
+}
+
+/// Parses `text` as one `end` of a range: a date, in the time zone of `now`; an RFC 3339 time; an age such as `12h`,
+/// `7d`, `2w`, `3mo` or `1y`; `today` or `yesterday`.
+///
+/// # Errors
+/// A message with the accepted forms, if `text` has none of them.
+pub(crate) fn moment(text: &str, end: End, now: &Zoned) -> Result<Timestamp, String> {
+    let text = text.trim();
+    // A time with an offset is absolute; every other form depends on the zone of `now`.
+    let found = text.parse::<Timestamp>().ok();
+    let found = found.or_else(|| day(text, now).and_then(|date| of_day(date, end, now.time_zone())));
+    let found = found.or_else(|| period(text).and_then(|age| now.checked_sub(age).ok()).map(|at| at.timestamp()));
+    let local = || text.parse::<DateTime>().ok()?.to_zoned(now.time_zone().clone()).ok();
+    found.or_else(|| Some(local()?.timestamp())).ok_or_else(|| {
+        format!("{text:?} is not a time; write it like 2027-01-31, 2027-01-31T18:00:00Z, 7d, 2w, 3mo or yesterday")
+    })
+}
+
+fn day(text: &str, now: &Zoned) -> Option<Date> {
+    match text.to_lowercase().as_str() {
+        "today" => Some(now.date()),
+        "yesterday" => now.date().yesterday().ok(),
+        // A text with a time would also parse as a date, and lose the time.
+        _ if text.contains(['T', 't', ' ', ':']) => None,
+        _ => text.parse().ok(),
+    }
+}
+
+fn of_day(date: Date, end: End, zone: &TimeZone) -> Option<Timestamp> {
+    let first = match end {
+        End::Since => date,
+        // The end is exclusive, so the given day is included as a whole.
+        End::Until => date.tomorrow().ok()?,
+    };
+    // Midnight is looked up in the zone, because days on which the clocks change do not have 24 hours.
+    Some(first.to_zoned(zone.clone()).ok()?.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        let now: Zoned = "2026-03-15T14:30:00+02:00[+02:00]".parse().unwrap();
+        let table = [
+            ("2026-03-01", "2026-02-28T22:00:00Z", "2026-03-01T22:00:00Z"),
+            ("2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z"),
+            ("2026-03-01T10:00:00+05:00", "2026-03-01T05:00:00Z", "2026-03-01T05:00:00Z"),
+            ("2026-03-01T10:00", "2026-03-01T08:00:00Z", "2026-03-01T08:00:00Z"),
+            ("today", "2026-03-14T22:00:00Z", "2026-03-15T22:00:00Z"),
+            ("Yesterday", "2026-03-13T22:00:00Z", "2026-03-14T22:00:00Z"),
+            ("7d", "2026-03-08T12:30:00Z", "2026-03-08T12:30:00Z"),
+            ("2w", "2026-03-01T12:30:00Z", "2026-03-01T12:30:00Z"),
+            ("12h", "2026-03-15T00:30:00Z", "2026-03-15T00:30:00Z"),
+            ("1mo", "2026-02-15T12:30:00Z", "2026-02-15T12:30:00Z"),
+            ("2 years", "2024-03-15T12:30:00Z", "2024-03-15T12:30:00Z"),
+        ];
+        for (text, since, until) in table {
+            assert_eq!(moment(text, End::Since, &now).unwrap().to_string(), since, "{text}");
+            assert_eq!(moment(text, End::Until, &now).unwrap().to_string(), until, "{text}");
+        }
+        for text in ["", "7", "d", "7x", "soon", "-7d", "99999999999999999999d", "2026-13-01", "999999y"] {
+            assert!(moment(text, End::Since, &now).is_err(), "{text}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
+use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled, text_of};
 
 /// Number of memories that are listed for each reason for leaving some out.
 const NAMED: usize = 10;
@@ -140,8 +140,7 @@ fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Pri
     for (reason, count) in brief.reasons() {
         out.line(format_args!("{BOLD}left out, {}: {count}{BOLD:#}", spaced(reason)))?;
         for one in brief.left_out.iter().filter(|one| one.because.as_str() == reason).take(NAMED) {
-            let said =
-                memories.get_memory(&one.id)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
+            let said = text_of(memories, &one.id, 120)?;
             let as_well = match &one.because {
                 ExclusionReason::SaysTheSame { other } => format!(" · as {} does", other.short()),
                 ExclusionReason::Unimportant
@@ -203,8 +202,7 @@ fn print_last(memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> 
     let count = counted(ids.len(), "line");
     out.line(format_args!("{BOLD}{count} at {}{BOLD:#}", at.strftime("%Y-%m-%d %H:%M UTC")))?;
     for id in &ids {
-        let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 200)).unwrap_or_default();
-        out.line(format_args!("{} {said}", id.short()))?;
+        out.line(format_args!("{} {}", id.short(), text_of(memories, id, 200)?))?;
     }
     Ok(ExitStatus::Success)
 }

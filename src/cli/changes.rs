@@ -60,12 +60,8 @@ pub(crate) fn show(out: &Printer, change: &Change) -> anyhow::Result<()> {
 
 /// Reports the outcome for a file.
 pub(crate) fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> anyhow::Result<()> {
-    if out.is_json() {
-        out.json(&json!({"settings": path, "wrote": wrote, "state": what}))?;
-    } else {
-        out.line(format_args!("{} {what}", path.display()))?;
-    }
-    Ok(())
+    let value = json!({"settings": path, "wrote": wrote, "state": what});
+    Ok(out.show(&value, format_args!("{} {what}", path.display()))?)
 }
 
 /// Copies the file to the same folder, under a name that is not taken.

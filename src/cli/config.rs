@@ -4,14 +4,16 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Folders, PROJECT_FILE, ProjectFile, TrustedFiles, template};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
+use clap_complete::Shell;
+use serde_json::json;
+
+use crate::config::{Config, Folders, Layer, PROJECT_FILE, ProjectFile, TrustedFiles, template};
 
 use super::args::Context;
-use super::completions::{self, CompletionsArgs};
 use super::exit::ExitStatus;
-use super::printer::one_line;
+use super::printer::{Printer, one_line};
 
 /// Commands about settings.
 #[derive(Debug, Subcommand)]
@@ -57,7 +59,7 @@ pub(crate) fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Res
     match command {
         ConfigCommand::Init(args) => init(args, context),
         ConfigCommand::Show(args) => show(args, context),
-        ConfigCommand::Completions(args) => completions::run(args, context.out),
+        ConfigCommand::Completions(args) => completions(args, context.out),
     }
 }
 
@@ -71,18 +73,21 @@ fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if shown.is_empty() {
         return Ok(out.nothing(format_args!("no setting begins with {prefix:?}; see `afterthought config show`")));
     }
-    if out.is_json() {
-        for (name, value, layer) in shown {
-            out.json(&serde_json::json!({"setting": name, "value": value, "source": layer.to_string()}))?;
-        }
-        return Ok(ExitStatus::Success);
-    }
     let text = |value: &serde_json::Value| {
         // The column is as wide as its widest value; --json prints long lists in full.
         if value.is_null() { "not set".to_owned() } else { one_line(&value.to_string(), MAX_VALUE_CHARS) }
     };
-    let rows = shown.iter().map(|(name, value, layer)| [(*name).to_owned(), text(value), layer.to_string()]);
-    out.table(["setting", "value", "source"], rows.collect())?;
+    let source = |layer: &Layer| layer.to_string();
+    let rows = shown.into_iter();
+    let rows: Vec<_> =
+        rows.map(|(name, value, layer)| json!({"setting": name, "value": value, "source": source(layer)})).collect();
+    out.list(&rows, ["setting", "value", "source"], |row| {
+        [
+            row["setting"].as_str().unwrap_or_default().to_owned(),
+            text(&row["value"]),
+            row["source"].as_str().unwrap_or_default().to_owned(),
+        ]
+    })?;
     Ok(ExitStatus::Success)
 }
 
@@ -100,11 +105,7 @@ fn init(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         // the file is not trusted.
         TrustedFiles::in_state(&folders.state).add(&file).ok();
     }
-    if context.out.is_json() {
-        context.out.json(&serde_json::json!({"wrote": path}))?;
-    } else {
-        context.out.line(format_args!("wrote {}", path.display()))?;
-    }
+    context.out.show(&json!({"wrote": path}), format_args!("wrote {}", path.display()))?;
     Ok(ExitStatus::Success)
 }
 
@@ -122,6 +123,23 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Print a shell completion script
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought config completions bash > ~/.afterthought-completions.bash")]
+pub(crate) struct CompletionsArgs {
+    /// Shell
+    shell: Shell,
+}
+
+fn completions(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
+    // The script is written to memory first, because `generate` panics if it cannot write, for example to a closed
+    // pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut super::command(), "afterthought", &mut script);
+    out.line(String::from_utf8_lossy(&script).trim_end())?;
+    Ok(ExitStatus::Success)
 }
 
 #[cfg(test)]

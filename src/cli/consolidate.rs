@@ -143,7 +143,7 @@ fn print_summary(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow:
     });
     let header =
         ["namespace", "before", "after", "merged", "resolved", "to inbox", "lists", "derived", "closed", "links"];
-    out.table(header, rows.collect())?;
+    out.table(header, rows)?;
     let total = &summary.total;
     let changes: u64 = total.steps.values().sum();
     let would = if dry_run { "would be " } else { "" };

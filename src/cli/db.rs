@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::api::{
-    ApiError, AuditAction, AuditChannel, AuditEntry, Conversion, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories,
-    Report, StoreError, Upkeep,
+    ApiError, AuditChannel, AuditEntry, Conversion, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories, Report,
+    StoreError, Upkeep,
 };
 use crate::memory::MemoryId;
 use jiff::{SignedDuration, Timestamp};
@@ -13,8 +13,7 @@ use serde_json::json;
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, size};
-use super::question::{can_ask, is_yes};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, can_ask, counted, is_yes, size, text_of};
 use crate::config::Partial;
 
 /// Back up the database to a file
@@ -42,20 +41,10 @@ pub(crate) struct RestoreBackupArgs {
 }
 
 pub(crate) fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    if context.existing_memories()?.is_none() {
-        return Ok(ExitStatus::NoMatch);
-    }
-    let made = context.memories()?.backup(&args.file)?;
-    if context.out.is_json() {
-        context.out.json(&made)?;
-    } else {
-        context.out.line(format_args!(
-            "{}: {}, {}",
-            made.path.display(),
-            counted(made.memories, "memory"),
-            size(made.bytes)
-        ))?;
-    }
+    let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let made = memories.backup(&args.file)?;
+    let (path, memories, size) = (made.path.display(), counted(made.memories, "memory"), size(made.bytes));
+    context.out.show(&made, format_args!("{path}: {memories}, {size}"))?;
     Ok(ExitStatus::Success)
 }
 
@@ -67,59 +56,27 @@ pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow
         return Ok(context.out.nothing("nothing was restored"));
     }
     let restored = Memories::restore_backup(&config, &args.file)?;
-    if context.out.is_json() {
-        context.out.json(&restored)?;
-    } else {
-        context.out.line(format_args!(
-            "restored {} to {}",
-            counted(restored.memories, "memory"),
-            config.db.value.display()
-        ))?;
-        if let Some(former) = &restored.former {
-            context.out.note(format_args!("{DIM}the previous database is {}{DIM:#}", former.display()));
-        }
+    let memories = counted(restored.memories, "memory");
+    context.out.show(&restored, format_args!("restored {memories} to {}", path.display()))?;
+    if let Some(former) = restored.former.as_ref().filter(|_| !context.out.is_json()) {
+        context.out.note(format_args!("{DIM}the previous database is {}{DIM:#}", former.display()));
     }
     Ok(ExitStatus::Success)
 }
 
-/// Check the database: pages, links, indexes, and history
-///
-/// Does not change the database. Exits 3 when there is a fault; `db repair` fixes what it can.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db check")]
-pub(crate) struct CheckArgs {}
-
-/// Repair the database
-///
-/// First makes a copy next to the database, then rebuilds the indexes and moves orphaned rows to a file. If pages are
-/// damaged, copies every readable row to a new file and reports the number of lost rows for each table. Before you run
-/// this command, close other programs that use the database. The text of memories never changes. Exits 3 when a fault
-/// remains or a row is lost.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db repair")]
-pub(crate) struct RepairArgs {}
-
-pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    if context.existing_memories()?.is_none() {
-        return Ok(ExitStatus::NoMatch);
-    }
+pub(crate) fn check(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     // The database is opened for writing, so that a file of an earlier version is migrated first.
-    let checked = context.memories()?.check()?;
-    if context.out.is_json() {
-        context.out.json(&checked)?;
-    } else {
+    let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let checked = memories.check()?;
+    if !context.out.is_json() {
         print_flaws(&checked.flaws, context.out)?;
-        let (memories, lines) = (checked.memories, checked.history);
-        context.out.line(format_args!(
-            "{DIM}checked {} and {}{DIM:#}",
-            counted(memories, "memory"),
-            counted(lines, "history entry")
-        ))?;
     }
+    let (memories, lines) = (counted(checked.memories, "memory"), counted(checked.history, "history entry"));
+    context.out.show(&checked, format_args!("{DIM}checked {memories} and {lines}{DIM:#}"))?;
     Ok(if checked.flaws.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
 }
 
-pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn repair(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     if !config.db.value.exists() {
         // This call only prints the message about the missing file.
@@ -255,14 +212,13 @@ fn print_maintenance(report: &Report, tense: Tense, memories: &Memories, out: &P
         return Ok(out.json(&value)?);
     }
     for step in steps.iter().filter(|_| tense == Tense::Would || out.is_verbose()) {
-        let said =
-            memories.get_memory(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        let said = text_of(memories, &step.memory, 80)?;
         let (act, id) = (step.act.action(), step.memory.short());
         out.line(format_args!("{CHANGED}{act:>8}{CHANGED:#} {id} {said}"))?;
         out.line(format_args!("         {DIM}{}{DIM:#}", step.act.reason()))?;
     }
     for id in purges.iter().filter(|_| tense == Tense::Would) {
-        let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        let said = text_of(memories, id, 80)?;
         out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", id.short()))?;
         out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
     }
@@ -316,24 +272,16 @@ pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<E
     let (mut entries, broken) = Memories::audit_log(&config)?;
     // The log is a separate file, so its entries outlive the memories that they refer to.
     entries.retain(|entry| is_wanted(args, entry));
-    for entry in &entries {
-        if out.is_json() {
-            out.json(entry)?;
-        } else {
-            out.line(audit_line(entry))?;
-        }
-    }
+    entries.iter().try_for_each(|entry| out.show(entry, audit_line(entry)))?;
     if broken > 0 {
         out.warn(format_args!("{} of the audit log cannot be read", counted(broken, "line")));
     }
-    if !entries.is_empty() {
-        return Ok(ExitStatus::Success);
-    }
-    Ok(out.nothing(if config.audit.value {
+    let hint = if config.audit.value {
         "no such entry in the audit log"
     } else {
         "no audit log is kept; `audit = true` in your settings, or AFTERTHOUGHT_AUDIT=true, starts one"
-    }))
+    };
+    Ok(out.unless_empty(entries.is_empty(), hint))
 }
 
 fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
@@ -349,19 +297,8 @@ fn audit_line(entry: &AuditEntry) -> String {
         AuditChannel::Agent => "by an agent",
         AuditChannel::Library => "by a program",
     };
-    let did = match entry.did {
-        AuditAction::Update => "update",
-        AuditAction::Forget => "forget",
-        AuditAction::Restore => "restore",
-        AuditAction::Export => "export",
-        AuditAction::Erase => "erase",
-        AuditAction::Purge => "purge",
-        AuditAction::Undo => "undo",
-        AuditAction::Backup => "backup",
-        AuditAction::RestoreBackup => "restore-backup",
-        AuditAction::Encrypt => "encrypt",
-        AuditAction::Decrypt => "decrypt",
-    };
+    let did = json!(entry.did);
+    let did = did.as_str().unwrap_or_default();
     let count = counted(entry.memories, "memory");
     let conversations = entry.conversations.map(|count| format!(" of {}", counted(count, "conversation")));
     let ids: Vec<_> = entry.ids.iter().take(5).map(MemoryId::short).collect();
@@ -391,13 +328,6 @@ pub(crate) struct EncryptArgs {
     #[arg(long, value_name = "WHERE")]
     new_key: Option<String>,
 }
-
-/// Decrypt the database
-///
-/// Reads the key from the same places as `db encrypt`. Afterwards, anyone who can read the file can read your memories.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db decrypt")]
-pub(crate) struct DecryptArgs {}
 
 pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
@@ -429,7 +359,7 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
     print_converted(done, "encrypted", context)
 }
 
-pub(crate) fn decrypt(_: &DecryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn decrypt(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     print_converted(Memories::decrypt(&context.settings()?)?, "decrypted", context)
 }
 
@@ -450,19 +380,11 @@ fn print_converted(done: Option<Conversion>, word: &str, context: &Context<'_>) 
     let Some(done) = done else {
         return Ok(out.nothing(format_args!("the database is already {word}")));
     };
-    if out.is_json() {
-        out.json(&done)?;
-        return Ok(ExitStatus::Success);
-    }
     let Conversion { path, bytes, memories, key, copies } = &done;
-    out.line(format_args!(
-        "{} is {word}: {}, {}, key from {key}",
-        path.display(),
-        counted(*memories, "memory"),
-        size(*bytes)
-    ))?;
+    let (path, memories, size) = (path.display(), counted(*memories, "memory"), size(*bytes));
+    out.show(&done, format_args!("{path} is {word}: {memories}, {size}, key from {key}"))?;
     let command = if word == "encrypted" { "encrypt" } else { "decrypt" };
-    for copy in copies {
+    for copy in copies.iter().filter(|_| !out.is_json()) {
         // Rows that a repair has moved to a file are not a database, so they cannot be converted.
         let remedy = match copy.extension() {
             Some(ending) if ending == "jsonl" => "remove it".to_owned(),

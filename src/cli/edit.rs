@@ -181,11 +181,8 @@ pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result
 /// Prints the outcome for each memory; returns exit code 1 if there is none.
 pub(super) fn report(context: &Context<'_>, changed: &[Memory], word: &str) -> anyhow::Result<ExitStatus> {
     for memory in changed {
-        if context.out.is_json() {
-            context.out.json(memory)?;
-        } else {
-            context.out.line(format_args!("{word} {} {}", memory.id.short(), one_line(&memory.claim.content, 160)))?;
-        }
+        let (id, text) = (memory.id.short(), one_line(&memory.claim.content, 160));
+        context.out.show(memory, format_args!("{word} {id} {text}"))?;
     }
     Ok(if changed.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }

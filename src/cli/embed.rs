@@ -55,11 +55,7 @@ pub(crate) fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<Exi
     bar.finish_and_clear();
     // `None` would mean that vectors are off, which was ruled out above.
     let filled = filled?.unwrap_or_default();
-    if out.is_json() {
-        out.json(&filled)?;
-    } else {
-        out.line(format_args!("{}{}", counted(filled.embedded, "vector"), details(&filled)))?;
-    }
+    out.show(&filled, format_args!("{}{}", counted(filled.embedded, "vector"), details(&filled)))?;
     Ok(if filled.refused > 0 { ExitStatus::Failures } else { ExitStatus::Success })
 }
 
@@ -73,15 +69,11 @@ fn details(filled: &Filled) -> String {
 
 fn print_coverage(status: &VectorStatus, out: &Printer) -> anyhow::Result<ExitStatus> {
     let (coverage, name) = (status.coverage.unwrap_or_default(), &status.model);
-    if out.is_json() {
-        let mut line = serde_json::to_value(coverage)?;
-        line["model"] = json!(name);
-        out.json(&line)?;
-    } else {
-        let Coverage { embedded, waiting, given_up } = coverage;
-        let (vectors, without) = (counted(embedded, "vector"), counted(waiting, "memory"));
-        out.line(format_args!("{vectors} of {name}, {without} without a vector, {given_up} refused"))?;
-    }
+    let mut value = serde_json::to_value(coverage)?;
+    value["model"] = json!(name);
+    let Coverage { embedded, waiting, given_up } = coverage;
+    let (vectors, without) = (counted(embedded, "vector"), counted(waiting, "memory"));
+    out.show(&value, format_args!("{vectors} of {name}, {without} without a vector, {given_up} refused"))?;
     Ok(ExitStatus::Success)
 }
 

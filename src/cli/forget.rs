@@ -7,12 +7,11 @@ use anyhow::bail;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
-use super::args::Context;
+use super::args::{Context, End, moment};
 use super::edit::report;
 use super::exit::ExitStatus;
 use super::list::Selection;
-use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line};
-use super::when::{End, moment};
+use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, text_of};
 
 /// Forget memories, or erase conversations and everything learnt from them
 ///
@@ -181,7 +180,7 @@ fn print_erased(
             continue;
         }
         for id in ids {
-            let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 100)).unwrap_or_default();
+            let said = text_of(memories, id, 100)?;
             out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", id.short()))?;
         }
     }

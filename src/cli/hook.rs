@@ -163,7 +163,7 @@ impl Work {
         }
         // A slow embedding server must leave time for the search and the answer.
         let within = MAX_WAIT_FOR_VECTOR.min(self.limit.mul_f64(0.4));
-        let vectors = query_vectors(&settings, &|name| std::env::var(name).ok(), within);
+        let vectors = query_vectors(&settings, within);
         let call = HookCall {
             agent: self.agent,
             event: self.event,

@@ -1,20 +1,21 @@
-//! `import`: reads memories from files of this and other programs.
+//! `import` and `export`: read memories from files of this and other programs, and write such files.
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{
-    Change, ConsolidatedImport, Decision, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport,
-    OrderPolicy,
-};
 use anyhow::Context as _;
 use serde_json::json;
+
+use crate::api::{
+    Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportEvent, ImportOptions,
+    ImportOutcome, ImportReport, Memories, OrderPolicy, markdown,
+};
 
 use super::apply;
 use super::args::Context;
 use super::exit::ExitStatus;
+use super::list::Selection;
 use super::model::{ModelArgs, runtime};
-use super::printer::{DIM, Printer, counted, one_line};
-use super::question::{can_ask, is_yes};
+use super::printer::{DIM, Printer, can_ask, counted, is_yes, one_line};
 
 /// Import memories from files of this and other programs
 ///
@@ -255,4 +256,57 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
         ));
     }
     if imported.halted.is_some() || failed > 0 { ExitStatus::Failures } else { ExitStatus::Success }
+}
+
+/// Export memories with their sources and relations, oldest first
+///
+/// Exits 1 when there are no memories.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop"
+)]
+pub(crate) struct ExportArgs {
+    /// Export the tasks of the work ledger instead of memories, as JSONL
+    #[arg(long, conflicts_with_all = ["format"])]
+    tasks: bool,
+    /// Format
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    format: Format,
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Jsonl,
+    Markdown,
+}
+
+pub(crate) fn export(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    if args.tasks {
+        return export_tasks(&memories, context);
+    }
+    let mut collected = Vec::new();
+    let mut print = |memory: Exported| -> anyhow::Result<()> {
+        match args.format {
+            Format::Jsonl => context.out.json(&memory)?,
+            // JSONL is streamed; Markdown is rendered from all memories at once.
+            Format::Markdown => collected.push(memory),
+        }
+        Ok(())
+    };
+    let count = memories.export(args.selection.filter(context)?, &mut print)?;
+    if !collected.is_empty() {
+        context.out.line(markdown(&collected).trim_end())?;
+    }
+    Ok(context.out.unless_empty(count == 0, args.selection.no_match()))
+}
+
+fn export_tasks(memories: &Memories, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let namespaces: Vec<_> = context.settings()?.namespace().into_iter().collect();
+    let mut print = |task: ExportedTask| -> anyhow::Result<()> { Ok(context.out.json(&task)?) };
+    let count = memories.export_tasks(&namespaces, &mut print)?;
+    let hint = "the work ledger has no task; `afterthought run` reads the logs of coding agents";
+    Ok(context.out.unless_empty(count == 0, hint))
 }

@@ -29,7 +29,7 @@ enum Command {
     ///
     /// Exits 1 when there are no pending memories.
     #[command(after_help = "Example:\n  afterthought inbox list --namespace project/shop")]
-    List(ListArgs),
+    List(Selection),
     /// Accept pending memories
     ///
     /// Memories that an accepted memory contradicts or refines are superseded.
@@ -38,12 +38,6 @@ enum Command {
     /// Reject pending memories, so that they are not learnt again
     #[command(after_help = "Example:\n  afterthought inbox reject --all --yes")]
     Reject(JudgeArgs),
-}
-
-#[derive(Debug, Default, clap::Args)]
-struct ListArgs {
-    #[command(flatten)]
-    selection: Selection,
 }
 
 #[derive(Debug, clap::Args)]
@@ -63,27 +57,25 @@ struct JudgeArgs {
 
 pub(crate) fn run(args: &InboxArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match &args.command {
-        None => list(&ListArgs::default(), context),
-        Some(Command::List(args)) => list(args, context),
+        None => list(&Selection::default(), context),
+        Some(Command::List(selection)) => list(selection, context),
         Some(Command::Accept(args)) => judge(args, Verdict::Accept, context),
         Some(Command::Reject(args)) => judge(args, Verdict::Reject, context),
     }
 }
 
-fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+fn list(selection: &Selection, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let waiting = memories.inbox(args.selection.filter(context)?)?;
+    let waiting = memories.inbox(selection.filter(context)?)?;
     for one in &waiting {
         print_one(one, context)?;
     }
-    if waiting.is_empty() {
-        context.out.note("the inbox is empty");
-    } else {
+    if !waiting.is_empty() {
         context.out.note(format_args!(
             "{DIM}`afterthought inbox accept ID` accepts a memory, `afterthought inbox reject ID` rejects it{DIM:#}"
         ));
     }
-    Ok(if waiting.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    Ok(context.out.unless_empty(waiting.is_empty(), "the inbox is empty"))
 }
 
 fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
@@ -125,8 +117,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
         bail!("no memory to {} is selected; give ids from `afterthought inbox list`, or --all", verdict.as_str());
     }
     if ids.is_empty() {
-        context.out.note("the inbox is empty");
-        return Ok(ExitStatus::NoMatch);
+        return Ok(context.out.nothing("the inbox is empty"));
     }
     let judgement = memories.judge(&ids, verdict, args.reason.as_deref())?;
     report(context, &judgement.memories, &format!("{}ed", verdict.as_str()))?;

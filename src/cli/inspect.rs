@@ -2,33 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{AdviceOutcome, Entity, HistoryEntry, Memories, MemoryDetails, confidence_now, differences, heat};
-use crate::memory::{Evidence, Memory, Status};
+use crate::api::{
+    AdviceOutcome, Entity, HistoryEntry, Memories, MemoryDetails, Profile, confidence_now, differences, heat,
+};
+use crate::memory::{Evidence, Memory, Namespace, Status};
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::list::project_of_folder;
 use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line};
 
-/// Show a memory with its evidence and relations
+/// The memory that a command shows.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
-pub(crate) struct ShowArgs {
-    /// Id of a memory, or a unique prefix or suffix of it
-    id: String,
-}
-
-/// Show the evidence for a memory and the decisions about it
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought memory why 3fa2c1d9")]
-pub(crate) struct WhyArgs {
-    /// Id of a memory, or a unique prefix or suffix of it
-    id: String,
-}
-
-/// Show every change to a memory, oldest first
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
-pub(crate) struct HistoryArgs {
+pub(crate) struct OneMemory {
     /// Id of a memory, or a unique prefix or suffix of it
     id: String,
 }
@@ -40,7 +26,7 @@ fn details(id: &str, context: &Context<'_>) -> anyhow::Result<Option<(Memories, 
     Ok(Some((memories, MemoryDetails { memory: details.memory.with_status_at(now()), ..details })))
 }
 
-pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn show(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     if out.is_json() {
@@ -139,7 +125,7 @@ fn print_relations(details: &MemoryDetails, memories: &Memories, out: &Printer) 
     Ok(())
 }
 
-pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn why(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     if out.is_json() {
@@ -184,7 +170,7 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     Ok(ExitStatus::Success)
 }
 
-pub(crate) fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn history(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some((_, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     for entry in &details.history {
@@ -220,4 +206,40 @@ fn spell(value: &Value) -> Option<String> {
         Value::String(text) => Some(one_line(text, 300)),
         other => Some(other.to_string()),
     }
+}
+
+pub(crate) fn profile(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let namespaces = match context.settings()?.namespace() {
+        Some(namespace) => vec![namespace],
+        None => [Some(Namespace::global()), project_of_folder(&memories)?].into_iter().flatten().collect(),
+    };
+    let mut is_empty = true;
+    for namespace in &namespaces {
+        let profile = memories.profile(namespace)?;
+        is_empty &= profile.fields.is_empty();
+        print_profile(&profile, context)?;
+    }
+    Ok(if is_empty { context.out.nothing("no memory belongs to a profile here") } else { ExitStatus::Success })
+}
+
+fn print_profile(profile: &Profile, context: &Context<'_>) -> anyhow::Result<()> {
+    let out = context.out;
+    if out.is_json() {
+        return Ok(out.json(profile)?);
+    }
+    if profile.fields.is_empty() {
+        return Ok(());
+    }
+    out.line(format_args!("{BOLD}{}{BOLD:#}", profile.namespace))?;
+    for (name, values) in &profile.fields {
+        for one in values {
+            let value = one.value.as_str().map_or_else(|| one.value.to_string(), str::to_owned);
+            out.line(format_args!("  {name}: {}  {DIM}{}{DIM:#}", one_line(&value, 200), one.memory.short()))?;
+            for piece in one.evidence.iter().take(1) {
+                out.line(format_args!("    {DIM}“{}”{DIM:#}", one_line(&piece.quote, 160)))?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -6,10 +6,9 @@ use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 use anyhow::Context as _;
 use jiff::{Timestamp, Zoned};
 
-use super::args::{Context, now};
+use super::args::{Context, End, moment, now};
 use super::exit::ExitStatus;
 use super::printer::{DIM, Printer, day, one_line};
-use super::when::{End, moment};
 
 /// List memories, most recently changed first
 ///
@@ -62,7 +61,7 @@ impl By {
 }
 
 /// Filters that select memories.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Selection {
     /// Type: semantic, episodic or procedural
@@ -168,20 +167,7 @@ impl Selection {
 
     /// Whether any filter restricts the selection beyond the default of active memories.
     pub(crate) fn is_empty(&self) -> bool {
-        self.types.is_empty()
-            && self.categories.is_empty()
-            && self.tags.is_empty()
-            && self.subject.is_none()
-            && self.source.is_none()
-            && self.min_importance.is_none()
-            && self.max_importance.is_none()
-            && self.min_confidence.is_none()
-            && self.scope.is_none()
-            && !self.pinned
-            && self.since.is_none()
-            && self.until.is_none()
-            && self.statuses.is_empty()
-            && !self.all
+        Self { exact_namespace: false, ..self.clone() } == Self::default()
     }
 }
 
@@ -237,16 +223,13 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         offset: args.offset,
     })?;
     let memories: Vec<Memory> = memories.into_iter().map(|memory| memory.with_status_at(now())).collect();
-    if context.out.is_json() {
-        for memory in &memories {
-            context.out.json(memory)?;
-        }
-    } else if context.out.is_narrow() {
+    if context.out.is_narrow() && !context.out.is_json() {
         for memory in &memories {
             lines(memory, context.out)?;
         }
     } else {
-        let rows = memories.iter().map(|memory| {
+        let header = ["id", "memory", "kind", "namespace", "importance", "status", "since"];
+        context.out.list(&memories, header, |memory| {
             [
                 memory.id.short().to_owned(),
                 one_line(&memory.claim.content, 200),
@@ -257,8 +240,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
                 // A log may be imported years later; when a fact became true is more informative than when it was read.
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
             ]
-        });
-        context.out.table(["id", "memory", "kind", "namespace", "importance", "status", "since"], rows.collect())?;
+        })?;
     }
     if memories.is_empty() {
         if all.count_memories(filter)? > 0 {

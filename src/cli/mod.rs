@@ -5,7 +5,6 @@ mod apply;
 mod args;
 mod brief;
 mod changes;
-mod completions;
 mod config;
 mod consolidate;
 mod db;
@@ -13,22 +12,16 @@ mod edit;
 mod embed;
 mod eval;
 mod exit;
-mod export;
 mod forget;
-mod formats;
 mod hook;
 mod hosts;
 mod import;
 mod inbox;
 mod inspect;
-mod limits;
 mod list;
-mod mcp;
 mod model;
 mod printer;
-mod profile;
 mod projects;
-mod question;
 mod remember;
 mod report;
 mod run;
@@ -40,9 +33,7 @@ mod setup;
 mod sources;
 mod status;
 mod sync;
-mod ui;
 mod undo;
-mod when;
 mod work;
 mod worker;
 
@@ -101,7 +92,7 @@ enum Command {
     #[command(subcommand)]
     Serve(ServeCommand),
     Import(import::ImportArgs),
-    Export(export::ExportArgs),
+    Export(import::ExportArgs),
     /// Back up, check, maintain, encrypt and synchronise the database
     #[command(subcommand)]
     Db(DbCommand),
@@ -116,10 +107,22 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum MemoryCommand {
     List(list::ListArgs),
-    Show(inspect::ShowArgs),
-    Why(inspect::WhyArgs),
-    History(inspect::HistoryArgs),
-    Profile(profile::ProfileArgs),
+    /// Show a memory with its evidence and relations
+    #[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
+    Show(inspect::OneMemory),
+    /// Show the evidence for a memory and the decisions about it
+    #[command(after_help = "Example:\n  afterthought memory why 3fa2c1d9")]
+    Why(inspect::OneMemory),
+    /// Show every change to a memory, oldest first
+    #[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
+    History(inspect::OneMemory),
+    /// Show the profile of the user, and that of the project
+    ///
+    /// A profile is assembled from memories: attributes such as languages and tools, preferences, conventions and
+    /// decisions. Each value names its memory and a quote. Shows the user and the project of this folder; --namespace
+    /// selects another project or user. Exits 1 when nothing is known.
+    #[command(after_help = "Example:\n  afterthought memory profile --namespace project/shop")]
+    Profile,
     Update(edit::UpdateArgs),
     Pin(edit::PinArgs),
     Forget(forget::ForgetArgs),
@@ -131,7 +134,12 @@ enum MemoryCommand {
 #[expect(clippy::large_enum_variant, reason = "parsed once, when the program starts")]
 enum LogCommand {
     List(sources::SourcesArgs),
-    Formats(formats::FormatsArgs),
+    /// List supported log formats
+    ///
+    /// With -v, also shows how each format is recognised. Formats are recognised by content, unless you pass `run
+    /// --format NAME`.
+    #[command(after_help = "Example:\n  afterthought log formats -v")]
+    Formats,
     Watch(worker::WatchArgs),
     Service(service::ServiceArgs),
 }
@@ -152,23 +160,44 @@ enum RunsCommand {
 
 #[derive(Debug, Subcommand)]
 enum ServeCommand {
-    Mcp(mcp::McpArgs),
-    Http(serve::ServeArgs),
-    Ui(ui::UiArgs),
+    /// Serve an agent over standard input and output
+    ///
+    /// Serves the project of the working directory and the global namespace, or only --namespace; a client cannot access
+    /// any other namespace. Exits when the input ends.
+    #[command(after_help = "Example:\n  claude mcp add afterthought -- afterthought serve mcp")]
+    Mcp(serve::Served),
+    Http(serve::HttpArgs),
+    Ui(serve::UiArgs),
 }
 
 #[derive(Debug, Subcommand)]
 enum DbCommand {
     Backup(db::BackupArgs),
     Restore(db::RestoreBackupArgs),
-    Check(db::CheckArgs),
-    Repair(db::RepairArgs),
+    /// Check the database: pages, links, indexes, and history
+    ///
+    /// Does not change the database. Exits 3 when there is a fault; `db repair` fixes what it can.
+    #[command(after_help = "Example:\n  afterthought db check")]
+    Check,
+    /// Repair the database
+    ///
+    /// First makes a copy next to the database, then rebuilds the indexes and moves orphaned rows to a file. If pages
+    /// are damaged, copies every readable row to a new file and reports the number of lost rows for each table. Before
+    /// you run this command, close other programs that use the database. The text of memories never changes. Exits 3
+    /// when a fault remains or a row is lost.
+    #[command(after_help = "Example:\n  afterthought db repair")]
+    Repair,
     Maintain(db::MaintainArgs),
     Consolidate(consolidate::ConsolidateArgs),
     Embed(embed::EmbedArgs),
     Audit(db::AuditArgs),
     Encrypt(db::EncryptArgs),
-    Decrypt(db::DecryptArgs),
+    /// Decrypt the database
+    ///
+    /// Reads the key from the same places as `db encrypt`. Afterwards, anyone who can read the file can read your
+    /// memories.
+    #[command(after_help = "Example:\n  afterthought db decrypt")]
+    Decrypt,
     /// Keep memories equal on several machines
     #[command(subcommand)]
     Sync(sync::SyncCommand),
@@ -233,7 +262,7 @@ pub fn main() -> ExitCode {
             return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
     };
-    limits::take_as_errors();
+    exit::take_limits_as_errors();
     let out = cli.global.printer();
     cli.global.start_tracing();
     let status = dispatch(&cli, &out).unwrap_or_else(|error| {
@@ -305,7 +334,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
             MemoryCommand::Show(args) => inspect::show(args, context),
             MemoryCommand::Why(args) => inspect::why(args, context),
             MemoryCommand::History(args) => inspect::history(args, context),
-            MemoryCommand::Profile(_) => profile::run(context),
+            MemoryCommand::Profile => inspect::profile(context),
             MemoryCommand::Update(args) => edit::update(args, context),
             MemoryCommand::Pin(args) => edit::pin(args, context),
             MemoryCommand::Forget(args) => forget::run(args, context),
@@ -314,7 +343,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         },
         Command::Log(command) => match command {
             LogCommand::List(args) => sources::run(args, context),
-            LogCommand::Formats(args) => formats::run(args, context),
+            LogCommand::Formats => sources::formats(context),
             LogCommand::Watch(args) => worker::watch(args, context),
             LogCommand::Service(args) => service::run(args, context),
         },
@@ -331,22 +360,22 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         },
         Command::Project(command) => projects::run(command, context),
         Command::Agent(command) => agent::run(command, context),
-        Command::Serve(ServeCommand::Mcp(args)) => mcp::run(args, context),
-        Command::Serve(ServeCommand::Http(args)) => serve::run(args, context),
-        Command::Serve(ServeCommand::Ui(args)) => ui::run(args, context),
+        Command::Serve(ServeCommand::Mcp(args)) => serve::mcp(args, context),
+        Command::Serve(ServeCommand::Http(args)) => serve::http(args, context),
+        Command::Serve(ServeCommand::Ui(args)) => serve::ui(args, context),
         Command::Import(args) => import::run(args, context),
-        Command::Export(args) => export::run(args, context),
+        Command::Export(args) => import::export(args, context),
         Command::Db(command) => match command {
             DbCommand::Backup(args) => db::backup(args, context),
             DbCommand::Restore(args) => db::restore(args, context),
-            DbCommand::Check(args) => db::check(args, context),
-            DbCommand::Repair(args) => db::repair(args, context),
+            DbCommand::Check => db::check(context),
+            DbCommand::Repair => db::repair(context),
             DbCommand::Maintain(args) => db::maintain(args, context),
             DbCommand::Consolidate(args) => consolidate::run(args, context),
             DbCommand::Embed(args) => embed::run(args, context),
             DbCommand::Audit(args) => db::audit(args, context),
             DbCommand::Encrypt(args) => db::encrypt(args, context),
-            DbCommand::Decrypt(args) => db::decrypt(args, context),
+            DbCommand::Decrypt => db::decrypt(context),
             DbCommand::Sync(command) => sync::run(command, context),
         },
         Command::Config(command) => config::run(command, context),

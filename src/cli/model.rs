@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::api::{Model, ModelOptions, Price};
 use crate::config::{Config, ExtractorChoice, Partial};
 use anyhow::Context as _;
-use clap::ValueEnum;
 use tokio_util::sync::CancellationToken;
 
 use super::exit::ExitStatus;
@@ -18,7 +17,7 @@ use super::printer::Printer;
 pub(crate) struct ModelArgs {
     /// Extract with a model, with the offline rules, or with a model if one is configured (auto)
     #[arg(long, value_enum, value_name = "NAME")]
-    pub extractor: Option<ExtractorArg>,
+    pub extractor: Option<ExtractorChoice>,
     /// Use this model, such as gpt-5-mini, anthropic/claude-haiku-4-5 or claude-code [env: AFTERTHOUGHT_MODEL]
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -54,26 +53,11 @@ pub(crate) struct ModelArgs {
 /// Seconds to wait for replies after an interrupt.
 pub(crate) const GRACE: u64 = 20;
 
-/// Extractor on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExtractorArg {
-    /// The model where one is configured, else the rules
-    Auto,
-    /// The model
-    Llm,
-    /// The offline rules
-    Rules,
-}
-
 impl ModelArgs {
     /// Returns the options as the strongest layer of the settings.
     pub(crate) fn settings(&self) -> Partial {
         Partial {
-            extractor: self.extractor.map(|choice| match choice {
-                ExtractorArg::Auto => ExtractorChoice::Auto,
-                ExtractorArg::Llm => ExtractorChoice::Llm,
-                ExtractorArg::Rules => ExtractorChoice::Rules,
-            }),
+            extractor: self.extractor,
             model: self.model.clone().map(Some),
             base_url: self.base_url.clone().map(Some),
             jobs: self.jobs,

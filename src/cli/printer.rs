@@ -1,17 +1,18 @@
-//! Prints everything: data to standard output, the rest to standard error, with colour only on a terminal.
+//! Prints data to standard output and the rest to standard error, with colour only on a terminal, and asks questions.
 
-use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, BufRead as _, IsTerminal, Write as _};
 use std::sync::LazyLock;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
+use crate::api::{ApiError, EscapeMode, Memories, escaped, without_secrets};
+use crate::memory::MemoryId;
+
 use super::exit::ExitStatus;
-use crate::api::{EscapeMode, escaped, without_secrets};
 
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
@@ -154,11 +155,28 @@ impl Printer {
         self.line(escaped(&text, EscapeMode::Json))
     }
 
+    /// Writes an outcome: `value` as JSON if JSON was requested, and otherwise the line.
+    pub(crate) fn show(&self, value: &impl Serialize, line: impl Display) -> io::Result<()> {
+        if self.is_json() { self.json(value) } else { self.line(line) }
+    }
+
+    /// Writes a list: one value per line if JSON was requested, and otherwise a table with a row for each value.
+    pub(crate) fn list<'v, T: Serialize + 'v, const N: usize>(
+        &self,
+        values: impl IntoIterator<Item = &'v T>,
+        header: [&str; N],
+        row: impl FnMut(&'v T) -> [String; N],
+    ) -> io::Result<()> {
+        let mut values = values.into_iter();
+        if self.is_json() { values.try_for_each(|value| self.json(value)) } else { self.table(header, values.map(row)) }
+    }
+
     /// Writes a table of data; empty tables are not written.
-    pub(crate) fn table<const N: usize>(&self, header: [&str; N], rows: Vec<[String; N]>) -> io::Result<()> {
-        if rows.is_empty() {
-            return Ok(());
-        }
+    pub(crate) fn table<R: IntoIterator<Item = String>>(
+        &self,
+        header: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> io::Result<()> {
         let mut table = Table::new();
         // The table has one line under the header and none between the rows, so that it reads as a list.
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -166,24 +184,10 @@ impl Printer {
             table.set_width(width);
         }
         // Cells are escaped before the columns are measured; otherwise their widths would not match the printed text.
-        let cell = |text: String| cell(&text).into_owned();
-        table.set_header(header).add_rows(rows.into_iter().map(|row| row.map(cell)));
-        self.line(table.trim_fmt())
-    }
-
-    /// Writes a table of data whose first row is the header.
-    pub(crate) fn rows(&self, mut rows: Vec<Vec<String>>) -> io::Result<()> {
-        if rows.len() < 2 {
-            return Ok(());
-        }
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        if let Some(width) = width() {
-            table.set_width(width);
-        }
-        rows.iter_mut().flatten().for_each(|text| *text = cell(text).into_owned());
-        table.set_header(rows.remove(0)).add_rows(rows);
-        self.line(table.trim_fmt())
+        let cell = |text: String| escaped(&text, EscapeMode::Text).into_owned();
+        table.set_header(header.into_iter().map(|title| cell(title.into())));
+        table.add_rows(rows.into_iter().map(|row| row.into_iter().map(cell)));
+        if table.is_empty() { Ok(()) } else { self.line(table.trim_fmt()) }
     }
 
     /// Whether lines are too short for a readable table of several columns.
@@ -203,6 +207,11 @@ impl Printer {
     pub(crate) fn nothing(&self, hint: impl Display) -> ExitStatus {
         self.note(hint);
         ExitStatus::NoMatch
+    }
+
+    /// Returns the exit status for a list, and reports an empty one with the next step.
+    pub(crate) fn unless_empty(&self, is_empty: bool, hint: impl Display) -> ExitStatus {
+        if is_empty { self.nothing(hint) } else { ExitStatus::Success }
     }
 
     /// Prints a detail, if verbose.
@@ -302,11 +311,6 @@ fn write_stderr(line: impl Display) {
     writeln!(anstream::stderr().lock(), "{}", painted(&line.to_string())).ok();
 }
 
-/// Returns the text of a cell of a table. Cells have no style.
-fn cell(text: &str) -> Cow<'_, str> {
-    escaped(text, EscapeMode::Text)
-}
-
 /// Returns `text` on one line and at most `limit` characters long.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     // A line break in a memory would otherwise look like a line of output.
@@ -321,9 +325,41 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
+/// Returns the text of a memory on one line and at most `limit` characters long; empty if the memory is gone.
+pub(crate) fn text_of(memories: &Memories, id: &MemoryId, limit: usize) -> Result<String, ApiError> {
+    Ok(memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, limit)).unwrap_or_default())
+}
+
+/// Returns a time to the minute, in UTC.
+pub(crate) fn minute(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
 /// Returns the day of a time, in UTC.
 pub(crate) fn day(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d").to_string()
+}
+
+/// Whether a person can be asked: input and standard error are terminals.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks a question, and returns the answer in lower case, or an empty string if there is no answer.
+pub(crate) fn ask(question: &str) -> io::Result<String> {
+    // The question is printed on standard error, since standard output may be redirected to a file.
+    let mut out = anstream::stderr().lock();
+    write!(out, "{} ", painted(question))?;
+    out.flush()?;
+    let mut answer = String::new();
+    // At the end of input nothing is read, and an empty answer declines.
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().to_lowercase())
+}
+
+/// Asks a yes-or-no question; any answer except yes means no.
+pub(crate) fn is_yes(question: &str) -> io::Result<bool> {
+    Ok(matches!(ask(&format!("{question} [y/N]"))?.as_str(), "y" | "yes"))
 }
 
 #[cfg(test)]

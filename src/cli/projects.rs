@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::question::{can_ask, is_yes};
+use super::printer::{can_ask, is_yes};
 use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 
 /// Commands about projects.
@@ -118,32 +118,21 @@ fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow:
 fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let projects = memories.into_writable()?.projects()?;
-    if context.out.is_json() {
-        for project in &projects {
-            context.out.json(project)?;
-        }
-    } else {
-        let rows = projects.iter().map(|project| {
-            let known_by = match &project.merged_into {
-                Some(into) => format!("merged into {into}"),
-                None => project.identities.first().cloned().unwrap_or_default(),
-            };
-            [
-                shown(project, &projects),
-                project.memories.to_string(),
-                known_by,
-                project.paths.join("\n"),
-                project.namespace.to_string(),
-            ]
-        });
-        context.out.table(["project", "memories", "known by", "folders", "namespace"], rows.collect())?;
-    }
-    if projects.is_empty() {
-        return Ok(context
-            .out
-            .nothing("no projects yet; `afterthought run PATH` creates them from the logs that it reads"));
-    }
-    Ok(ExitStatus::Success)
+    context.out.list(&projects, ["project", "memories", "known by", "folders", "namespace"], |project| {
+        let known_by = match &project.merged_into {
+            Some(into) => format!("merged into {into}"),
+            None => project.identities.first().cloned().unwrap_or_default(),
+        };
+        [
+            shown(project, &projects),
+            project.memories.to_string(),
+            known_by,
+            project.paths.join("\n"),
+            project.namespace.to_string(),
+        ]
+    })?;
+    let hint = "no projects yet; `afterthought run PATH` creates them from the logs that it reads";
+    Ok(context.out.unless_empty(projects.is_empty(), hint))
 }
 
 /// Returns the name of a project, with its label if another project has the same name.
@@ -158,13 +147,10 @@ fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
         Some(path) => memories.give_folder(&path, name)?,
         None => memories.name_project(what, name)?,
     };
-    if context.out.is_json() {
-        context.out.json(&aliased)?;
-        return Ok(ExitStatus::Success);
-    }
     let what = aliased.path.as_deref().unwrap_or(what);
-    context.out.line(format_args!("{what} is now project {} ({})", aliased.name, aliased.namespace))?;
-    if let Some(left) = &aliased.left {
+    let line = format_args!("{what} is now project {} ({})", aliased.name, aliased.namespace);
+    context.out.show(&aliased, line)?;
+    if let Some(left) = aliased.left.as_ref().filter(|_| !context.out.is_json()) {
         context.out.note(format_args!(
             "earlier memories stay in {left}; `afterthought project merge {left} {}` moves them",
             aliased.name
@@ -196,16 +182,14 @@ fn folder(what: &str) -> Option<String> {
 fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     let merged = memories.merge_projects(from, into)?;
-    if context.out.is_json() {
-        context.out.json(&merged)?;
-        return Ok(ExitStatus::Success);
-    }
     let settled: usize =
         merged.moved.decisions.iter().filter(|(decision, _)| **decision != Decision::Add).map(|(_, count)| count).sum();
     let (moved, from, into) = (merged.moved.moved, &merged.from, &merged.into);
-    context.out.line(format_args!(
-        "memories moved from {from} to {into}: {moved}, of which {settled} matched existing memories"
-    ))?;
-    context.out.note(format_args!("`afterthought undo {}` reverts it", merged.run.short()));
+    let line =
+        format_args!("memories moved from {from} to {into}: {moved}, of which {settled} matched existing memories");
+    context.out.show(&merged, line)?;
+    if !context.out.is_json() {
+        context.out.note(format_args!("`afterthought undo {}` reverts it", merged.run.short()));
+    }
     Ok(ExitStatus::Success)
 }

@@ -75,8 +75,10 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
         }
         None => memories,
     };
-    let Remembered { change, memory, restored, updated, near } =
-        memories.remember_with(&args.draft(), &args.given())?;
+    let (key, value, id) = (args.key.clone(), args.value.clone(), args.id.clone());
+    let draft = MemoryDraft { key, value, id, ..MemoryDraft::new(args.text.join(" ")) };
+    let given = args.given();
+    let Remembered { change, memory, restored, updated, near } = memories.remember_with(&draft.with(&given), &given)?;
     let out = context.out;
     match memory {
         Some(memory) if restored && !out.is_json() => {
@@ -148,25 +150,6 @@ pub(super) fn parts(text: &str) -> Result<Structured, String> {
 }
 
 impl RememberArgs {
-    fn draft(&self) -> MemoryDraft {
-        let plain = MemoryDraft::new(self.text.join(" "));
-        MemoryDraft {
-            memory_type: self.memory_type.unwrap_or(plain.memory_type),
-            category: self.category.clone().unwrap_or_else(|| plain.category.clone()),
-            title: self.title.clone(),
-            subject: self.subject.clone(),
-            key: self.key.clone(),
-            value: self.value.clone(),
-            importance: self.importance.unwrap_or(plain.importance),
-            tags: self.tags.clone(),
-            expires_at: self.expires,
-            summary: self.summary.clone(),
-            structured: self.structured.clone(),
-            id: self.id.clone(),
-            ..plain
-        }
-    }
-
     /// Returns the options that were given, which a memory that is already stored takes over.
     fn given(&self) -> MemoryChange {
         MemoryChange {

@@ -277,9 +277,7 @@ fn print_cost(out: &Printer, summary: &Summary) {
 fn print_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
     print_files(out, files, summary.filtered, summary.transcripts);
-    if files.skipped_records > 0 {
-        out.note(format_args!("{} skipped as unusable (-v lists them)", counted(files.skipped_records, "record")));
-    }
+    note_counts(out, &[(files.skipped_records, "record", "skipped as unusable (-v lists them)")]);
     let taken = |map: &std::collections::BTreeMap<String, u64>| {
         map.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
     };
@@ -335,21 +333,14 @@ fn print_batches(out: &Printer, summary: &Summary) {
 
 /// Prints the numbers of files that were ignored and left out.
 pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conversations: u64) {
-    if files.unchanged > 0 {
-        out.note(format_args!(
-            "{} unchanged since an earlier run, so not opened (--reread opens them)",
-            counted(files.unchanged, "file")
-        ));
-    }
-    if files.passed_over > 0 {
-        out.note(format_args!("{} of an unknown format skipped", counted(files.passed_over, "file")));
-    }
-    if files.datasets > 0 {
-        out.note(format_args!(
-            "{} skipped; to read one, pass the path of its file",
-            counted(files.datasets, "dataset")
-        ));
-    }
+    note_counts(
+        out,
+        &[
+            (files.unchanged, "file", "unchanged since an earlier run, so not opened (--reread opens them)"),
+            (files.passed_over, "file", "of an unknown format skipped"),
+            (files.datasets, "dataset", "skipped; to read one, pass the path of its file"),
+        ],
+    );
     print_filtered(out, filtered);
     if conversations == 0 && filtered.conversations_of_other_projects > 0 {
         out.note("no conversation belongs to the requested project; see `afterthought project list`");
@@ -371,17 +362,24 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
     if !named.is_empty() {
         out.note(format_args!("excluded by your options and settings: {}", named.join(", ")));
     }
-    if filtered.conversations_erased > 0 {
-        out.note(format_args!(
-            "{} skipped, because you erased them; --reread-erased reads them",
-            counted(filtered.conversations_erased, "conversation")
-        ));
-    }
-    if filtered.conversations_undated > 0 {
-        out.note(format_args!(
-            "{} without a known time left out; to read them, run without --since and --until",
-            counted(filtered.conversations_undated, "conversation")
-        ));
+    let undated = "without a known time left out; to read them, run without --since and --until";
+    note_counts(
+        out,
+        &[
+            (
+                filtered.conversations_erased,
+                "conversation",
+                "skipped, because you erased them; --reread-erased reads them",
+            ),
+            (filtered.conversations_undated, "conversation", undated),
+        ],
+    );
+}
+
+/// Prints a note for each count that is not zero.
+fn note_counts(out: &Printer, counts: &[(u64, &str, &str)]) {
+    for (count, noun, rest) in counts.iter().filter(|(count, ..)| *count > 0) {
+        out.note(format_args!("{} {rest}", counted(*count, noun)));
     }
 }
 

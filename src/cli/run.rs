@@ -16,13 +16,12 @@ use tokio_util::sync::CancellationToken;
 use transcripts::known;
 
 use super::apply;
-use super::args::{Context, machine, must_be_folder, now};
+use super::args::{Context, End, instructions_in, machine, moment, must_be_folder, now};
 use super::exit::ExitStatus;
 use super::model::{ModelArgs, runtime, stop_on_interrupt};
 use super::printer::{BOLD, Printer, counted, set_message};
 use super::report::{self, RunReporter};
 use super::sync::start_in_background;
-use super::when::{End, moment};
 
 /// Turn conversation logs into memories
 ///
@@ -142,14 +141,9 @@ impl LogArgs {
     }
 
     fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
-        let instructions = self.instructions.as_ref().map(|path| {
-            std::fs::read_to_string(path).with_context(|| {
-                format!("cannot read instructions {}; check the path and its permissions", path.display())
-            })
-        });
         let mut config = context.global.settings(Partial {
             window_tokens: self.window_tokens,
-            instructions: instructions.transpose()?.map(Some),
+            instructions: instructions_in(self.instructions.as_deref())?,
             ..self.model.settings()
         })?;
         for text in &self.pii {

@@ -8,7 +8,9 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{BOLD, CHANGED, DIM, counted, one_line};
+use super::printer::{BOLD, CHANGED, DIM, counted, minute, one_line};
+
+const NO_RUNS: &str = "no runs yet; `afterthought run PATH` reads conversation logs";
 
 /// List runs, newest first
 ///
@@ -24,36 +26,24 @@ pub(crate) struct RunsArgs {
 pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let runs = memories.runs(args.limit)?;
-    if context.out.is_json() {
-        for run in &runs {
-            context.out.json(run)?;
-        }
-    } else {
-        let rows = runs.iter().map(|run| {
-            let count = |pointer: &str| {
-                run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0)
-            };
-            [
-                run.id.short().to_owned(),
-                run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
-                match count("/windows/failed") {
-                    0 => run.status.as_str().to_owned(),
-                    failed => format!("{}, {} failed", run.status.as_str(), counted(failed, "window")),
-                },
-                count("/transcripts").to_string(),
-                // A memory that contradicts an older one is new as well, and an undo removes it like the others.
-                (count("/decisions/add") + count("/decisions/contradict")).to_string(),
-                count("/llm_calls").to_string(),
-                run.description(),
-            ]
-        });
-        let header = ["run", "started", "status", "logs", "added", "calls", "read"];
-        context.out.table(header, rows.collect())?;
-    }
-    if runs.is_empty() {
-        return Ok(context.out.nothing("no runs yet; `afterthought run PATH` reads conversation logs"));
-    }
-    Ok(ExitStatus::Success)
+    context.out.list(&runs, ["run", "started", "status", "logs", "added", "calls", "read"], |run| {
+        let count =
+            |pointer: &str| run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0);
+        [
+            run.id.short().to_owned(),
+            minute(run.started_at),
+            match count("/windows/failed") {
+                0 => run.status.as_str().to_owned(),
+                failed => format!("{}, {} failed", run.status.as_str(), counted(failed, "window")),
+            },
+            count("/transcripts").to_string(),
+            // A memory that contradicts an older one is new as well, and an undo removes it like the others.
+            (count("/decisions/add") + count("/decisions/contradict")).to_string(),
+            count("/llm_calls").to_string(),
+            run.description(),
+        ]
+    })?;
+    Ok(context.out.unless_empty(runs.is_empty(), NO_RUNS))
 }
 
 /// Show a run and every change it made
@@ -68,7 +58,7 @@ pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     if args.run == "last" && memories.runs(1)?.is_empty() {
-        return Ok(out.nothing("no runs yet; `afterthought run PATH` reads conversation logs"));
+        return Ok(out.nothing(NO_RUNS));
     }
     let run = memories.run(&args.run)?;
     let changes = memories.changes_of(&run.id)?;
@@ -157,22 +147,19 @@ pub(crate) fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<E
         jobs.iter().try_for_each(|job| context.out.json(job))?;
         windows.iter().try_for_each(|window| context.out.json(&window_json(window)))?;
     } else {
-        context.out.table(["job", "status", "tries", "due", "log", "why"], jobs.iter().map(job_row).collect())?;
+        context.out.table(["job", "status", "tries", "due", "log", "why"], jobs.iter().map(job_row))?;
         if !windows.is_empty() {
             let count = counted(windows.len(), "window");
             context.out.line(format_args!("{count} failed; the next `run` on the same logs retries them:"))?;
-            context.out.table(["tries", "log", "messages", "why"], windows.iter().map(window_row).collect())?;
+            context.out.table(["tries", "log", "messages", "why"], windows.iter().map(window_row))?;
         }
     }
-    if jobs.is_empty() && windows.is_empty() {
-        return Ok(context.out.nothing("the queue is empty"));
-    }
-    Ok(ExitStatus::Success)
+    Ok(context.out.unless_empty(jobs.is_empty() && windows.is_empty(), "the queue is empty"))
 }
 
 fn job_row(job: &Job) -> [String; 6] {
     let due = match job.status {
-        JobStatus::Waiting => job.not_before.strftime("%Y-%m-%d %H:%M").to_string(),
+        JobStatus::Waiting => minute(job.not_before),
         JobStatus::Running => "now".to_owned(),
         JobStatus::Done | JobStatus::Failed => String::new(),
     };
@@ -197,30 +184,20 @@ fn window_json(window: &FailedWindow) -> serde_json::Value {
 
 pub(crate) fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let id = args.id;
-    if context.existing_memories()?.is_none() {
-        return Ok(ExitStatus::NoMatch);
-    }
-    if !context.memories()?.cancel_job(id)? {
+    let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
+    if !memories.cancel_job(id)? {
         bail!("job {id} is neither waiting nor failed; see `afterthought runs queue`");
     }
-    if context.out.is_json() {
-        context.out.json(&json!({"job": id, "cancelled": true}))?;
-    } else {
-        context
-            .out
-            .line(format_args!("job {id} is removed until its log grows; `afterthought run` still reads the log"))?;
-    }
+    let line = format_args!("job {id} is removed until its log grows; `afterthought run` still reads the log");
+    context.out.show(&json!({"job": id, "cancelled": true}), line)?;
     Ok(ExitStatus::Success)
 }
 
 pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let id = args.id;
-    if context.existing_memories()?.is_none() {
-        return Ok(ExitStatus::NoMatch);
-    }
+    let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
     // Windows have no due time: they are tried again when a run reads their log.
-    let (due, windows) = context.memories()?.retry(id)?;
-    if let Some(id) = id.filter(|_| due == 0) {
+    let (due, windows) = memories.retry(args.id)?;
+    if let Some(id) = args.id.filter(|_| due == 0) {
         bail!("job {id} has not failed; see `afterthought runs queue`");
     }
     if context.out.is_json() {
@@ -229,7 +206,7 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
         let (jobs, windows) = (counted(due, "job"), counted(windows, "window"));
         context.out.line(format_args!("{jobs} due again; the next `run` on the same logs retries {windows}"))?;
     }
-    Ok(if due + windows == 0 { context.out.nothing("nothing has failed") } else { ExitStatus::Success })
+    Ok(context.out.unless_empty(due + windows == 0, "nothing has failed"))
 }
 
 /// List open batches of requests at a provider, oldest first
@@ -250,28 +227,19 @@ pub(crate) fn batches(args: &BatchesArgs, context: &Context<'_>) -> anyhow::Resu
     }
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let open = memories.open_batches()?;
-    if context.out.is_json() {
-        for batch in &open {
-            context.out.json(batch)?;
-        }
-    } else {
-        let rows = open.iter().map(|batch| {
-            [
-                // A batch that is not submitted yet has no id at the provider.
-                batch.remote_id.clone().unwrap_or_else(|| batch.id.clone()),
-                batch.created_at.strftime("%Y-%m-%d %H:%M").to_string(),
-                batch.remote_status.clone().unwrap_or_else(|| batch.stage.as_str().to_owned()),
-                batch.waiting.to_string(),
-                batch.model.clone(),
-                batch.endpoint.clone(),
-            ]
-        });
-        context.out.table(["batch", "made", "status", "requests", "model", "server"], rows.collect())?;
-    }
-    if open.is_empty() {
-        return Ok(context.out.nothing("no open batches; `afterthought run PATH --batch-api` submits some"));
-    }
-    Ok(ExitStatus::Success)
+    context.out.list(&open, ["batch", "made", "status", "requests", "model", "server"], |batch| {
+        [
+            // A batch that is not submitted yet has no id at the provider.
+            batch.remote_id.clone().unwrap_or_else(|| batch.id.clone()),
+            minute(batch.created_at),
+            batch.remote_status.clone().unwrap_or_else(|| batch.stage.as_str().to_owned()),
+            batch.waiting.to_string(),
+            batch.model.clone(),
+            batch.endpoint.clone(),
+        ]
+    })?;
+    let hint = "no open batches; `afterthought run PATH --batch-api` submits some";
+    Ok(context.out.unless_empty(open.is_empty(), hint))
 }
 
 fn give_up(id: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {

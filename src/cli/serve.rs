@@ -1,15 +1,81 @@
-//! `serve`: serves memories to agents over HTTP.
+//! `serve`: serves memories to agents, over standard input and output or over HTTP, and to a person in a browser.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::serve::http::{HttpOptions, listen};
+use crate::config::{Config, Partial};
+use crate::serve::http::{self, HttpOptions};
+use crate::serve::mcp::{MemoryServer, Profile, serve_stdio};
+use crate::serve::page::{self, PageOptions};
+use crate::serve::{MemoryPool, Served as ServedNamespaces};
+use anyhow::Context as _;
+use tempfile::NamedTempFile;
+use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::mcp::{Served, stop_on_signal};
 use super::model::runtime;
+
+/// Options about what is served.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Served {
+    /// Tools to offer: standard, basecoat, blockcell or full
+    #[arg(long, value_name = "NAME", default_value_t = Profile::Standard)]
+    profile: Profile,
+    /// Serve the project of this folder [default: the working directory]
+    #[arg(long, value_name = "FOLDER")]
+    project: Option<PathBuf>,
+}
+
+impl Served {
+    /// Returns the server that the options define.
+    pub(crate) fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
+        let served = match (config.namespace(), &self.project) {
+            (Some(namespace), None) => ServedNamespaces::Namespace(namespace),
+            // A folder on the command line takes precedence over a namespace from the settings.
+            (_, Some(folder)) => {
+                super::args::must_be_folder(folder)?;
+                ServedNamespaces::ProjectAt(std::path::absolute(folder).context("cannot read the working directory")?)
+            }
+            (None, None) => {
+                ServedNamespaces::ProjectAt(std::env::current_dir().context("cannot read the working directory")?)
+            }
+        };
+        Ok(MemoryServer::new(MemoryPool::new(config, served), self.profile))
+    }
+}
+
+/// Runs a server until it ends or is interrupted.
+///
+/// Connections and threads that still wait, such as event streams or the thread that reads standard input, may keep the
+/// process alive for `patience` at most.
+fn serve(
+    runtime: Runtime,
+    patience: Duration,
+    start: impl AsyncFnOnce(CancellationToken) -> anyhow::Result<()>,
+) -> anyhow::Result<ExitStatus> {
+    let outcome = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        // The handler is installed before serving: from here on, an interrupt ends the server cleanly and does not kill
+        // it.
+        stop_on_signal(stop.clone())?;
+        start(stop).await
+    });
+    runtime.shutdown_timeout(patience);
+    outcome?;
+    Ok(ExitStatus::Success)
+}
+
+pub(crate) fn mcp(served: &Served, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let server = served.server(context.settings()?)?;
+    // This scheduler starts calls in the order in which they arrived. All work that takes long runs on other threads.
+    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    serve(runtime, Duration::from_millis(100), async |stop| Ok(serve_stdio(server, stop).await?))
+}
 
 /// Name of the variable with the token that clients must send.
 const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
@@ -22,7 +88,7 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 /// namespaces as `serve mcp`. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
-pub(crate) struct ServeArgs {
+pub(crate) struct HttpArgs {
     /// Address to listen on; port 0 selects a free port and prints it
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
@@ -33,19 +99,16 @@ pub(crate) struct ServeArgs {
     served: Served,
 }
 
-pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn http(args: &HttpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = args.served.server(context.settings()?)?;
-    let listening = HttpOptions {
+    let options = HttpOptions {
         address: args.addr,
         names: args.names.clone(),
         token: std::env::var(TOKEN).ok(),
         token_file: context.global.folders()?.state.join("http-token"),
     };
-    let runtime = runtime()?;
-    let outcome = runtime.block_on(async {
-        let stop = CancellationToken::new();
-        stop_on_signal(stop.clone())?;
-        let listening = listen(server, &listening, stop).await?;
+    serve(runtime()?, Duration::from_secs(1), async |stop| {
+        let listening = http::listen(server, &options, stop).await?;
         if let Some(file) = &listening.new_token_file {
             let file = file.display();
             context.out.note(format_args!("clients must send the token in {file} as `Authorization: Bearer TOKEN`"));
@@ -54,10 +117,107 @@ pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<Exi
         // 0 is known only now.
         context.out.line(format_args!("http://{}/mcp", listening.address))?;
         listening.serving.await;
-        anyhow::Ok(())
+        Ok(())
+    })
+}
+
+/// Search, review and edit memories in a browser
+///
+/// Serves a page to this machine only, until interrupted. The printed address works once; after that, only the browser
+/// that opened it has access.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought serve ui\n  afterthought serve ui --no-open --addr 127.0.0.1:8788\n  afterthought serve ui --read-only"
+)]
+pub(crate) struct UiArgs {
+    /// Address to listen on; port 0 selects a free port
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
+    addr: SocketAddr,
+    /// Reject all changes
+    #[arg(long)]
+    read_only: bool,
+    /// Folder with files that `eval --out` wrote [default: evals, beside the database]
+    #[arg(long, value_name = "DIR")]
+    evals: Option<PathBuf>,
+    /// Only print the address, and do not open a browser
+    #[arg(long)]
+    no_open: bool,
+}
+
+pub(crate) fn ui(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (config, global) = (context.settings()?, context.global.clone());
+    let options = PageOptions {
+        address: args.addr,
+        read_only: args.read_only,
+        evals: args.evals.clone(),
+        settings_file: global.config.clone().map_or_else(|| global.folders().map(|folders| folders.user_file), Ok)?,
+        reload: Box::new(move || global.settings(Partial::default()).ok()),
+    };
+    serve(runtime()?, Duration::from_secs(1), async |stop| {
+        let (address, served) = page::listen(config, options, stop).await?;
+        context.out.line(&address)?;
+        // The file is kept until the server ends: a browser may take long to start.
+        let _file = if args.no_open { None } else { open(&address) };
+        served.await;
+        Ok(())
+    })
+}
+
+/// Opens the default browser, if there is one, and returns the file that redirects the browser to `address`.
+fn open(address: &str) -> Option<NamedTempFile> {
+    let opened = write_redirect(address).and_then(|file| {
+        let program = match std::env::consts::OS {
+            "macos" => "open",
+            "windows" => "explorer",
+            _ => "xdg-open",
+        };
+        let mut command = Command::new(program);
+        command.arg(file.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().context("cannot start the browser")?;
+        Ok(file)
     });
-    // Connections that are still open, such as event streams, must not keep the process alive.
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    outcome?;
-    Ok(ExitStatus::Success)
+    opened.map_err(|error| tracing::warn!("cannot open a browser; use the printed address: {error:#}")).ok()
+}
+
+/// Writes a file that only this user can read: everybody can read the arguments of a process, and they would contain the
+/// token.
+fn write_redirect(address: &str) -> anyhow::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix("afterthought-").suffix(".html").tempfile()?;
+    write!(file, "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={address}\">")?;
+    file.flush()?;
+    Ok(file)
+}
+
+/// Cancels `stop` on the first interrupt or termination signal. Once this function has returned, neither signal ends
+/// the process by itself.
+///
+/// # Errors
+/// If no signal handler can be installed.
+#[cfg(unix)]
+fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let hear = |kind| signal(kind).context("cannot listen for signals");
+    let (mut interrupt, mut terminate) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.cancel();
+    });
+    Ok(())
+}
+
+/// Cancels `stop` on the first interrupt.
+///
+/// # Errors
+/// Never on this platform.
+#[cfg(not(unix))]
+fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            stop.cancel();
+        }
+    });
+    Ok(())
 }

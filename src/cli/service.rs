@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::args::Context;
+use super::agent::program_words;
+use super::args::{Context, home};
 use super::exit::ExitStatus;
 
 /// A program that starts and restarts services.
@@ -38,22 +39,14 @@ pub(crate) struct ServiceArgs {
 
 pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     // Service managers start programs with a minimal `PATH` and a different working directory, so paths are absolute.
-    let program = std::env::current_exe().context("cannot find the path of this program")?;
-    let mut words = vec![program.to_string_lossy().into_owned()];
-    for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
-        if let Some(path) = path {
-            words.extend([option.to_owned(), std::path::absolute(path)?.to_string_lossy().into_owned()]);
-        }
-    }
-    if let Some(namespace) = &context.global.namespace {
-        words.extend(["--namespace".to_owned(), namespace.to_string()]);
-    }
+    let mut words = program_words(context)?;
     words.extend(["log", "watch"].map(str::to_owned));
     words.extend(args.options.iter().cloned());
     let (text, path, next) = match args.manager {
         Manager::Systemd => (unit(&words), unit_path()?, "systemctl --user enable --now afterthought"),
         Manager::Launchd => {
-            (agent(&words), agent_path()?, "launchctl load -w ~/Library/LaunchAgents/dev.afterthought.watch.plist")
+            let path = home()?.join("Library/LaunchAgents/dev.afterthought.watch.plist");
+            (agent(&words), path, "launchctl load -w ~/Library/LaunchAgents/dev.afterthought.watch.plist")
         }
     };
     if args.dry_run {
@@ -65,10 +58,8 @@ pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<E
         bail!("{} already exists; add --force to replace it", path.display());
     }
     write(&path, &text)?;
-    if context.out.is_json() {
-        context.out.json(&json!({"wrote": path, "next": next}))?;
-    } else {
-        context.out.line(format_args!("wrote {}", path.display()))?;
+    context.out.show(&json!({"wrote": path, "next": next}), format_args!("wrote {}", path.display()))?;
+    if !context.out.is_json() {
         context.out.note(format_args!(
             "start it with `{next}`; the API key of the model must be set in the service's environment"
         ));
@@ -88,14 +79,6 @@ fn unit_path() -> anyhow::Result<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = config.map_or_else(|| home().map(|home| home.join(".config")), Ok)?;
     Ok(config.join("systemd/user/afterthought.service"))
-}
-
-fn agent_path() -> anyhow::Result<PathBuf> {
-    Ok(home()?.join("Library/LaunchAgents/dev.afterthought.watch.plist"))
-}
-
-fn home() -> anyhow::Result<PathBuf> {
-    etcetera::home_dir().context("no home folder was found")
 }
 
 fn unit(words: &[String]) -> String {

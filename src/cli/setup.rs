@@ -9,13 +9,12 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use super::agent::{command_changes, parsed, program_words, settings_change, settings_of};
-use super::args::{Context, machine};
+use super::args::{Context, home, machine};
 use super::changes::{Change, FileOutcome, report, show, take_back, text_of, write_recorded};
 use super::exit::ExitStatus;
 use super::hosts::{HOSTS, Host};
 use super::model::runtime;
-use super::printer::{BOLD, DIM, counted, size};
-use super::question::{can_ask, is_yes};
+use super::printer::{BOLD, DIM, can_ask, counted, is_yes, size};
 
 /// Number of memories that are shown at the end.
 const SHOWN: &str = "5";
@@ -210,10 +209,6 @@ fn without_ours(path: &Path) -> anyhow::Result<()> {
         None => return Ok(()),
     };
     super::changes::replace(path, &after)
-}
-
-fn home() -> anyhow::Result<PathBuf> {
-    etcetera::home_dir().context("no home folder was found")
 }
 
 fn environment(name: &str) -> Option<PathBuf> {

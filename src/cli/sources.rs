@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{SourceTotals, Survey, survey};
 use anyhow::Context as _;
+use serde_json::json;
 use transcripts::known::KNOWN;
+use transcripts::{INGESTORS, Ingestor};
+
+use crate::api::{SourceTotals, Survey, survey};
 
 use super::args::{Context, machine, must_be_folder};
 use super::exit::ExitStatus;
@@ -29,18 +32,14 @@ pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<E
     let memories = context.memories_if_any()?;
     let found = survey(&machine, &args.below, memories.as_ref()).context("cannot determine which logs were read")?;
     let out = context.out;
-    if out.is_json() {
-        for one in &found {
-            out.json(one)?;
-        }
-    } else if out.is_narrow() {
+    if out.is_narrow() && !out.is_json() {
         for one in &found {
             let [source, files, size, read, dates, folder] = row(one, machine.home.as_deref());
             out.line(format_args!("{source}: {files} files of {size}, read: {read}, {dates}  {DIM}{folder}{DIM:#}"))?;
         }
     } else {
-        let rows = found.iter().map(|one| row(one, machine.home.as_deref())).collect();
-        out.table(["source", "files", "size", "read", "dates", "folder"], rows)?;
+        let header = ["source", "files", "size", "read", "dates", "folder"];
+        out.list(&found, header, |one| row(one, machine.home.as_deref()))?;
     }
     if found.is_empty() {
         let names: Vec<_> = KNOWN.iter().map(|known| known.about).collect();
@@ -103,6 +102,47 @@ fn shown(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
+/// The families with their titles, in the order in which they are listed.
+const FAMILIES: &[(&str, &str)] = &[
+    ("agents", "coding agents"),
+    ("assistants", "assistants"),
+    ("people", "people, meetings"),
+    ("api", "model APIs, traces"),
+    ("datasets", "datasets"),
+    ("text", "text"),
+];
+/// Width of the longest name, so that the columns of all families are aligned.
+const NAME_WIDTH: usize = 18;
+
+pub(crate) fn formats(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let out = context.out;
+    if out.is_json() {
+        for format in INGESTORS {
+            out.json(&json!({
+                "name": format.name(), "family": format.family(), "about": format.about(), "rule": format.rule(),
+            }))?;
+        }
+        return Ok(ExitStatus::Success);
+    }
+    for (number, (family, title)) in FAMILIES.iter().enumerate() {
+        if number > 0 {
+            out.line("")?;
+        }
+        let about = |format: &dyn Ingestor| {
+            let rule = if out.is_verbose() { format!("\nrecognised by: {}", format.rule()) } else { String::new() };
+            format.about().to_owned() + &rule
+        };
+        // Every table is laid out separately, so names are padded to align the columns of all families.
+        let of_family = INGESTORS.iter().filter(|format| format.family() == *family);
+        let rows = of_family.map(|format| [format!("{:<NAME_WIDTH$}", format.name()), about(*format)]);
+        out.table([*title, ""], rows)?;
+    }
+    if !out.is_verbose() {
+        out.note(format_args!("{DIM}-v shows how each format is recognised{DIM:#}"));
+    }
+    Ok(ExitStatus::Success)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +152,16 @@ mod tests {
         let home = Path::new("/home/ana");
         assert_eq!(shown(&home.join(".codex/sessions"), Some(home)), "~/.codex/sessions");
         assert_eq!(shown(Path::new("/data/x"), Some(home)), "/data/x");
+    }
+
+    #[test]
+    fn every_format_is_of_a_family_that_is_listed_and_fits_the_column() {
+        for format in INGESTORS {
+            assert!(FAMILIES.iter().any(|(family, _)| *family == format.family()), "{}", format.name());
+            assert!(format.name().len() <= NAME_WIDTH, "{}", format.name());
+        }
+        for (family, _) in FAMILIES {
+            assert!(INGESTORS.iter().any(|format| format.family() == *family), "{family} is empty");
+        }
     }
 }

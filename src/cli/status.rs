@@ -157,10 +157,9 @@ fn print_check(check: &Check, out: &Printer) -> std::io::Result<()> {
         State::Note => ("·", CHANGED, "note"),
         State::Bad => ("✗", REMOVED, "bad"),
     };
-    if out.is_json() {
-        return out.json(&json!({"check": check.name, "state": word, "finding": check.finding}));
-    }
-    out.line(format_args!("{style}{mark}{style:#} {DIM}{:<12}{DIM:#} {}", check.name, check.finding))
+    let Check { name, finding, .. } = check;
+    let value = json!({"check": name, "state": word, "finding": finding});
+    out.show(&value, format_args!("{style}{mark}{style:#} {DIM}{name:<12}{DIM:#} {finding}"))
 }
 
 fn all(config: &Config) -> Vec<Check> {
@@ -191,7 +190,7 @@ fn settings(config: &Config) -> Check {
 
 fn model(config: &Config) -> Check {
     let key = &config.api_key_env.value;
-    let settings = match model_settings(config, &|name| std::env::var(name).ok()) {
+    let settings = match model_settings(config) {
         Ok(Some(settings)) => settings,
         Ok(None) => {
             let logins: Vec<_> = logins().iter().map(|name| format!(" or AFTERTHOUGHT_MODEL={name}")).collect();
@@ -584,17 +583,12 @@ fn print_work(health: &Health, spending: Spending, context: &Context<'_>, now: T
 fn spending_by_day(days: u32, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let spent = memories.spending(days)?;
-    if context.out.is_json() {
-        spent.iter().try_for_each(|day| context.out.json(day))?;
-    } else if !spent.is_empty() {
-        let header = ["day", "model", "calls", "sent", "received", "cost"];
-        context.out.table(header, spent.iter().map(day_row).collect())?;
+    context.out.list(&spent, ["day", "model", "calls", "sent", "received", "cost"], day_row)?;
+    if !spent.is_empty() && !context.out.is_json() {
         context.out.line(total(&spent))?;
     }
-    if spent.is_empty() {
-        return Ok(context.out.nothing(format_args!("no model was called in the last {}", counted(days, "day"))));
-    }
-    Ok(ExitStatus::Success)
+    let hint = format_args!("no model was called in the last {}", counted(days, "day"));
+    Ok(context.out.unless_empty(spent.is_empty(), hint))
 }
 
 /// Returns the cost of the models that have a price, and whether there are others.

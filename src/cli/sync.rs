@@ -15,7 +15,9 @@ use super::printer::{ADDED, BOLD, DIM, REMOVED, counted};
 pub(crate) enum SyncCommand {
     Add(AddArgs),
     Now(NowArgs),
-    Status(StatusArgs),
+    /// Show what is shared, with which machines, and when
+    #[command(after_help = "Example:\n  afterthought db sync status")]
+    Status,
     Remove(RemoveArgs),
 }
 
@@ -58,11 +60,6 @@ pub(crate) struct NowArgs {
     background: bool,
 }
 
-/// Show what is shared, with which machines, and when
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db sync status")]
-pub(crate) struct StatusArgs {}
-
 /// Stop sharing memories through a folder or repository
 ///
 /// Memories stay on this machine, and the files stay in the target.
@@ -77,7 +74,7 @@ pub(crate) fn run(command: &SyncCommand, context: &Context<'_>) -> anyhow::Resul
     match command {
         SyncCommand::Add(args) => add(args, context),
         SyncCommand::Now(args) => synchronise(args, context),
-        SyncCommand::Status(_) => status(context),
+        SyncCommand::Status => status(context),
         SyncCommand::Remove(args) => remove(args, context),
     }
 }
@@ -110,11 +107,7 @@ fn synchronise(args: &NowArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     for report in reports {
         match report {
             Ok(report) => {
-                if out.is_json() {
-                    out.json(&report)?;
-                } else {
-                    out.line(summary(&report))?;
-                }
+                out.show(&report, summary(&report))?;
                 report.notes.iter().for_each(|note| out.note(format_args!("{DIM}{note}{DIM:#}")));
                 report.problems.iter().for_each(|problem| out.warn(problem));
                 if !report.problems.is_empty() {

@@ -8,8 +8,7 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{CHANGED, DIM, Printer, counted, one_line};
-use super::question::{ask, can_ask};
+use super::printer::{CHANGED, DIM, Printer, ask, can_ask, counted, minute, one_line, text_of};
 
 /// Number of memories that are listed for each later run.
 const NAMED: usize = 5;
@@ -78,16 +77,18 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     };
     let (undone, reopened) =
         if args.dry_run { memories.would_undo(&runs, args.redo)? } else { memories.undo(&runs, args.redo)? };
-    print_undone(&undone, &runs, args.dry_run, &memories, out)?;
+    print_counts(&undone, &runs, args.dry_run, out)?;
     if out.is_json() {
         return Ok(exit_status(&undone));
+    }
+    if args.dry_run {
+        print_affected("remove", &undone.removed, &memories, out)?;
+        print_affected("restore", &undone.restored, &memories, out)?;
     }
     if reopened > 0 {
         let (windows, verb) = (counted(reopened, "window"), if args.dry_run { "would store" } else { "stores" });
         out.note(format_args!("the next `run` {verb} the memories from {windows} again, without asking a model"));
-    } else if args.dry_run {
-        return Ok(exit_status(&undone));
-    } else if !args.redo && !undone.removed.is_empty() && run.command == "run" {
+    } else if !args.dry_run && !args.redo && !undone.removed.is_empty() && run.command == "run" {
         let id = run.id.short();
         out.note(format_args!(
             "{DIM}later runs leave these memories out; `afterthought undo {id} --redo` makes the next `run` store them again{DIM:#}"
@@ -106,7 +107,7 @@ fn undo_by_hand(
 ) -> anyhow::Result<ExitStatus> {
     let planned = memories.undo_by_hand(changeset, true)?;
     if !out.is_json() {
-        out.note(format_args!("the last change was made by hand at {}, not by a run", at.strftime("%Y-%m-%d %H:%M")));
+        out.note(format_args!("the last change was made by hand at {}, not by a run", minute(at)));
         // This is printed before the change, because the text of a removed memory is gone afterwards.
         print_affected("remove", &planned.removed, memories, out)?;
         print_affected("restore", &planned.restored, memories, out)?;
@@ -179,35 +180,19 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     let who = match &one.run {
         Some(id) => {
             let run = memories.run(id.as_str())?;
-            let at = run.started_at.strftime("%Y-%m-%d %H:%M");
+            let at = minute(run.started_at);
             format!("by run {} of {at} ({})", id.short(), one_line(&run.description(), 80))
         }
         None => "by hand".to_owned(),
     };
     let mut said = Vec::new();
     for id in one.memories.iter().take(NAMED) {
-        let content = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", id.short()));
+        said.push(format!("{} {CHANGED}{}{CHANGED:#}", id.short(), text_of(memories, id, 80)?));
     }
     if one.memories.len() > NAMED {
         said.push(format!("and {} more", one.memories.len() - NAMED));
     }
     Ok(format!("later changed {who}: {}", said.join("; ")))
-}
-
-fn print_undone(
-    undone: &UndoReport,
-    runs: &[RunId],
-    is_dry: bool,
-    memories: &Memories,
-    out: &Printer,
-) -> anyhow::Result<()> {
-    print_counts(undone, runs, is_dry, out)?;
-    if is_dry && !out.is_json() {
-        print_affected("remove", &undone.removed, memories, out)?;
-        print_affected("restore", &undone.restored, memories, out)?;
-    }
-    Ok(())
 }
 
 fn print_counts(undone: &UndoReport, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow::Result<()> {
@@ -236,8 +221,7 @@ fn print_counts(undone: &UndoReport, runs: &[RunId], is_dry: bool, out: &Printer
 fn print_affected(action: &str, ids: &[MemoryId], memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     for id in ids {
         // The current text is shown; the earlier text of a restored memory is in its history.
-        let content = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 160)).unwrap_or_default();
-        out.line(format_args!("{action} {} {content}", id.short()))?;
+        out.line(format_args!("{action} {} {}", id.short(), text_of(memories, id, 160)?))?;
     }
     Ok(())
 }

@@ -54,10 +54,12 @@ impl AskArgs {
             .try_for_each(|one| if out.is_json() { Ok(out.json(one)?) } else { print(one, out) })
     }
 
-    /// Adds a hint about `--everywhere` to `what`, if `filter` is limited to a project.
-    fn nothing(&self, what: &str, filter: &Filter) -> String {
+    /// Returns the exit status, and prints `nothing` if there are no results, with a hint about `--everywhere` if
+    /// `filter` is limited to a project.
+    fn end(&self, is_empty: bool, nothing: &str, filter: &Filter, out: &Printer) -> ExitStatus {
         let is_limited = !self.everywhere && !filter.namespaces.is_empty();
-        format!("{what}{}", if is_limited { "; --everywhere searches all projects" } else { "" })
+        let hint = if is_limited { "; --everywhere searches all projects" } else { "" };
+        out.unless_empty(is_empty, format_args!("{nothing}{hint}"))
     }
 }
 
@@ -90,11 +92,7 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
     touches.truncate(args.reach.limit);
     memories.judge_file(&mut touches)?;
     args.reach.print(&touches, print_touch, context.out)?;
-    Ok(if touches.is_empty() {
-        context.out.nothing(args.reach.nothing("no task touched this file", &filter))
-    } else {
-        ExitStatus::Success
-    })
+    Ok(args.reach.end(touches.is_empty(), "no task touched this file", &filter, context.out))
 }
 
 /// Returns the path relative to its repository, or unchanged if it is not in a repository.
@@ -178,10 +176,8 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     } else {
         print_known(&known, context.out)?;
     }
-    if known.remedies.is_empty() && known.recorded.is_empty() {
-        return Ok(context.out.nothing(args.reach.nothing("no reliable remedy for this error is known", &filter)));
-    }
-    Ok(ExitStatus::Success)
+    let is_empty = known.remedies.is_empty() && known.recorded.is_empty();
+    Ok(args.reach.end(is_empty, "no reliable remedy for this error is known", &filter, context.out))
 }
 
 fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
@@ -236,11 +232,7 @@ pub(crate) fn how(args: &HowArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     let filter = args.reach.filter(&memories, context)?;
     let usages = memories.how(&args.command.join(" "), &filter)?;
     args.reach.print(&usages, print_usage, context.out)?;
-    Ok(if usages.is_empty() {
-        context.out.nothing(args.reach.nothing("no such command is known", &filter))
-    } else {
-        ExitStatus::Success
-    })
+    Ok(args.reach.end(usages.is_empty(), "no such command is known", &filter, context.out))
 }
 
 fn print_usage(usage: &Usage, out: &Printer) -> anyhow::Result<()> {

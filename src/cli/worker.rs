@@ -121,11 +121,10 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     }
     if let Some(pid) = worked.busy {
         context.out.note(format_args!("process {pid} is working on the queue"));
-    } else if context.out.is_json() {
-        context.out.json(&json!({"done": worked.done, "left": worked.left}))?;
     } else {
-        let done = counted(worked.done, "log");
-        context.out.line(format_args!("{done} extracted, {} left", worked.left))?;
+        let WorkerReport { done, left, .. } = worked;
+        let line = format_args!("{} extracted, {left} left", counted(done, "log"));
+        context.out.show(&json!({"done": done, "left": left}), line)?;
     }
     Ok(if worked.left > 0 { ExitStatus::Failures } else { ExitStatus::Success })
 }

@@ -6,7 +6,6 @@ mod edit;
 mod guard;
 mod memory;
 mod reference;
-mod restrict;
 mod setting;
 mod trust;
 
@@ -36,6 +35,7 @@ pub(crate) const PROJECT_FILE: &str = "afterthought.toml";
 
 /// The extractor that reads the windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractorChoice {
     /// The model if one is configured, and otherwise the rules.
@@ -48,6 +48,7 @@ pub enum ExtractorChoice {
 
 /// Form of the diagnostics on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// Lines of text for people.
@@ -192,8 +193,8 @@ impl Config {
     /// `ConfigError`, if the file is faulty or sets what only its user may set.
     pub(crate) fn add_project(&mut self, file: &ProjectFile, user: &Path) -> Result<(), ConfigError> {
         let (partial, table) = parse(&file.path, &file.text)?;
-        restrict::check(file, &table, user)?;
-        self.lay(restrict::stricter(partial, self), &Layer::Project(file.path.clone()));
+        trust::check(file, &table, user)?;
+        self.lay(trust::stricter(partial, self), &Layer::Project(file.path.clone()));
         Ok(())
     }
 

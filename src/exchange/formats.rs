@@ -66,6 +66,21 @@ fn sniff_jsonl(head: &Head<'_>) -> bool {
     is_table || head.any_line(has_words) || head.document.as_ref().is_some_and(has_words)
 }
 
+/// Passes the number and the value of each record to `take`; records that are not JSON are skipped.
+fn each_record(
+    mut records: Records,
+    gathered: &mut Gathered,
+    mut take: impl FnMut(usize, Value, &mut Gathered),
+) -> Result<(), IngestError> {
+    let mut ignore = |_| {};
+    let mut sink = Sink::new(&mut ignore);
+    while let Some((number, value)) = records.next_json::<Value>(&mut sink)? {
+        take(number, value, gathered);
+    }
+    gathered.skipped.append(&mut sink.skipped);
+    Ok(())
+}
+
 fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let mut ignore = |_| {};
     let mut sink = Sink::new(&mut ignore);
@@ -111,20 +126,15 @@ const CLAUDE_AI: MemoryFormat = MemoryFormat {
     name: "claude-ai-memories",
     about: "memories.json of a Claude.ai export",
     rule: "an array of objects with conversations_memory or project_memories",
-    sniff: sniff_claude_ai,
+    sniff: |head| {
+        head.objects()
+            .any(|object| object.get("conversations_memory").is_some() || object.get("project_memories").is_some())
+    },
     read: read_claude_ai,
 };
 
-fn sniff_claude_ai(head: &Head<'_>) -> bool {
-    head.objects()
-        .any(|object| object.get("conversations_memory").is_some() || object.get("project_memories").is_some())
-}
-
 fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
-    let mut ignore = |_| {};
-    let mut sink = Sink::new(&mut ignore);
-    let mut records = Records::elements(input);
-    while let Some((number, account)) = records.next_json::<Value>(&mut sink)? {
+    each_record(Records::elements(input), gathered, |number, account, gathered| {
         let own = account.get("conversations_memory").and_then(Value::as_str);
         let projects = account.get("project_memories").and_then(Value::as_object);
         if own.is_none() && projects.is_none() {
@@ -141,9 +151,7 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
             let apart = apart.filter(|apart| !terms.is_forced && secret_in(apart.to_string()).is_none());
             take_parts(text, id, apart.as_ref().unwrap_or(&terms.namespace), terms, gathered);
         }
-    }
-    gathered.skipped.append(&mut sink.skipped);
-    Ok(())
+    })
 }
 
 /// Adds each part under a bold line as one memory.
@@ -191,18 +199,11 @@ fn sniff_mcp_memory(head: &Head<'_>) -> bool {
 }
 
 fn read_mcp_memory(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
-    let mut ignore = |_| {};
-    let mut sink = Sink::new(&mut ignore);
-    let mut records = Records::lines(input);
-    while let Some((number, line)) = records.next_json::<Value>(&mut sink)? {
-        match text(&line, "type") {
-            Some("entity") => take_entity(&line, number, terms, gathered),
-            Some("relation") => take_relation(&line, number, terms, gathered),
-            _ => gathered.skip(number, "neither an entity nor a relation"),
-        }
-    }
-    gathered.skipped.append(&mut sink.skipped);
-    Ok(())
+    each_record(Records::lines(input), gathered, |number, line, gathered| match text(&line, "type") {
+        Some("entity") => take_entity(&line, number, terms, gathered),
+        Some("relation") => take_relation(&line, number, terms, gathered),
+        _ => gathered.skip(number, "neither an entity nor a relation"),
+    })
 }
 
 /// Adds each observation as a memory about the entity.
@@ -247,16 +248,11 @@ const MCP_SERVICE: MemoryFormat = MemoryFormat {
 };
 
 fn read_mcp_service(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
-    let mut ignore = |_| {};
-    let mut sink = Sink::new(&mut ignore);
-    let mut records = Records::elements(input);
-    while let Some((_, export)) = records.next_json::<Value>(&mut sink)? {
+    each_record(Records::elements(input), gathered, |_, export, gathered| {
         for (number, memory) in (1..).zip(export.get("memories").and_then(Value::as_array).into_iter().flatten()) {
             take_service_memory(memory, number, terms, gathered);
         }
-    }
-    gathered.skipped.append(&mut sink.skipped);
-    Ok(())
+    })
 }
 
 fn take_service_memory(memory: &Value, number: usize, terms: &Terms, gathered: &mut Gathered) {
@@ -300,19 +296,13 @@ fn sniff_mem0(head: &Head<'_>) -> bool {
 }
 
 fn read_mem0(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
-    let mut ignore = |_| {};
-    let mut sink = Sink::new(&mut ignore);
     // The API returns an object or an array; a dump with one object per line is accepted as well.
     let is_lines = !Head::of(&input).lines.is_empty();
-    let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
-    while let Some((number, value)) = records.next_json::<Value>(&mut sink)? {
-        match value.get("results").and_then(Value::as_array) {
-            Some(list) => (1..).zip(list).for_each(|(place, memory)| take_mem0_memory(memory, place, terms, gathered)),
-            None => take_mem0_memory(&value, number, terms, gathered),
-        }
-    }
-    gathered.skipped.append(&mut sink.skipped);
-    Ok(())
+    let records = if is_lines { Records::lines(input) } else { Records::elements(input) };
+    each_record(records, gathered, |number, value, gathered| match value.get("results").and_then(Value::as_array) {
+        Some(list) => (1..).zip(list).for_each(|(place, memory)| take_mem0_memory(memory, place, terms, gathered)),
+        None => take_mem0_memory(&value, number, terms, gathered),
+    })
 }
 
 fn take_mem0_memory(memory: &Value, number: usize, terms: &Terms, gathered: &mut Gathered) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use transcripts::{instant, json};
 
 use super::notes::ITEM;
-use super::{Exported, Gathered, IdOrigin, Imported, OrderPolicy};
+use super::{Exported, Gathered, IdOrigin, Imported, OrderPolicy, first_words};
 use crate::changeset::Action;
 use crate::consolidate::compare::key::canonical;
 use crate::guard::{Redacted, order_in};
@@ -225,8 +225,7 @@ fn foreign(mut plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported 
         plain.value = plain.value.or(Some(value));
         plain.confidence = plain.confidence.or(confidence);
     }
-    let words: Vec<_> = plain.content.split_whitespace().take(8).collect();
-    let title = plain.title.unwrap_or_else(|| words.join(" "));
+    let title = plain.title.unwrap_or_else(|| first_words(&plain.content));
     let claim = Claim {
         summary: plain.summary.filter(|summary| !summary.trim().is_empty()),
         structured,
@@ -387,8 +386,7 @@ impl Lists {
             for memory in writer.by_key_prefix(&namespace, covered)? {
                 // A section that the file no longer has, or whose last bullet was removed. Behind the start, the keys of
                 // other files have a point.
-                let section =
-                    memory.claim.key.as_deref().and_then(|key| key.rsplit_once(ITEM)).map(|(section, _)| section);
+                let section = bullet(&memory).map(|(section, _)| section);
                 if let Some(section) = section.filter(|section| !section[covered.len()..].contains('.')) {
                     contents.entry((namespace.clone(), section.to_owned())).or_default();
                 }
@@ -398,7 +396,7 @@ impl Lists {
         for (place, contents) in contents {
             let mut stored = writer.by_key_prefix(&place.0, &format!("{}{ITEM}", place.1))?;
             stored.retain(|memory| !memory.pinned);
-            let number = |memory: &Memory| memory.claim.key.as_deref()?.rsplit_once(ITEM)?.1.parse::<usize>().ok();
+            let number = |memory: &Memory| bullet(memory)?.1.parse::<usize>().ok();
             lists.numbers.insert(place.clone(), stored.iter().filter_map(number).max().unwrap_or(0));
             let is_gone = |memory: &Memory| !contents.contains(&normalised_hash(&memory.claim.content));
             stored.retain(is_gone);
@@ -414,8 +412,7 @@ impl Lists {
 
     /// Returns a memory with its secrets removed, and with the key of a bullet that it replaces, or with an unused key.
     fn placed(&mut self, writer: &Writer<'_>, mut memory: Memory) -> Result<Redacted<Memory>, StoreError> {
-        let section =
-            memory.claim.key.as_deref().and_then(|key| key.rsplit_once(ITEM)).map(|(section, _)| section.to_owned());
+        let section = bullet(&memory).map(|(section, _)| section.to_owned());
         let clean = writer.redact(memory.clone());
         let Some(section) = section else { return Ok(clean) };
         if writer.with_words(&memory.namespace, &clean.claim.content)?.is_empty() {
@@ -494,6 +491,11 @@ fn is_distinct(one: &Claim, other: &Claim) -> bool {
         || one.valid_from.zip(other.valid_from).is_some_and(|(one, other)| one != other)
         || differ(one.subject.as_deref(), other.subject.as_deref())
         || differ(one.key.as_deref().map(section_of), other.key.as_deref().map(section_of))
+}
+
+/// Returns the section and the number in the key of a bullet.
+fn bullet(memory: &Memory) -> Option<(&str, &str)> {
+    memory.claim.key.as_deref()?.rsplit_once(ITEM)
 }
 
 /// Returns a key without the number of a bullet.

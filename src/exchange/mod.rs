@@ -232,10 +232,15 @@ impl Gathered {
 /// tag.
 pub(super) fn claim(category: &str, content: &str) -> Claim {
     let content = content.trim();
-    let words: Vec<_> = content.split_whitespace().take(8).collect();
     let known = CATEGORIES.contains(&category);
-    let claim = Claim::new(MemoryType::Semantic, if known { category } else { "note" }, words.join(" "), content);
+    let title = first_words(content);
+    let claim = Claim::new(MemoryType::Semantic, if known { category } else { "note" }, title, content);
     Claim { tags: if known { Vec::new() } else { vec![category.to_lowercase()] }, ..claim }
+}
+
+/// Returns the words of a text that form its title if none is given.
+pub(crate) fn first_words(text: &str) -> String {
+    text.split_whitespace().take(8).collect::<Vec<_>>().join(" ")
 }
 
 /// Adds `tags` to the tags of `claim`.

@@ -237,20 +237,12 @@ pub(super) const INSTRUCTIONS: MemoryFormat = MemoryFormat {
     name: "instructions",
     about: "CLAUDE.md, AGENTS.md, GEMINI.md and rules files: known context, not memories unless asked for",
     rule: "named CLAUDE.md, CLAUDE.local.md, AGENTS.md, GEMINI.md, .cursorrules, .windsurfrules, copilot-instructions.md or *.mdc",
-    sniff: sniff_instructions,
+    sniff: |head| NAMES.split(' ').any(|name| name == head.name) || head.name.strip_suffix(".mdc").is_some(),
     read: read_instructions,
 };
 
-const NAMES: &[&str] = &[
-    "claude.md",
-    "claude.local.md",
-    "agents.md",
-    "gemini.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    "copilot-instructions.md",
-];
+const NAMES: &str = "claude.md claude.local.md agents.md gemini.md .cursorrules .windsurfrules .clinerules \
+                     copilot-instructions.md";
 /// Blocks that other programs write into these files for their own use.
 const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
     ("<claude-mem-context>", "</claude-mem-context>"),
@@ -260,10 +252,6 @@ const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
 /// Minimum length of a known line; a shorter line is not distinctive.
 // Nothing is learnt from text that matches a known line, so a short line would match too much.
 const MIN_KNOWN_CHARS: usize = 8;
-
-fn sniff_instructions(head: &Head<'_>) -> bool {
-    NAMES.contains(&head.name.as_str()) || head.name.strip_suffix(".mdc").is_some()
-}
 
 fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();

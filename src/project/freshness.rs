@@ -526,28 +526,8 @@ fn has_word(text: &[u8], word: &str) -> bool {
 
 /// Returns whether a text defines a name, in the syntax of most languages.
 fn defines(text: &[u8], word: &str) -> bool {
-    const KEYWORDS: &[&str] = &[
-        "class",
-        "const",
-        "def",
-        "define",
-        "enum",
-        "fn",
-        "func",
-        "function",
-        "interface",
-        "let",
-        "macro_rules!",
-        "mod",
-        "module",
-        "static",
-        "struct",
-        "trait",
-        "type",
-        "union",
-        "val",
-        "var",
-    ];
+    const KEYWORDS: &str = "class const def define enum fn func function interface let macro_rules! mod module static \
+                            struct trait type union val var";
     places(text, word).any(|at| {
         let from = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let before = String::from_utf8_lossy(&text[from..at]);
@@ -555,7 +535,7 @@ fn defines(text: &[u8], word: &str) -> bool {
         // In `func (r *Row) Parse`, the receiver is between the keyword and the name.
         let is_method = before.trim_start().starts_with("func (");
         let is_assigned = before.is_empty() && text[at + word.len()..].trim_ascii_start().starts_with(b"=");
-        last.is_some_and(|last| KEYWORDS.contains(&last)) || is_method || is_assigned
+        last.is_some_and(|last| KEYWORDS.split(' ').any(|keyword| keyword == last)) || is_method || is_assigned
     })
 }
 

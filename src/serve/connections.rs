@@ -1,4 +1,5 @@
-//! Connections of the HTTP server: limits on their number and on the time for which a client may be silent.
+//! Connections of the HTTP servers: limits on their number and on the time for which a client may be silent, and the
+//! headers and secrets by which clients are recognised.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -7,14 +8,18 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sha2::{Digest as _, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
+use transcripts::hex;
+use uuid::Uuid;
 
 /// Maximum number of open connections. Few systems allow a process fewer than 256 files.
 const MAX_OPEN: usize = 64;
@@ -66,6 +71,26 @@ pub(super) async fn serve(listener: TcpListener, router: Router, stop: Cancellat
     drop(listener);
     // A client that keeps its connection open would prevent the server from stopping.
     tokio::time::timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await.ok();
+}
+
+/// Returns the single value of a header. A header that is not text or that occurs twice counts as having an unknown
+/// value.
+pub(super) fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or("") })
+}
+
+/// Returns a random text that nobody can guess.
+pub(super) fn secret() -> String {
+    // Each id has 74 random bits.
+    let random = [Uuid::now_v7(), Uuid::now_v7()].map(|id| id.to_string()).concat();
+    hex(&digest(&random))
+}
+
+/// Digests are compared instead of secrets, so that the time of a comparison reveals nothing about the secrets.
+pub(super) fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }
 
 /// Closes the connection that has waited longest for a request; returns `false` if none is waiting.

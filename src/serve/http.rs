@@ -13,17 +13,16 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::connections::{READ_TIME, serve};
+use super::connections::{READ_TIME, digest, only, secret, serve};
 use super::mcp::MemoryServer;
 use crate::private;
 
@@ -118,9 +117,7 @@ fn own_token(path: &Path) -> io::Result<(String, bool)> {
     }
     match private::options().write(true).create_new(true).open(path) {
         Ok(mut file) => {
-            // Each id has 74 random bits.
-            let random: String = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7()].iter().map(ToString::to_string).collect();
-            let token = transcripts::hex(&hash(&random));
+            let token = secret();
             writeln!(file, "{token}")?;
             return Ok((token, true));
         }
@@ -173,8 +170,8 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
     let headers = request.headers();
     // HTTP/2 sends the name as `:authority` instead of `Host`.
     let host =
-        value(headers, header::HOST).or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str));
-    match policy.admit(host, value(headers, header::ORIGIN), value(headers, header::AUTHORIZATION)) {
+        only(headers, header::HOST).or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str));
+    match policy.admit(host, only(headers, header::ORIGIN), only(headers, header::AUTHORIZATION)) {
         Ok(()) => answer(request, next).await,
         Err(refusal) => {
             tracing::warn!("refused a request: {refusal}");
@@ -192,7 +189,7 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
 /// Answers an admitted request, once its body has arrived.
 async fn answer(request: Request, next: Next) -> Response {
     let is_json =
-        value(request.headers(), header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
+        only(request.headers(), header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
     let (head, body) = request.into_parts();
     let body = match tokio::time::timeout(READ_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
         Ok(Ok(body)) => body,
@@ -208,14 +205,6 @@ async fn answer(request: Request, next: Next) -> Response {
     let (code, message) = if is_readable { (-32_600, "Invalid Request") } else { (-32_700, "Parse error") };
     let error = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
-}
-
-/// Returns the single value of a header. A header that is not text or that occurs twice counts as having an unknown
-/// value.
-fn value(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next()?;
-    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or("") })
 }
 
 /// Names that always mean this machine.
@@ -268,7 +257,7 @@ impl AccessPolicy {
             hosts.push(spelled(address.ip()));
         }
         hosts.extend(names.iter().map(|name| name.trim().to_ascii_lowercase()));
-        Self { hosts, token: hash(token) }
+        Self { hosts, token: digest(token) }
     }
 
     /// Decides whether to admit a request, using its headers `Host`, `Origin` and `Authorization`.
@@ -289,7 +278,7 @@ impl AccessPolicy {
         }
         let shown = authorization.and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| hash(token.trim()))
+            scheme.eq_ignore_ascii_case("bearer").then(|| digest(token.trim()))
         });
         if shown == Some(self.token) { Ok(()) } else { Err(Refusal::Token) }
     }
@@ -319,10 +308,6 @@ fn spelled(address: IpAddr) -> String {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     }
-}
-
-fn hash(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
 }
 
 #[cfg(test)]

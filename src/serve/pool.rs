@@ -70,7 +70,7 @@ impl MemoryPool {
     /// Returns a pool for the database in `config`, without opening the database yet.
     #[must_use]
     pub fn new(config: Config, served: Served) -> Self {
-        let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
+        let vectors = query_vectors(&config, AGENT_WAIT);
         let (namespaces, idle, upkeep) = (OnceLock::new(), Mutex::default(), Upkeep::default());
         Self { config, served, vectors, namespaces, idle, upkeep, is_read_only: false }
     }

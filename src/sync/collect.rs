@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::SyncError;
-use super::record::{Record, Stamp, Version, is_none, key_of, memory_key, read_record, stored, to_json};
-use super::scope::NamespacePatterns;
-use crate::changeset::{Row, memory_as_stored};
+use super::record::{
+    NamespacePatterns, Record, Stamp, Version, is_none, key_of, memory_key, read_record, stored, to_json,
+};
+use crate::changeset::Row;
 use crate::consolidate::compare::key::spellings;
 use crate::memory::{Memory, MemoryId, Usage};
 use crate::store::{SyncTarget, Writer};
@@ -174,17 +175,12 @@ pub(super) fn rows_of(
 ) -> Result<BTreeMap<String, Row>, SyncError> {
     let mut rows = Vec::new();
     if let Some(memory) = w.find(id)?.filter(|memory| patterns.admits(&memory.namespace)) {
-        let evidence = w.evidence(id)?;
-        rows.extend(evidence.into_iter().map(|piece| Row::Evidence {
-            memory: id.clone(),
-            before: None,
-            after: Some(piece),
-        }));
+        rows.extend(w.evidence(id)?.iter().map(|piece| Row::new_evidence(id.clone(), piece)));
         for relation in w.relations(id)? {
             let other = if relation.from == *id { &relation.to } else { &relation.from };
             // The text of a link may quote the memory at its other end.
             if w.find(other)?.is_some_and(|memory| patterns.admits(&memory.namespace)) {
-                rows.push(Row::Relation { before: None, after: Some(relation) });
+                rows.push(Row::new_relation(relation));
             }
         }
         rows.push(memory_row(memory));
@@ -197,8 +193,7 @@ pub(super) fn rows_of(
 
 /// Returns a memory as it travels: without its uses, which each machine counts for itself.
 pub(super) fn memory_row(memory: Memory) -> Row {
-    let memory = memory_as_stored(&Memory { usage: Usage::default(), ..memory });
-    Row::Memory { before: None, after: Some(Box::new(memory)) }
+    Row::memory(None, Some(Memory { usage: Usage::default(), ..memory }))
 }
 
 /// Returns whether two states of a memory make the same statement.

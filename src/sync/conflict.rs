@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use super::collect::rivals;
 use super::error::SyncError;
-use super::record::{Record, Version, memory_key, read_record};
-use super::scope::NamespacePatterns;
+use super::record::{NamespacePatterns, Record, Version, memory_key, read_record};
 use crate::changeset::{Action, Row, RowChange};
 use crate::consolidate::compare::pair::{ClaimRelation, pair};
 use crate::consolidate::compare::view::View;

@@ -50,21 +50,9 @@ const UPLOAD: &str = "--upload-pack=git -c core.hooksPath=/dev/null -c core.alte
 const RECEIVE: &str = "--receive-pack=git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true \
                        -c receive.autogc=false receive-pack";
 /// Variables by which another git command would redirect ours, e.g. if a hook of a repository started this program.
-const REDIRECTING: [&str; 13] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_GRAFT_FILE",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-];
+const REDIRECTING: &str = "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES \
+                           GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX GIT_SHALLOW_FILE GIT_GRAFT_FILE GIT_CONFIG \
+                           GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT";
 
 /// Returns whether a target is a repository; other targets are folders.
 pub(crate) fn is_repository(address: &str) -> bool {
@@ -236,7 +224,7 @@ impl Repository {
         command.env("GIT_TERMINAL_PROMPT", "0").env("SSH_ASKPASS_REQUIRE", "never").env("LC_ALL", "C");
         // An incomplete repository on this machine could name a command that fetches the rest.
         command.env("GIT_NO_LAZY_FETCH", "1");
-        for name in REDIRECTING {
+        for name in REDIRECTING.split(' ') {
             command.env_remove(name);
         }
         let at = |source| LogError::File { path: self.clone.clone(), source };

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::collect::{memory_row, rows_of};
 use super::error::SyncError;
-use super::record::{Record, Version, is_none, read_record, stored};
-use super::scope::NamespacePatterns;
+use super::record::{NamespacePatterns, Record, Version, is_none, read_record, stored};
 use crate::changeset::{Action, Entity, Row, RowChange, Tombstone};
 use crate::guard::Redact;
 use crate::memory::{Memory, MemoryId, Status};

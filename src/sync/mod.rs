@@ -18,11 +18,9 @@ mod error;
 mod files;
 mod folder;
 mod git;
-mod item;
 mod log;
 mod merge;
 mod record;
-mod scope;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,8 +37,8 @@ use folder::Folder;
 use git::Repository;
 pub(crate) use git::is_remote;
 use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
+pub(crate) use record::NamespacePatterns;
 use record::{Record, read_record, stored, to_json};
-pub(crate) use scope::NamespacePatterns;
 
 /// Name of the lease that one process has during a synchronisation.
 const LEASE: &str = "sync";
@@ -281,7 +279,7 @@ fn send(store: &Store, log: &mut dyn ChangeLog, id: i64, now: Timestamp) -> Resu
     if target.rewrite {
         let records = snapshot_of(store, id)?;
         let seq = target.used + 1;
-        let bytes = item::encode(&target.device, seq, None, &records);
+        let bytes = record::encode(&target.device, seq, None, &records);
         let AppendOutcome::Done(last) = log.put_snapshot(&target.device, target.seq, seq, &bytes)? else {
             return Err(moved());
         };
@@ -296,7 +294,7 @@ fn send(store: &Store, log: &mut dyn ChangeLog, id: i64, now: Timestamp) -> Resu
     let (mut hash, mut items) = (target.hash, Vec::new());
     for (seq, records) in store.sync_outbox(id)? {
         let prev = (seq > 1).then_some(hash.as_str());
-        items.push(item::encode(&target.device, seq, prev, &records));
+        items.push(record::encode(&target.device, seq, prev, &records));
         hash = items.last().map(|bytes| files::hash_of(bytes)).unwrap_or_default();
     }
     if items.is_empty() {
@@ -334,12 +332,12 @@ fn read_log(
     let mut records = Vec::new();
     if head.snapshot.is_some_and(|seq| seq > place.seq) {
         let Some(snapshot) = log.get_snapshot(&head.name)? else { return Ok(None) };
-        records = item::decode(&head.name, &snapshot, None)?;
+        records = record::decode(&head.name, &snapshot, None)?;
         (place.seq, place.hash) = (snapshot.seq, snapshot.hash);
     }
     for item in log.read_since(&head.name, place.seq)? {
         let prev = (place.seq > 0).then_some(place.hash.as_str());
-        records.extend(item::decode(&head.name, &item, prev)?);
+        records.extend(record::decode(&head.name, &item, prev)?);
         (place.seq, place.hash) = (item.seq, item.hash);
     }
     Ok((place.seq > before).then_some((place, records)))
@@ -381,7 +379,7 @@ fn check_own(store: &Store, log: &mut dyn ChangeLog, target: &SyncTarget, heads:
     let mut last = None;
     for (item, (seq, records)) in log.read_since(&target.device, target.seq)?.into_iter().zip(outbox) {
         let prev = (target.seq > 0 && last.is_none()).then_some(target.hash.as_str());
-        let Ok(found) = item::decode(&target.device, &item, prev) else { break };
+        let Ok(found) = record::decode(&target.device, &item, prev) else { break };
         if item.seq != seq || to_json(&found)? != records {
             break;
         }

@@ -1,5 +1,5 @@
 //! Records, the form in which rows travel: the versions of a row that no machine has replaced yet, and a vector that
-//! says which versions are known.
+//! says which versions are known; the items that contain them; and the namespaces whose rows travel.
 //!
 //! Two records of one row have a union that does not depend on the order or the number of deliveries. A change on one
 //! machine is a record with one version; a snapshot is the list of all records. Both are therefore read in the same way.
@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
-use super::error::SyncError;
 use crate::changeset::{Entity, Row, RowKey};
-use crate::memory::{Memory, MemoryId, Status};
+use crate::memory::{Memory, MemoryId, Namespace, Status};
 use crate::store::StoredRecord;
+
+use super::error::SyncError;
+use super::log::LogItem;
 
 /// A point in logical time: no clock is involved, so a wrong clock cannot decide which change counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -81,12 +83,7 @@ impl Version {
 
     /// Returns whether the version has no former state, which it must not have.
     pub(crate) const fn is_sound(&self) -> bool {
-        match &self.state {
-            Row::Memory { before, .. } => before.is_none(),
-            Row::Evidence { before, .. } => before.is_none(),
-            Row::Relation { before, .. } => before.is_none(),
-            Row::Tombstone { before, .. } => before.is_none(),
-        }
+        !exists(&self.state).0
     }
 
     /// Returns whether the row is gone, or the memory was forgotten.
@@ -170,11 +167,16 @@ impl Record {
 
 /// Returns whether the row does not exist after the change.
 pub(crate) const fn is_none(row: &Row) -> bool {
+    !exists(row).1
+}
+
+/// Returns whether the row exists before and after the change.
+const fn exists(row: &Row) -> (bool, bool) {
     match row {
-        Row::Memory { after, .. } => after.is_none(),
-        Row::Evidence { after, .. } => after.is_none(),
-        Row::Relation { after, .. } => after.is_none(),
-        Row::Tombstone { after, .. } => after.is_none(),
+        Row::Memory { before, after } => (before.is_some(), after.is_some()),
+        Row::Evidence { before, after, .. } => (before.is_some(), after.is_some()),
+        Row::Relation { before, after } => (before.is_some(), after.is_some()),
+        Row::Tombstone { before, after } => (before.is_some(), after.is_some()),
     }
 }
 
@@ -218,6 +220,100 @@ pub(super) fn stored(record: &Record) -> Result<StoredRecord, SyncError> {
     })
 }
 
+/// Version of the content; it increases whenever an older program could not apply an item correctly.
+const VERSION: u64 = 1;
+
+/// An item as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Item {
+    afterthought_log: u64,
+    device: String,
+    seq: u64,
+    /// Hash of the item before this one; a snapshot continues any item.
+    prev: Option<String>,
+    pub(crate) records: Vec<Record>,
+}
+
+/// The part of an item that all versions of the content have.
+#[derive(Deserialize)]
+struct Mark {
+    afterthought_log: u64,
+}
+
+/// Returns the bytes of an item; `records` is a JSON list.
+pub(crate) fn encode(device: &str, seq: u64, prev: Option<&str>, records: &str) -> Vec<u8> {
+    let text = |value: &str| serde_json::Value::from(value).to_string();
+    let prev = prev.map_or_else(|| "null".to_owned(), text);
+    let device = text(device);
+    format!(
+        "{{\"afterthought_log\":{VERSION},\"device\":{device},\"seq\":{seq},\"prev\":{prev},\"records\":{records}}}\n"
+    )
+    .into_bytes()
+}
+
+/// Returns the records of an item of the log `device`, whose item before it has the hash `prev`; `None` for any.
+pub(crate) fn decode(device: &str, item: &LogItem, prev: Option<&str>) -> Result<Vec<Record>, SyncError> {
+    let fault = |what: &'static str| SyncError::BadItem { device: device.to_owned(), seq: item.seq, what };
+    let mark: Mark = serde_json::from_slice(&item.bytes).map_err(|_| fault("is not an item of a log"))?;
+    if mark.afterthought_log > VERSION {
+        return Err(SyncError::Newer { device: device.to_owned() });
+    }
+    let content: Item = serde_json::from_slice(&item.bytes).map_err(|_| fault("cannot be read"))?;
+    if content.device != device || content.seq != item.seq {
+        return Err(fault("belongs to another place in the logs"));
+    }
+    if let (Some(prev), Some(named)) = (prev, &content.prev)
+        && prev != named
+    {
+        return Err(fault("does not continue the item before it"));
+    }
+    // A record under a wrong key would replace the row of another.
+    let fits = |record: &Record| {
+        record.versions.iter().all(|version| {
+            version.is_sound() && (is_none(&version.state) || key_of(&version.state).as_ref() == Some(&record.key))
+        })
+    };
+    if !content.records.iter().all(fits) {
+        return Err(fault("contains a row under the name of another"));
+    }
+    Ok(content.records)
+}
+
+/// Namespaces, each as a name or as a name with `/*`, which stands for everything below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamespacePatterns(Vec<String>);
+
+impl NamespacePatterns {
+    /// Returns the patterns, or an error if one of them names no namespace.
+    pub(crate) fn new(patterns: &[String]) -> Result<Self, SyncError> {
+        for pattern in patterns {
+            let name = pattern.strip_suffix("/*").unwrap_or(pattern);
+            if pattern != "*" && (name.contains('*') || name.parse::<Namespace>().is_err()) {
+                return Err(SyncError::BadPattern { pattern: pattern.clone() });
+            }
+        }
+        Ok(Self(patterns.to_vec()))
+    }
+
+    /// Returns whether a namespace is synchronised.
+    pub(crate) fn admits(&self, namespace: &Namespace) -> bool {
+        let name = namespace.to_string();
+        self.0.iter().any(|pattern| match pattern.strip_suffix("/*") {
+            Some(above) => name.strip_prefix(above).is_some_and(|rest| rest.starts_with('/')),
+            None => pattern == "*" || *pattern == name,
+        })
+    }
+
+    /// Returns whether a row itself names no other namespace.
+    pub(crate) fn admits_row(&self, row: &Row) -> bool {
+        match row {
+            Row::Memory { after: Some(memory), .. } => self.admits(&memory.namespace),
+            Row::Tombstone { after: Some(tombstone), .. } => self.admits(&tombstone.namespace),
+            Row::Memory { .. } | Row::Tombstone { .. } | Row::Evidence { .. } | Row::Relation { .. } => true,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,5 +348,23 @@ mod tests {
         assert_eq!((devices, joined.current().unwrap().stamp.device.as_str()), (vec!["b", "c"], "c"));
         let erased = Record { erased: true, versions: Vec::new(), ..all[0].clone() };
         assert!(joined.join(erased).current().is_none());
+    }
+
+    #[test]
+    fn a_pattern_names_one_namespace_or_all_below_it() {
+        let patterns = NamespacePatterns::new(&["global".into(), "project/*".into()]).unwrap();
+        let admitted = |name: &str| patterns.admits(&name.parse().unwrap());
+        for (name, expected) in [
+            ("global", true),
+            ("global/x", false),
+            ("project", false),
+            ("project/shop", true),
+            ("project/shop/x", true),
+            ("projects/shop", false),
+            ("chat/ana", false),
+        ] {
+            assert_eq!(admitted(name), expected, "{name}");
+        }
+        assert!(NamespacePatterns::new(&["pro*".into()]).is_err());
     }
 }

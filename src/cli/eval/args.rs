@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use crate::config::{ExtractorChoice, Partial};
 use crate::llm::Price;
 use afterthought_eval::extraction::Control;
-use anyhow::Context as _;
 use clap::ValueEnum;
 
 use super::closed_loop::LoopArgs;
 use super::mine::MineArgs;
-use super::overview::ResultsArgs;
-use super::results::{CompareArgs, GateArgs, ReportArgs};
+use super::results::{CompareArgs, GateArgs, ReportArgs, ResultsArgs};
+use crate::cli::args::instructions_in;
 use crate::cli::model::price;
 
 /// Measure extraction and consolidation on labelled cases
@@ -150,11 +149,6 @@ pub(super) enum RetrieverArg {
 impl EvalArgs {
     /// Returns the settings that result from the arguments; `recorded` is the model of a recording.
     pub(super) fn partial(&self, recorded: Option<&str>) -> anyhow::Result<Partial> {
-        let instructions = self.instructions.as_ref().map(|path| {
-            std::fs::read_to_string(path).with_context(|| {
-                format!("cannot read instructions {}; check the path and its permissions", path.display())
-            })
-        });
         Ok(Partial {
             // A recording was made with a model, so it is replayed as that model, unless another model is given on the
             // command line.
@@ -164,7 +158,7 @@ impl EvalArgs {
             window_tokens: self.window_tokens,
             max_cost: self.max_cost.map(Some),
             max_tokens: self.max_tokens.map(Some),
-            instructions: instructions.transpose()?.map(Some),
+            instructions: instructions_in(self.instructions.as_deref())?,
             ..Partial::default()
         })
     }

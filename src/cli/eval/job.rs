@@ -109,21 +109,12 @@ impl Gather {
             None => Vec::new(),
         };
         let manifest = Manifest {
-            program: env!("CARGO_PKG_VERSION").to_owned(),
             revision: args.out.as_ref().and_then(|_| revision()),
             suites,
-            prompts: prompts::hash(),
             prompt_folder: args.prompt.clone(),
             extractor: args.control_name().unwrap_or_else(|| if asks { "llm" } else { "rules" }.to_owned()),
-            label: label.to_owned(),
-            model: asks.then(|| label.to_owned()),
-            deterministic: !asks || replayed,
-            seed: SEED,
-            repeat: args.repeat,
             options: options(args, config),
-            started: Timestamp::now(),
-            ms: 0,
-            cache_hits: 0,
+            ..manifest(label, asks.then(|| label.to_owned()), replayed, args.repeat)
         };
         if args.fresh
             && let Some(out) = &args.out
@@ -223,6 +214,27 @@ impl Gather {
         let kept = if hits > 0 { format!(", {hits} of them from an earlier run,") } else { String::new() };
         out.note(format_args!("wrote {}{kept} to {}", counted(results.rows.len() as u64, "row"), path.display()));
         Ok(())
+    }
+}
+
+/// Returns the description of a run that begins now, without its suites and options.
+pub(super) fn manifest(label: &str, model: Option<String>, is_replayed: bool, repeat: u32) -> Manifest {
+    Manifest {
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        revision: None,
+        suites: Vec::new(),
+        prompts: prompts::hash(),
+        prompt_folder: None,
+        extractor: String::new(),
+        label: label.to_owned(),
+        deterministic: model.is_none() || is_replayed,
+        model,
+        seed: SEED,
+        repeat,
+        options: BTreeMap::new(),
+        started: Timestamp::now(),
+        ms: 0,
+        cache_hits: 0,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use afterthought_eval::wilson;
 use anyhow::Context as _;
@@ -15,8 +15,7 @@ use crate::api::{Memories, MemoryDetails, Order};
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::list::Selection;
-use crate::cli::printer::{BOLD, DIM, Printer, counted, day, one_line};
-use crate::cli::question;
+use crate::cli::printer::{BOLD, DIM, Printer, ask, counted, day, one_line};
 use crate::memory::{ExtractionMethod, MemoryId};
 use crate::private;
 
@@ -75,7 +74,7 @@ struct Judgement {
 
 pub(super) fn run(args: &MineArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let path = file_beside(&memories.config().db.value);
+    let path = memories.config().db.value.with_added_extension("judgements.jsonl");
     let mut judgements = read(&path)?;
     let judged: BTreeSet<MemoryId> = judgements.iter().map(|one| one.memory.clone()).collect();
     let drawn = draw(&memories, args, context, &judged)?;
@@ -100,10 +99,6 @@ pub(super) fn run(args: &MineArgs, context: &Context<'_>) -> anyhow::Result<Exit
     }
     report(&judgements, context.out)?;
     Ok(ExitStatus::Success)
-}
-
-fn file_beside(database: &Path) -> PathBuf {
-    database.with_added_extension("judgements.jsonl")
 }
 
 /// Reads the judgements so far. If a memory was judged several times, the last judgement counts.
@@ -183,7 +178,7 @@ enum Answer {
 /// Asks until there is an answer.
 fn answer() -> anyhow::Result<Answer> {
     loop {
-        let answer = question::ask("(h)elps, (w)orthless, (x) wrong, (s)kip, (q)uit?")?;
+        let answer = ask("(h)elps, (w)orthless, (x) wrong, (s)kip, (q)uit?")?;
         match answer.as_str() {
             "" | "q" | "quit" => return Ok(Answer::Quit),
             "s" | "skip" => return Ok(Answer::Skip),
@@ -268,10 +263,8 @@ fn report(judgements: &[Judgement], out: &Printer) -> anyhow::Result<()> {
         .filter_map(|(row, _)| row[0].split_once('/').map(|(_, category)| format!("`{category}`")))
         .collect();
     out.line("")?;
-    out.table(
-        ["memories", "judged", "help", "are worthless", "are wrong"],
-        rows.into_iter().map(|(row, _)| row).collect(),
-    )?;
+    let header = ["memories", "judged", "help", "are worthless", "are wrong"];
+    out.table(header, rows.into_iter().map(|(row, _)| row))?;
     out.note(format_args!("{DIM}in brackets: the 95 % confidence interval, in per cent{DIM:#}"));
     if !wrong.is_empty() {
         let ids: Vec<&str> = wrong.iter().map(|id| id.short()).collect();

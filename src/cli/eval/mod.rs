@@ -5,8 +5,6 @@ mod closed_loop;
 mod consolidation;
 mod job;
 mod mine;
-mod model;
-mod overview;
 mod results;
 mod start;
 mod search;
@@ -32,7 +30,7 @@ pub(crate) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         Some(EvalCommand::Gate(args)) => return results::run_gate(args, context),
         Some(EvalCommand::Loop(args)) => return closed_loop::run(args, context),
         Some(EvalCommand::Mine(args)) => return mine::run(args, context),
-        Some(EvalCommand::Results(args)) => return overview::run(args, context),
+        Some(EvalCommand::Results(args)) => return results::run_results(args, context),
         Some(EvalCommand::Report(args)) => return results::run_report(args, context),
         None => {}
     }

@@ -282,16 +282,6 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Stores the turns of `samples`, all learnt a day after the last turn, as when old logs are read.
-    pub(super) fn of(samples: &[Sample]) -> anyhow::Result<Self> {
-        Self::learnt(samples, false)
-    }
-
-    /// Stores the turns of `samples`, each learnt when it was said, so that they differ in age.
-    pub(super) fn aged(samples: &[Sample]) -> anyhow::Result<Self> {
-        Self::learnt(samples, true)
-    }
-
     /// Counts a use of each turn that was found and answers the question, as if a person had opened it.
     pub(super) fn open(&self, found: &[(String, String)], answers: &BTreeSet<String>) {
         let opened = |name: &String| answers.contains(name) && found.iter().any(|(id, _)| id == name);
@@ -300,7 +290,9 @@ impl Turns {
         let _ = self.store.store.record_use(&ids, self.store.now);
     }
 
-    fn learnt(samples: &[Sample], when_said: bool) -> anyhow::Result<Self> {
+    /// Stores the turns of `samples`: each learnt when it was said, so that they differ in age, or all learnt a day after
+    /// the last turn, as when old logs are read.
+    pub(super) fn of(samples: &[Sample], when_said: bool) -> anyhow::Result<Self> {
         let last = samples.iter().flat_map(|sample| &sample.turns).filter_map(|turn| turn.at).max();
         let last = last.unwrap_or(Timestamp::UNIX_EPOCH);
         // All memories are equally old, so recency cannot favour the turns that happen to be late.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
-use crate::extract::{WindowBudget, offline};
+use crate::extract::offline;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete as _, Limits, Prices, Replay, Source};
 use crate::{pipeline, prompts};
@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::EvalArgs;
 use super::job::{Gather, Job};
-use super::model::{Tape, exchange, guard_of, model_settings};
 use super::suites;
 use super::system::{RunOptions, Subject};
+use crate::api::{model_settings, source_of};
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::model::{GRACE, runtime, stop_on_interrupt};
@@ -42,13 +42,13 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         ));
     }
     let config = context.global.settings(args.partial(recorded.as_ref().map(|(_, model)| model.as_str()))?)?;
-    let guard = guard_of(&config);
+    let guard = Guard::from(&config.guard);
     let replay = args.replay.as_deref().or(recorded.as_ref().map(|(folder, _)| folder.as_path()));
     let asks = !args.recall
         && args.control().is_none()
         && pipeline::choose(config.extractor.value, model_settings(&config)?.is_some() || replay.is_some())?;
     let label = if asks {
-        answering(args, &config, replay, None, &guard)?.model().to_owned()
+        answering(args, &config, replay, None)?.model().to_owned()
     } else if args.recall {
         "search".to_owned()
     } else {
@@ -61,16 +61,10 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let gather = Gather::new(args, &config, &label, asks, replay.is_some())?;
     let cancel = CancellationToken::new();
     let options = RunOptions {
-        guard: &guard,
-        budget: &budget,
         namespace: config.namespace(),
-        categories: config.categories.value.clone(),
-        instructions: config.instructions.value.clone(),
-        window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
-        calls_in_flight: config.jobs.value,
         again: args.again,
         keep: args.keep.clone(),
-        cancel: cancel.clone(),
+        ..RunOptions::of(&config, &guard, &budget, cancel.clone())
     };
     let failed = runtime()?.block_on(async {
         stop_on_interrupt(cancel, GRACE);
@@ -78,7 +72,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         for repeat in 1..=args.repeat {
             // Each repetition has its own replies; shared replies would hide the variation that repetitions measure.
             let kept = gather.calls(repeat).filter(|_| args.record.is_none());
-            let source = if asks { Some(answering(args, &config, replay, kept.as_deref(), &guard)?) } else { None };
+            let source = if asks { Some(answering(args, &config, replay, kept.as_deref())?) } else { None };
             let subject = match (args.control(), &source) {
                 (Some(control), _) => Subject::Control(control),
                 (None, Some(source)) => Subject::Llm(source),
@@ -95,15 +89,8 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
 }
 
 /// Returns the source of replies: a recording, a server, or a server for requests that `kept` does not answer.
-fn answering(
-    args: &EvalArgs,
-    config: &Config,
-    replay: Option<&Path>,
-    kept: Option<&Path>,
-    guard: &Guard,
-) -> anyhow::Result<Source> {
-    let record = args.record.as_deref().or(kept);
-    let source = exchange(Tape { record, replay }, config, model_settings(config)?, guard)?;
+fn answering(args: &EvalArgs, config: &Config, replay: Option<&Path>, kept: Option<&Path>) -> anyhow::Result<Source> {
+    let source = source_of(config, model_settings(config)?, args.record.as_deref().or(kept), replay)?;
     Ok(match (source, kept) {
         // Requests of an interrupted run are answered from disk, so continuing it does not pay for them again.
         (Source::Recorded(recorder), Some(folder)) => {

@@ -31,7 +31,7 @@ use crate::cli::printer::{counted, set_message, spelled};
 
 /// Runs all suites of a job; returns whether something failed.
 pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
-    let embedder = crate::api::embedder(&job.context.settings()?, &|name| std::env::var(name).ok())?;
+    let embedder = crate::api::embedder(&job.context.settings()?)?;
     let retriever = Retriever { kind: job.args.retriever, embedder: embedder.as_ref() };
     if job.args.recall {
         for path in &job.args.paths {
@@ -337,7 +337,7 @@ async fn run_sample(job: &Job<'_>, sample: &Sample) -> anyhow::Result<Vec<Row>> 
     let extraction = run_logs(&sources, &folder.database(), job.subject, job.options).await?;
     let row = locomo::score_retention(sample, &extraction, tokens::count);
     let mut rows = vec![job.costed(row, extraction.usage, started)];
-    let turns = Turns::of(std::slice::from_ref(sample))?;
+    let turns = Turns::of(std::slice::from_ref(sample), false)?;
     let mut store = CaseStore::empty(turns.store.now)?;
     store.insert_predictions(&extraction.predictions)?;
     for question in sample.all_questions().enumerate() {
@@ -359,9 +359,9 @@ const KEPT: [&str; 3] = ["bare FTS5", "search", "search and vectors"];
 /// Measures plain FTS5, the search, and the search without each of its parts on the turns of a file.
 async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> anyhow::Result<()> {
     let samples = locomo::read(file)?;
-    let mut turns = Turns::of(&samples)?;
+    let mut turns = Turns::of(&samples, false)?;
     retriever.prepare(&mut turns.store).await?;
-    let used = samples.iter().map(|sample| Turns::aged(std::slice::from_ref(sample)));
+    let used = samples.iter().map(|sample| Turns::of(std::slice::from_ref(sample), true));
     let used: Vec<Turns> = used.collect::<anyhow::Result<_>>()?;
     let (suite, out) = (job.gather.suite_of(file), job.context.out);
     let mut rows: Vec<Row> = Vec::new();

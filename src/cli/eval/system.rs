@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
+use crate::config::Config;
 use crate::extract::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete, LlmError, Reply, Request};
@@ -63,6 +64,24 @@ pub(super) struct RunOptions<'a> {
     /// Folder in which the stores are kept; otherwise they are deleted after the run.
     pub(super) keep: Option<PathBuf>,
     pub(super) cancel: CancellationToken,
+}
+
+impl<'a> RunOptions<'a> {
+    /// Returns the options that follow from the settings, with a namespace for each project.
+    pub(super) fn of(config: &Config, guard: &'a Guard, budget: &'a Budget, cancel: CancellationToken) -> Self {
+        Self {
+            guard,
+            budget,
+            namespace: None,
+            categories: config.categories.value.clone(),
+            instructions: config.instructions.value.clone(),
+            window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
+            calls_in_flight: config.jobs.value,
+            again: false,
+            keep: None,
+            cancel,
+        }
+    }
 }
 
 /// Folder of one case.

@@ -28,17 +28,7 @@ impl Agent {
     #[must_use]
     pub const fn events(self) -> &'static [Event] {
         match self {
-            Self::ClaudeCode => &[
-                Event::SessionStart,
-                Event::UserPromptSubmit,
-                Event::PreToolUse,
-                Event::PostToolUse,
-                Event::PostToolUseFailure,
-                Event::Stop,
-                Event::SubagentStop,
-                Event::PreCompact,
-                Event::SessionEnd,
-            ],
+            Self::ClaudeCode => Event::ALL,
             // Codex has no event for a failed tool: the tool's response shows the failure.
             Self::Codex => &[
                 Event::SessionStart,
@@ -103,16 +93,7 @@ impl Event {
     /// Returns the maximum duration of the hook, in milliseconds. At the end of a session, agents allow the least time.
     #[must_use]
     pub(crate) const fn limit_ms(self) -> u64 {
-        match self {
-            Self::SessionStart | Self::UserPromptSubmit => 2_000,
-            Self::PreToolUse
-            | Self::PostToolUse
-            | Self::PostToolUseFailure
-            | Self::Stop
-            | Self::SubagentStop
-            | Self::PreCompact
-            | Self::SessionEnd => 1_000,
-        }
+        if matches!(self, Self::SessionStart | Self::UserPromptSubmit) { 2_000 } else { 1_000 }
     }
 
     /// Returns the tools that the hook applies to, as a pattern in the agents' syntax; `None` if the event does not

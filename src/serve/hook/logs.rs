@@ -24,16 +24,10 @@ pub(super) fn enqueue(memories: &Memories, call: &HookCall, now: Timestamp) -> R
         return Ok(false);
     }
     let log = if is_subagent { input.subagent_transcript.as_ref() } else { input.transcript.as_ref() };
-    let not_before = match call.event {
-        Event::SessionEnd | Event::PreCompact | Event::SubagentStop => now,
-        Event::Stop if call.config.memory.extraction.extraction_mode.value == ExtractionMode::DuringConversation => now,
-        Event::Stop
-        | Event::SessionStart
-        | Event::UserPromptSubmit
-        | Event::PreToolUse
-        | Event::PostToolUse
-        | Event::PostToolUseFailure => now + IDLE,
-    };
+    let mode = call.config.memory.extraction.extraction_mode.value;
+    let is_due = matches!(call.event, Event::SessionEnd | Event::PreCompact | Event::SubagentStop)
+        || call.event == Event::Stop && mode == ExtractionMode::DuringConversation;
+    let not_before = if is_due { now } else { now + IDLE };
     let request = log.and_then(|log| request_for(call.agent.as_str(), log, input.cwd.as_deref(), not_before));
     let Some(request) = request else { return Ok(false) };
     Ok(memories.enqueue(&request, now)?)

@@ -14,7 +14,6 @@
 mod handle;
 mod input;
 mod logs;
-mod note;
 mod prompt;
 mod settings;
 
@@ -23,10 +22,10 @@ use std::sync::Arc;
 use crate::api::{ApiError, QueryVectors};
 use crate::config::Config;
 
+pub(crate) use handle::HookLog;
 pub use handle::handle;
 pub(crate) use input::InputError;
 pub use input::{Agent, Event, HookOutput, Input, MAX_CONTEXT, ToolCall, read_input};
-pub(crate) use note::HookLog;
 pub use settings::{Installed, SettingsError, commands_in, install, uninstall};
 
 /// One call of a hook.

@@ -6,10 +6,9 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::view::{MemoryView, Page};
+use super::view::{page, view, views};
 use crate::api::brief::Format;
-use crate::api::{ApiError, Memories, RetrievalOptions};
-use crate::api::{Filter, Order};
+use crate::api::{ApiError, Filter, Memories, Order, RetrievalOptions};
 use crate::memory::Memory;
 use crate::text::markup::harmless_json;
 
@@ -61,14 +60,14 @@ pub(super) fn read(memories: &Memories, uri: &str) -> Result<Option<ReadResource
 
 fn latest(memories: &Memories) -> Result<String, ApiError> {
     let filter = || Filter { unexpired_at: Some(jiff::Timestamp::now()), ..Filter::default() };
-    let page = memories.list_memories(filter(), Order::Updated, LATEST, 0)?;
-    Ok(harmless(json!(Page::out_of(&page, memories.count_memories(filter())?))))
+    let latest = memories.list_memories(filter(), Order::Updated, LATEST, 0)?;
+    Ok(harmless(page(views(&latest), Some(memories.count_memories(filter())?))))
 }
 
 fn one(memories: &Memories, id: &str) -> Result<String, ApiError> {
     let details = memories.details(id)?;
     memories.note_use(std::slice::from_ref(&details.memory.id));
-    let memory = MemoryView::from(&details.memory);
+    let memory = view(&details.memory);
     Ok(harmless(json!({"memory": memory, "evidence": details.evidence, "relations": details.relations})))
 }
 

@@ -7,7 +7,6 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -22,8 +21,7 @@ use crate::text::markup::{harmless, harmless_json};
 pub(super) trait MemoryTool {
     /// The arguments of the tool.
     type Arguments: DeserializeOwned + JsonSchema;
-    /// The answer of the tool.
-    type Answer: Serialize;
+
     /// The name of the tool.
     const NAME: &'static str;
     /// The display name of the tool.
@@ -41,7 +39,7 @@ pub(super) trait MemoryTool {
     ///
     /// # Errors
     /// The reason for the failure, and the remedy.
-    fn call(memories: &Memories, arguments: Self::Arguments) -> Result<Self::Answer, ApiError>;
+    fn call(memories: &Memories, arguments: Self::Arguments) -> Result<Value, ApiError>;
 
     /// Makes the texts of an answer harmless for an agent.
     fn clean(answer: &mut Value) {
@@ -116,8 +114,7 @@ impl fmt::Debug for ToolRow {
 fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, String> {
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| format!("{error}; expected arguments: {}", takes(&input_schema::<T::Arguments>())))?;
-    let answer = T::call(memories, arguments).map_err(|error| error_chain(&error))?;
-    let mut answer = serde_json::to_value(answer).expect("an answer contains only values that JSON can represent");
+    let mut answer = T::call(memories, arguments).map_err(|error| error_chain(&error))?;
     T::clean(&mut answer);
     Ok(answer)
 }

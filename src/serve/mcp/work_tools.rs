@@ -1,27 +1,15 @@
 //! MCP tools that read the work ledger: blame, fix and how, with the same answers as the commands.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::tool::{Effect, MemoryTool, Profile};
-use crate::api::{ApiError, FileUsage, Filter, KnownError, Memories, Usage};
+use crate::api::{ApiError, Filter, Memories};
 
 const PROFILES: &[Profile] = &[Profile::Standard, Profile::Full];
 /// Maximum number of results per call, because every result costs tokens.
 const MAX_RESULTS: usize = 5;
-
-/// Results, best first.
-#[derive(Serialize)]
-pub(super) struct Results<T> {
-    results: Vec<T>,
-}
-
-impl<T> Results<T> {
-    fn of(mut results: Vec<T>) -> Self {
-        results.truncate(MAX_RESULTS);
-        Self { results }
-    }
-}
 
 pub(super) struct Blame;
 
@@ -34,7 +22,6 @@ pub(super) struct BlameArguments {
 
 impl MemoryTool for Blame {
     type Arguments = BlameArguments;
-    type Answer = Results<FileUsage>;
     const NAME: &'static str = "blame";
     const TITLE: &'static str = "Past work on a file";
     const DESCRIPTION: &'static str = "Show which earlier tasks changed a file, why, and how they ended. Call it \
@@ -42,10 +29,11 @@ impl MemoryTool for Blame {
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn call(memories: &Memories, arguments: BlameArguments) -> Result<Self::Answer, ApiError> {
-        let mut touches = Results::of(memories.blame(&arguments.path, None, &Filter::default())?);
-        memories.judge_file(&mut touches.results)?;
-        Ok(touches)
+    fn call(memories: &Memories, arguments: BlameArguments) -> Result<Value, ApiError> {
+        let mut touches = memories.blame(&arguments.path, None, &Filter::default())?;
+        touches.truncate(MAX_RESULTS);
+        memories.judge_file(&mut touches)?;
+        Ok(json!({"results": touches}))
     }
 }
 
@@ -63,18 +51,17 @@ pub(super) struct FixArguments {
 
 impl MemoryTool for Fix {
     type Arguments = FixArguments;
-    type Answer = KnownError;
     const NAME: &'static str = "fix";
     const TITLE: &'static str = "Past remedies for an error";
     const DESCRIPTION: &'static str = "Show what cleared this error in earlier sessions. Call it when a command fails.";
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn call(memories: &Memories, arguments: FixArguments) -> Result<Self::Answer, ApiError> {
+    fn call(memories: &Memories, arguments: FixArguments) -> Result<Value, ApiError> {
         let mut known = memories.fix(&arguments.error, arguments.command.as_deref(), &Filter::default())?;
         known.remedies.truncate(MAX_RESULTS);
         known.recorded.truncate(MAX_RESULTS);
-        Ok(known)
+        Ok(json!(known))
     }
 }
 
@@ -89,7 +76,6 @@ pub(super) struct HowArguments {
 
 impl MemoryTool for How {
     type Arguments = HowArguments;
-    type Answer = Results<Usage>;
     const NAME: &'static str = "how";
     const TITLE: &'static str = "Commands that work here";
     const DESCRIPTION: &'static str = "Show how a command was run in this project, and what failed. Call it before \
@@ -97,7 +83,9 @@ impl MemoryTool for How {
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn call(memories: &Memories, arguments: HowArguments) -> Result<Self::Answer, ApiError> {
-        Ok(Results::of(memories.how(&arguments.command, &Filter::default())?))
+    fn call(memories: &Memories, arguments: HowArguments) -> Result<Value, ApiError> {
+        let mut usages = memories.how(&arguments.command, &Filter::default())?;
+        usages.truncate(MAX_RESULTS);
+        Ok(json!({"results": usages}))
     }
 }

@@ -1,10 +1,11 @@
 //! MCP tools that change memories: store, upsert, update, forget and relate.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use super::tool::{Effect, MemoryTool, Profile};
-use super::view::{MemoryView, One, Stored};
+use super::view::{in_tenths, stored, view, views};
 use crate::api::{
     ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, RivalPolicy, expiry, importance_of_tenths,
     structured,
@@ -45,12 +46,12 @@ pub(super) struct StoreArguments {
     /// Lifetime such as 2h or 7d, or a time
     expires: Option<String>,
     /// Parts of an episode, procedure, pattern, blocker or profile
-    structured: Option<serde_json::Map<String, serde_json::Value>>,
+    structured: Option<Map<String, Value>>,
 }
 
 impl MemoryTool for Store {
     type Arguments = StoreArguments;
-    type Answer = Stored;
+
     const NAME: &'static str = "memory_store";
     const TITLE: &'static str = "Remember something";
     const DESCRIPTION: &'static str = "Remember a durable fact, preference, decision or convention for later \
@@ -61,41 +62,32 @@ impl MemoryTool for Store {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Memories, arguments: StoreArguments) -> Result<Stored, ApiError> {
+    fn call(memories: &Memories, arguments: StoreArguments) -> Result<Value, ApiError> {
         if arguments.subject.trim().is_empty() {
             return Err(ApiError::NoSubject);
         }
-        let expires_at = expiry_of(arguments.expires.as_deref(), None)?;
-        let structured = arguments.structured.map(structured).transpose()?;
         // The category and the subject are always given, so they do not say that a known memory should change.
         let given = MemoryChange {
-            title: arguments.title.clone(),
-            summary: arguments.summary.clone(),
+            title: arguments.title,
+            summary: arguments.summary,
             importance: arguments.importance,
-            tags: Some(arguments.tags.clone()),
+            tags: Some(arguments.tags),
             memory_type: arguments.memory_type,
-            structured: structured.clone(),
-            expires_at,
+            expires_at: expiry_of(arguments.expires.as_deref(), None)?,
+            structured: arguments.structured.map(structured).transpose()?,
             ..MemoryChange::default()
         };
         let draft = MemoryDraft {
-            memory_type: arguments.memory_type.unwrap_or_else(|| type_of(&arguments.category)),
+            memory_type: type_of(&arguments.category),
             category: arguments.category,
-            title: arguments.title,
-            summary: arguments.summary,
-            structured,
             id: arguments.id,
             subject: Some(arguments.subject),
-            scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
-            importance: arguments.importance.unwrap_or(0.7),
-            tags: arguments.tags,
-            expires_at,
             audience: arguments.audience.unwrap_or(Audience::Project),
             source: arguments.source.unwrap_or_else(|| SOURCE.to_owned()),
             author: Author::Agent,
             ..MemoryDraft::new(arguments.content)
         };
-        Ok(memories.remember_with(&draft, &given)?.into())
+        Ok(stored(memories.remember_with(&draft.with(&given), &given)?))
     }
 }
 
@@ -134,7 +126,7 @@ pub(super) struct UpsertArguments {
 
 impl MemoryTool for Upsert {
     type Arguments = UpsertArguments;
-    type Answer = Stored;
+
     const NAME: &'static str = "memory_upsert";
     const TITLE: &'static str = "Save a memory";
     const DESCRIPTION: &'static str = "Save a memory. If a memory with the same dedup_key exists, it takes over the given fields and keeps its id; \
@@ -144,7 +136,7 @@ impl MemoryTool for Upsert {
     const PROFILES: &'static [Profile] = &[Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
-    fn call(memories: &Memories, arguments: UpsertArguments) -> Result<Stored, ApiError> {
+    fn call(memories: &Memories, arguments: UpsertArguments) -> Result<Value, ApiError> {
         let given = MemoryChange {
             content: Some(arguments.content.clone()),
             title: arguments.title,
@@ -158,26 +150,19 @@ impl MemoryTool for Upsert {
             ..MemoryChange::default()
         };
         let category = given.category.clone().unwrap_or_else(|| "note".to_owned());
-        let remembered = memories.upsert(
-            &MemoryDraft {
-                memory_type: type_of(&category),
-                title: given.title.clone(),
-                summary: given.summary.clone(),
-                subject: given.subject.clone(),
-                key: arguments.dedup_key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()),
-                scope: arguments.scope.unwrap_or(Scope::LongTerm),
-                importance: given.importance.unwrap_or(0.5),
-                tags: given.tags.clone().unwrap_or_default(),
-                expires_at: given.expires_at,
-                audience: arguments.audience.unwrap_or_else(|| memories.audience_of(&category, &arguments.content)),
-                category,
-                source: SOURCE.to_owned(),
-                author: Author::Agent,
-                ..MemoryDraft::new(arguments.content)
-            },
-            &given,
-        )?;
-        Ok(Stored::from(remembered).in_tenths())
+        let draft = MemoryDraft {
+            memory_type: type_of(&category),
+            key: arguments.dedup_key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()),
+            importance: 0.5,
+            audience: arguments.audience.unwrap_or_else(|| memories.audience_of(&category, &arguments.content)),
+            category,
+            source: SOURCE.to_owned(),
+            author: Author::Agent,
+            ..MemoryDraft::new(arguments.content)
+        };
+        let mut answer = stored(memories.upsert(&draft.with(&given), &given)?);
+        answer.get_mut("memory").into_iter().for_each(in_tenths);
+        Ok(answer)
     }
 }
 
@@ -206,12 +191,12 @@ pub(super) struct UpdateArguments {
     /// New tags
     tags: Option<Vec<String>>,
     /// New parts
-    structured: Option<serde_json::Map<String, serde_json::Value>>,
+    structured: Option<Map<String, Value>>,
 }
 
 impl MemoryTool for Update {
     type Arguments = UpdateArguments;
-    type Answer = One;
+
     const NAME: &'static str = "memory_update";
     const TITLE: &'static str = "Correct a memory";
     const DESCRIPTION: &'static str = "Correct the content or other fields of a memory. For something that has changed in \
@@ -220,7 +205,7 @@ impl MemoryTool for Update {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Memories, arguments: UpdateArguments) -> Result<One, ApiError> {
+    fn call(memories: &Memories, arguments: UpdateArguments) -> Result<Value, ApiError> {
         let change = MemoryChange {
             content: arguments.content,
             title: arguments.title,
@@ -237,7 +222,7 @@ impl MemoryTool for Update {
             return Err(ApiError::NothingGiven);
         }
         let (memory, _) = memories.update_memory(&arguments.id, &change, Author::Agent)?;
-        Ok(One { done: "updated".to_owned(), memory: (&memory).into() })
+        Ok(json!({"done": "updated", "memory": view(&memory)}))
     }
 }
 
@@ -292,27 +277,14 @@ enum Action {
     Restore,
 }
 
-/// What was forgotten or restored.
-#[derive(Serialize)]
-pub(super) struct ForgetAnswer {
-    /// forgotten, restored, or what would be forgotten
-    done: String,
-    /// How many
-    count: usize,
-    /// The memories
-    memories: Vec<MemoryView>,
-}
-
-impl ForgetAnswer {
-    fn of(done: &str, memories: &[Memory]) -> Self {
-        let memories: Vec<MemoryView> = memories.iter().map(MemoryView::from).collect();
-        Self { done: done.to_owned(), count: memories.len(), memories }
-    }
+/// Returns what was done with which memories: they were forgotten or restored, or would be.
+fn done(done: &str, memories: &[Memory]) -> Value {
+    json!({"done": done, "count": memories.len(), "memories": views(memories)})
 }
 
 impl MemoryTool for ForgetOne {
     type Arguments = ForgetOneArguments;
-    type Answer = ForgetAnswer;
+
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget a memory";
     const DESCRIPTION: &'static str = "Forget a memory by its id, so that it is neither recalled nor learnt again. A person \
@@ -320,15 +292,15 @@ impl MemoryTool for ForgetOne {
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Basecoat];
 
-    fn call(memories: &Memories, arguments: ForgetOneArguments) -> Result<ForgetAnswer, ApiError> {
+    fn call(memories: &Memories, arguments: ForgetOneArguments) -> Result<Value, ApiError> {
         let forgotten = memories.forget(&[arguments.id], arguments.reason.as_deref(), Author::Agent)?;
-        Ok(ForgetAnswer::of("forgotten", &forgotten))
+        Ok(done("forgotten", &forgotten))
     }
 }
 
 impl MemoryTool for Forget {
     type Arguments = ForgetArguments;
-    type Answer = ForgetAnswer;
+
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget or restore memories";
     const DESCRIPTION: &'static str = "Forget a memory by its id, or all that match filters, so that they are neither \
@@ -338,30 +310,26 @@ impl MemoryTool for Forget {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
-    fn call(memories: &Memories, arguments: ForgetArguments) -> Result<ForgetAnswer, ApiError> {
+    fn call(memories: &Memories, arguments: ForgetArguments) -> Result<Value, ApiError> {
         let reason = arguments.reason.as_deref();
         match (arguments.action.unwrap_or(Action::Delete), arguments.id.as_deref(), arguments.filter()) {
             (Action::Restore, Some(id), None) if arguments.dry_run => {
-                Ok(ForgetAnswer::of("would be restored", &[memories.resolve(id)?]))
+                Ok(done("would be restored", &[memories.resolve(id)?]))
             }
             (Action::Restore, Some(id), None) => {
                 let (memory, restored) = memories.restore(&[id], RivalPolicy::Retire, Author::Agent)?.swap_remove(0);
                 let waits = "waits in the inbox, because its replacement is pinned";
-                Ok(ForgetAnswer::of(if restored.waits { waits } else { "restored" }, &[memory]))
+                Ok(done(if restored.waits { waits } else { "restored" }, &[memory]))
             }
-            (Action::Delete, Some(id), None) if arguments.dry_run => {
-                Ok(ForgetAnswer::of(PREVIEW, &[memories.resolve(id)?]))
-            }
-            (Action::Delete, Some(id), None) => {
-                Ok(ForgetAnswer::of("forgotten", &memories.forget(&[id], reason, Author::Agent)?))
-            }
+            (Action::Delete, Some(id), None) if arguments.dry_run => Ok(done(PREVIEW, &[memories.resolve(id)?])),
+            (Action::Delete, Some(id), None) => Ok(done("forgotten", &memories.forget(&[id], reason, Author::Agent)?)),
             (Action::Delete, None, Some(filter)) => {
                 arguments.category.as_deref().map_or(Ok(()), |category| memories.check_category(category))?;
                 let mut found = memories.forget_where(filter, reason, Author::Agent, arguments.dry_run)?;
                 if !arguments.dry_run {
                     found.iter_mut().for_each(|memory| memory.status = Status::Forgotten);
                 }
-                Ok(ForgetAnswer::of(if arguments.dry_run { PREVIEW } else { "forgotten" }, &found))
+                Ok(done(if arguments.dry_run { PREVIEW } else { "forgotten" }, &found))
             }
             (Action::Restore, _, Some(_)) | (Action::Restore, None, None) => {
                 Err(ApiError::NothingNamed { remedy: "restore requires the id of one memory" })
@@ -409,22 +377,9 @@ pub(super) struct RelateArguments {
     reason: Option<String>,
 }
 
-/// A link.
-#[derive(Serialize)]
-pub(super) struct RelateAnswer {
-    /// The first memory
-    from: String,
-    /// Its relation to the other
-    relation: RelationType,
-    /// The other
-    to: String,
-    /// Whether they were not linked in this way before
-    is_new: bool,
-}
-
 impl MemoryTool for Relate {
     type Arguments = RelateArguments;
-    type Answer = RelateAnswer;
+
     const NAME: &'static str = "memory_relate";
     const TITLE: &'static str = "Link two memories";
     const DESCRIPTION: &'static str = "Link two memories, e.g. a decision that refines an older one. supersedes retires \
@@ -432,10 +387,10 @@ impl MemoryTool for Relate {
     const EFFECT: Effect = Effect::Adds;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
-    fn call(memories: &Memories, arguments: RelateArguments) -> Result<RelateAnswer, ApiError> {
+    fn call(memories: &Memories, arguments: RelateArguments) -> Result<Value, ApiError> {
         let RelateArguments { from, relation, to, reason } = arguments;
         let (link, is_new) = memories.relate(&from, relation, &to, reason.as_deref(), Author::Agent)?;
-        Ok(RelateAnswer { from: link.from.to_string(), relation, to: link.to.to_string(), is_new })
+        Ok(json!({"from": link.from, "relation": relation, "to": link.to, "is_new": is_new}))
     }
 }
 

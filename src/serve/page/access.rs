@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, header};
-use sha2::{Digest as _, Sha256};
 use transcripts::hex;
-use uuid::Uuid;
+
+use crate::serve::connections::{digest, only, secret};
 
 /// The access rules of one server's page.
 #[derive(Debug)]
@@ -135,25 +135,6 @@ impl Access {
 pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
-}
-
-/// Returns the single value of a header. A header that is not text or that occurs twice counts as having an unknown
-/// value.
-fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next()?;
-    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or("") })
-}
-
-fn secret() -> String {
-    // Each id has 74 random bits.
-    let random = [Uuid::now_v7(), Uuid::now_v7()].map(|id| id.to_string()).concat();
-    hex(&digest(&random))
-}
-
-/// Digests are compared instead of secrets, so that the time of a comparison reveals nothing about the secrets.
-fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
 }
 
 #[cfg(test)]

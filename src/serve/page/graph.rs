@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use super::analytics::rounded;
 use super::visit::{Reply, Visit, namespaces, values_of};
 use crate::api::{ApiError, Filter, Memories, Order};
 use crate::memory::{Memory, MemoryId, MemoryType, Status};
@@ -298,10 +299,6 @@ fn shortened(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().take(LABEL_CHARS - 1).chain(['…']).collect()
-}
-
-fn rounded(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

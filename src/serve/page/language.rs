@@ -149,13 +149,9 @@ fn accepted(list: &str) -> Option<Language> {
         let language = Language::named(&name.split('-').next()?.to_ascii_lowercase())?;
         (weight > 0.0).then_some((weight, language))
     });
-    // For equal weights, `max_by` would return the last.
-    weighted
-        .fold(
-            None,
-            |best: Option<(f64, Language)>, one| if best.is_none_or(|best| one.0 > best.0) { Some(one) } else { best },
-        )
-        .map(|(_, language)| language)
+    let weighted: Vec<(f64, Language)> = weighted.collect();
+    // For equal weights, `max_by` returns the last.
+    weighted.into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, language)| language)
 }
 
 /// Returns the text of a catalogue whose keys are patterns.

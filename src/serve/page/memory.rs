@@ -1,12 +1,16 @@
-//! The page of one memory: its text, its evidence, its history, and the forms that change it.
+//! The page of one memory: its text, its evidence, its history, and the forms that change it, merge it with another, or
+//! erase conversations. Merging and erasing show a preview first.
 
 use serde_json::{Value, json};
 use transcripts::Message;
 
+use crate::api::{
+    Action, ApiError, Author, Erased, ErasureScope, HistoryEntry, Memories, MemoryChange, RivalPolicy, SearchRequest,
+};
+use crate::memory::{Evidence, Memory, MemoryId, Status};
+
 use super::change::{entry, spelled};
 use super::visit::{Reply, Visit, categories, values_of, version_of};
-use crate::api::{Action, ApiError, Author, HistoryEntry, Memories, MemoryChange, RivalPolicy};
-use crate::memory::{Evidence, Memory, Status};
 
 /// Number of messages before and after a quote.
 const REACH: usize = 4;
@@ -74,13 +78,9 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
             memories.update_memory(id, &change, Author::Person)?;
             "edited"
         }
-        "pin" => {
-            memories.pin(&ids, true)?;
-            "pinned"
-        }
-        "unpin" => {
-            memories.pin(&ids, false)?;
-            "unpinned"
+        "pin" | "unpin" => {
+            memories.pin(&ids, verb == "pin")?;
+            if verb == "pin" { "pinned" } else { "unpinned" }
         }
         "forget" => {
             memories.forget(&ids, visit.sent("reason"), Author::Person)?;
@@ -176,4 +176,87 @@ pub(super) fn evidence(piece: &Evidence) -> Value {
         "quote": piece.quote, "speaker": piece.speaker, "said_at": said_at, "transcript": piece.transcript,
         "messages": piece.messages,
     })
+}
+
+/// Number of memories that are offered for a merge.
+const OFFERED: usize = 8;
+/// Maximum number of memories whose text is shown before an erasure.
+const MAX_ERASED: usize = 50;
+
+/// Offers memories to merge with, or shows the result of merging with the chosen memory.
+pub(super) fn show_merge(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
+    let memory = memories.resolve(id)?;
+    let Some(other) = visit.asked("with") else {
+        let text = visit.asked("q").map_or_else(|| memory.claim.content.clone(), str::to_owned);
+        let request = SearchRequest { text, limit: OFFERED + 1, ..SearchRequest::default() };
+        let found = memories.search(&request)?.found;
+        let others = found.iter().filter(|found| found.memory.id != memory.id).take(OFFERED);
+        let rows: Vec<Value> =
+            others.map(|found| json!({"memory": values_of(&found.memory), "total": found.score.total})).collect();
+        return Ok(Reply::Page(
+            "merge",
+            json!({"memory": values_of(&memory), "rows": rows, "q": visit.asked("q").unwrap_or_default()}),
+        ));
+    };
+    let (kept, gone) = memories.would_merge(id, other)?;
+    let quotes = memories.evidence_of(&[kept.clone(), gone.clone()])?.values().map(Vec::len).sum::<usize>();
+    Ok(Reply::Page(
+        "merge",
+        json!({
+            "memory": values_of(&memory), "result": values_of(&kept), "other": values_of(&gone), "quotes": quotes,
+            "rows": [], "q": "",
+        }),
+    ))
+}
+
+/// Merges two memories.
+pub(super) fn merge(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply, ApiError> {
+    let Some(other) = visit.sent("with") else { return Ok(Reply::NotFound) };
+    let merged = memories.merge(id, other, visit.sent("content"))?;
+    Ok(Reply::SeeOther(format!("/memory/{}?done=merged", merged.id)))
+}
+
+/// Shows what erasing a conversation or a memory would remove.
+pub(super) fn would_erase(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let (session, memory) = (visit.asked("session"), visit.asked("memory"));
+    let Some(scope) = scope(memories, session, memory)? else { return Ok(Reply::NotFound) };
+    let erased = memories.would_erase(&scope)?;
+    if erased.is_nothing() {
+        return Ok(Reply::NotFound);
+    }
+    let mut values = erased_values(memories, &erased)?;
+    (values["session"], values["memory"]) = (json!(session), json!(memory));
+    Ok(Reply::Page("erase", values))
+}
+
+/// Erases a conversation or a memory.
+pub(super) fn erase(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let Some(scope) = scope(memories, visit.sent("session"), visit.sent("memory"))? else {
+        return Ok(Reply::NotFound);
+    };
+    memories.erase(&scope)?;
+    Ok(Reply::SeeOther("/?done=erased".to_owned()))
+}
+
+fn scope(memories: &Memories, session: Option<&str>, memory: Option<&str>) -> Result<Option<ErasureScope>, ApiError> {
+    Ok(match (session, memory) {
+        (Some(session), _) => Some(ErasureScope::Session(session.to_owned())),
+        (None, Some(id)) => Some(ErasureScope::Memory(memories.resolve(id)?.id)),
+        (None, None) => None,
+    })
+}
+
+fn erased_values(memories: &Memories, erased: &Erased) -> Result<Value, ApiError> {
+    let rows = |ids: &[MemoryId]| -> Result<Vec<Value>, ApiError> {
+        let mut rows = Vec::new();
+        for id in ids.iter().take(MAX_ERASED) {
+            rows.extend(memories.get_memory(id)?.map(|memory| json!({"memory": values_of(&memory)})));
+        }
+        Ok(rows)
+    };
+    Ok(json!({
+        "conversations": erased.conversations, "gone": rows(&erased.memories)?,
+        "gone_total": erased.memories.len(), "kept": rows(&erased.kept)?, "kept_total": erased.kept.len(),
+        "restored": rows(&erased.restored)?, "restored_total": erased.restored.len(), "evidence": erased.evidence,
+    }))
 }

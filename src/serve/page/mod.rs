@@ -9,17 +9,13 @@
 
 mod access;
 mod analytics;
-mod brief;
 mod change;
-mod chart;
 mod evals;
 mod events;
 mod graph;
-mod health;
 mod inbox;
 mod language;
 mod memory;
-mod merge;
 mod project;
 mod render;
 mod runs;
@@ -240,26 +236,26 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
         // A reload of the page that refused an outdated form leads to the memory.
         (false, ["memory", id] | ["memory", id, "edit"]) => memory::show(memories, visit, id),
         (false, ["memory", id, "quote"]) => memory::quote(memories, visit, id),
-        (false, ["memory", id, "merge"]) => merge::show(memories, visit, id),
-        (true, ["memory", id, "merge"]) => merge::merge(memories, visit, id),
+        (false, ["memory", id, "merge"]) => memory::show_merge(memories, visit, id),
+        (true, ["memory", id, "merge"]) => memory::merge(memories, visit, id),
         (true, ["memory", id, verb]) => memory::change(memories, visit, id, verb),
-        (false, ["erase"]) => merge::would_erase(memories, visit),
-        (true, ["erase"]) => merge::erase(memories, visit),
+        (false, ["erase"]) => memory::would_erase(memories, visit),
+        (true, ["erase"]) => memory::erase(memories, visit),
         (false, ["inbox"]) => inbox::show(memories, visit),
         (true, ["inbox"]) => inbox::judge(memories, visit),
         (false, ["projects"]) => project::list(memories),
         (false, ["project"]) => project::show(memories, visit),
         (false, ["file"]) => project::file(memories, visit),
         (false, ["timeline"]) => timeline::show(memories, visit),
-        (false, ["brief"]) => brief::show(memories, visit),
+        (false, ["brief"]) => search::brief(memories, visit),
         (false, ["runs"]) => runs::list(memories, visit),
         (false, ["runs", id]) => runs::show(memories, visit, id),
         (true, ["runs", id, "undo"]) => runs::undo(memories, visit, id),
         (false, ["graph"]) => graph::show(memories, visit),
         (false, ["analytics"]) => analytics::show(memories, visit),
         (false, ["evals"]) => Ok(evals::show(memories, visit)),
-        (true, ["retry"]) => health::retry(memories, visit),
-        (false, ["health"]) => health::show(memories, visit),
+        (true, ["retry"]) => runs::retry(memories, visit),
+        (false, ["health"]) => runs::health(memories, visit),
         (false, ["settings"]) => Ok(settings::show(memories, visit)),
         (true, ["settings"]) => settings::change(visit),
         (true, ["language"]) => Ok(visit.chosen_language()),

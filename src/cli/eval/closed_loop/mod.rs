@@ -14,24 +14,22 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::extract::{WindowBudget, offline};
+use crate::api::{model_settings, source_of};
+use crate::extract::offline;
 use crate::guard::Guard;
 use crate::llm::{Budget, Budgeted, Limits, Price, Prices, Source};
-use crate::pipeline::Sources;
+use crate::pipeline::{self, Sources};
 use crate::tokens;
-use crate::{pipeline, prompts};
 use afterthought_eval::closed_loop::{LoadedTask, Outcome, empty_row, score};
 use afterthought_eval::report::{Report, blocks_of};
 use afterthought_eval::results::{Cost, Manifest, Results, Row, Suite};
 use afterthought_eval::vocabulary::Arm;
 use afterthought_eval::{SEED, SplitMix};
 use anyhow::{Context as _, ensure};
-use jiff::Timestamp;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::job::revision;
-use super::model::{Tape, exchange, guard_of, model_settings};
+use super::job::{manifest, revision};
 use super::results::{detail, print_blocks};
 use super::system::{RunOptions, Subject, run_logs};
 use crate::cli::args::Context;
@@ -92,29 +90,18 @@ pub(super) fn run(args: &LoopArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let chosen: Vec<&LoadedTask> =
         all.iter().filter(|one| args.tasks.is_empty() || args.tasks.contains(&one.task.id)).collect();
     let config = context.global.settings(args.model.settings())?;
-    let guard = guard_of(&config);
+    let guard = Guard::from(&config.guard);
     let settings = model_settings(&config)?;
     let extracts = pipeline::choose(config.extractor.value, settings.is_some() || args.model.replay.is_some())?;
     let needs_model = extracts || args.agent == Agent::Model;
-    let tape = Tape { record: args.model.record.as_deref(), replay: args.model.replay.as_deref() };
-    let source = needs_model.then(|| exchange(tape, &config, settings, &guard)).transpose()?;
+    let (record, replay) = (args.model.record.as_deref(), args.model.replay.as_deref());
+    let source = needs_model.then(|| source_of(&config, settings, record, replay)).transpose()?;
     let model = source.as_ref().map(|source| crate::llm::Complete::model(source).to_owned());
     let price = model.as_ref().and_then(|model| args.model.price.or_else(|| Prices::default().of(model)));
     let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, ..Limits::default() };
     let budget = Budget::new(limits, price, model.as_deref().unwrap_or("none"))?;
     let cancel = CancellationToken::new();
-    let options = RunOptions {
-        guard: &guard,
-        budget: &budget,
-        namespace: None,
-        categories: config.categories.value.clone(),
-        instructions: config.instructions.value.clone(),
-        window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
-        calls_in_flight: config.jobs.value,
-        again: false,
-        keep: None,
-        cancel: cancel.clone(),
-    };
+    let options = RunOptions::of(&config, &guard, &budget, cancel.clone());
     let extractor = if extracts { model.clone().unwrap_or_default() } else { offline::VERSION.to_owned() };
     let label = match (&args.agent, &model) {
         (Agent::Model, Some(model)) => format!("agent {model}, memories of {extractor}"),
@@ -122,21 +109,10 @@ pub(super) fn run(args: &LoopArgs, context: &Context<'_>) -> anyhow::Result<Exit
     };
     let arms = args.all_arms();
     let mut manifest = Manifest {
-        program: env!("CARGO_PKG_VERSION").to_owned(),
         revision: revision(),
-        suites: Vec::new(),
-        prompts: prompts::hash(),
-        prompt_folder: None,
         extractor: if extracts { "llm" } else { "rules" }.to_owned(),
-        label: label.clone(),
-        model,
-        deterministic: !needs_model || args.model.replay.is_some(),
-        seed: SEED,
-        repeat: args.repeat,
         options: BTreeMap::from([("agent".to_owned(), json!(args.agent.name())), ("arms".to_owned(), json!(arms))]),
-        started: Timestamp::now(),
-        ms: 0,
-        cache_hits: 0,
+        ..manifest(&label, model, replay.is_some(), args.repeat)
     };
     let begun = Instant::now();
     let experiment =

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::api::{NewMemory, incoming};
 use crate::consolidate::compare::key::canonical;
 use crate::consolidate::plan::CandidateContext;
 use crate::consolidate::plan::apply::{Applied, apply, look_around};
 use crate::consolidate::{Change, IncomingClaim, Plan};
 use crate::guard::Guard;
-use crate::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
+use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 use crate::store::{Filter, Order, Store, StoreError};
 use afterthought_eval::consolidation::distractors;
 use afterthought_eval::files::CaseMemory;
@@ -79,21 +80,9 @@ impl Conversations {
             said_at: said.said.flatten().map(|said| MessageTime::logged(said.noon())),
             content_hash: message.content_hash(),
         };
-        let candidate = Candidate {
-            claim: claim_of(said)?,
-            audience: Audience::Project,
-            evidence: vec![evidence],
-            replaces: None,
-            is_pasted: false,
-            updates_only: false,
-        };
-        let incoming = IncomingClaim {
-            candidate,
-            namespace: namespace(said)?,
-            source: spot.transcript.clone(),
-            method: ExtractionMethod::Auto,
-            id: None,
-        };
+        let (claim, evidence) = (claim_of(said)?, vec![evidence]);
+        let (namespace, source, method) = (namespace(said)?, spot.transcript.clone(), ExtractionMethod::Auto);
+        let incoming = incoming(NewMemory { claim, namespace, source, method, evidence });
         Ok((incoming, spot))
     }
 }
