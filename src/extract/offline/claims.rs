@@ -47,7 +47,7 @@ fn of_person(name: &str, key: &str) -> String {
 
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
-    let shared = hit.act == Act::Preference;
+    let shared = *hit.act == Act::Preference;
     // Among people, "I like" and "I hate" are small talk or an invented example of a lecturer, but "I prefer" is a real
     // preference.
     let clause = hit.clause.to_lowercase();
@@ -92,9 +92,9 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if voice.speaker.is_some() {
         return None;
     }
-    let phrases = &hit.language.definition.phrases;
+    let phrases = &hit.language.phrases;
     let unwanted = value(hit, "not");
-    let frame = if unwanted.is_some() { phrases.unwanted } else { phrases.wish };
+    let frame = if unwanted.is_some() { &phrases.unwanted } else { &phrases.wish };
     let value = unwanted.or_else(|| value(hit, "v"))?;
     let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
     let slot = slot_of(&value, over);
@@ -145,7 +145,8 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let old = hit.found.name("old").map_or("", |old| old.as_str());
     let mut slot = slot_of(&value, old);
     let named = slot.attribute.is_some() || !product::named(old).is_empty();
-    if (hit.act == Act::NamedDecision && !named) || (hit.act == Act::Switch && !named && !is_switch_of_tools(hit, old))
+    if (*hit.act == Act::NamedDecision && !named)
+        || (*hit.act == Act::Switch && !named && !is_switch_of_tools(hit, old))
     {
         return None;
     }
@@ -164,8 +165,8 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let personal = singular && slot.attribute.as_deref().is_some_and(product::is_personal);
     let content = match hit.found.name("do") {
         Some(done) => {
-            let phrases = &hit.language.definition.phrases;
-            let text = fill(phrases.decided, &[("{who}", &who(hit.language, voice)), ("{x}", done.as_str())]);
+            let phrases = &hit.language.phrases;
+            let text = fill(&phrases.decided, &[("{who}", &who(hit.language, voice)), ("{x}", done.as_str())]);
             finished(&text, hit.language)
         }
         None => words(hit.language, &clause, voice),
@@ -253,10 +254,10 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
 /// Returns how a person wants to be called, if the clause says so.
 fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     let clause = hit.clause.to_lowercase();
-    let phrases = &hit.language.definition.phrases;
+    let phrases = &hit.language.phrases;
     let asked = ["call me", "叫我", "称呼我"].iter().any(|ask| clause.contains(ask));
     asked.then(|| {
-        let text = fill(phrases.called, &[("{who}", &who(hit.language, voice)), ("{x}", name)]);
+        let text = fill(&phrases.called, &[("{who}", &who(hit.language, voice)), ("{x}", name)]);
         finished(&text, hit.language)
     })
 }
@@ -349,14 +350,14 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if !ordered || (voice.speaker.is_some() && !about_project) || (!carried && points_away(language, step)) {
         return None;
     }
-    let phrases = &language.definition.phrases;
+    let phrases = &language.phrases;
     let order = without_courtesy(clause);
     let declared = step.to_lowercase().starts_with("we ");
     let content = if declared {
         words(language, clause, voice)
     } else {
         // The order is placed in double quotes, so double quotes inside it become single ones.
-        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
+        fill(&phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
     };
     let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
     if away {
@@ -453,7 +454,7 @@ fn is_order(step: &str) -> bool {
     ];
     // There is no list of verbs for languages that do not use the full stop, such as Chinese, so the match of the
     // pattern is sufficient.
-    if !step.is_ascii() && language::of(step).is_some_and(|language| language.definition.phrases.stop != ".") {
+    if !step.is_ascii() && language::of(step).is_some_and(|language| language.is_chinese()) {
         return true;
     }
     let words = step.split(' ').map(|word| word.trim_matches([',', ':']).to_lowercase());

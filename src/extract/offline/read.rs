@@ -32,7 +32,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     if language.forbids(text) {
         return Vec::new();
     }
-    let dated = (language.definition.dates)(text, voice.now);
+    let dated = language.dated(text, voice.now);
     let expanded = named_again(&dated.text);
     let mut findings: Vec<Finding> = clauses(language, &expanded)
         .into_iter()
@@ -129,14 +129,14 @@ fn is_setting(text: &str) -> bool {
 
 fn recognised<'a>(
     language: &'static LanguageRules,
-    cue: &Cue,
+    cue: &'a Cue,
     text: &'a str,
     found: Captures<'a>,
     voice: &Voice<'_>,
     asked: bool,
 ) -> Option<Finding> {
-    match cue.act {
-        Act::Remember => remembered(language, found.name("rest")?.as_str(), voice, cue.confidence),
+    match &cue.0 {
+        Act::Remember => remembered(language, found.name("rest")?.as_str(), voice, cue.confidence()),
         Act::Mention => clause(language, found.name("rest")?.as_str(), voice, true),
         Act::Preference
         | Act::Dislike
@@ -149,7 +149,7 @@ fn recognised<'a>(
         | Act::Declared
         | Act::SelfFact(_)
         | Act::Standing => {
-            let hit = Hit { language, act: cue.act, confidence: cue.confidence, asked, clause: text, found };
+            let hit = Hit { language, act: &cue.0, confidence: cue.confidence(), asked, clause: text, found };
             claims::finding(&hit, voice)
         }
     }
