@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use serde::Deserialize;
+
 use super::script::is_wide;
 
 /// The quantity that a unit measures, if amounts in this unit can be converted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Measure {
     Time,
     Data,
@@ -52,64 +55,14 @@ impl Unit {
 }
 
 /// Units with their spellings in all languages.
-#[rustfmt::skip]
-const UNITS: &[(&str, Measure, f64, &str)] = &[
-    ("ms", Measure::Time, 1e-3, "ms millisecond milliseconds millisekunden milisegundos 毫秒 ミリ秒 밀리초"),
-    ("s", Measure::Time, 1.0, "s sec secs second seconds 秒 秒钟 秒間 초 segundo segundos sekunde sekunden"),
-    ("min", Measure::Time, 60.0, "min mins minute minutes 分钟 分鐘 分 分間 분 minuto minutos minuten"),
-    ("h", Measure::Time, 3_600.0, "h hr hrs hour hours 小时 小時 个小时 钟头 時間 시간 hora horas stunde stunden"),
-    ("d", Measure::Time, 86_400.0, "d day days 天 日 日間 일 día días dia dias tag tage tagen"),
-    ("w", Measure::Time, 604_800.0, "week weeks 周 星期 礼拜 个星期 週間 주 주일 semana semanas woche wochen"),
-    ("2w", Measure::Time, 1_209_600.0, "fortnight fortnights"),
-    ("mo", Measure::Time, 2_629_800.0, "month months 个月 ヶ月 か月 개월 mes meses monat monate monaten"),
-    // `月` after a number usually means a month of the year, whereas `个月` is a number of months.
-    ("month", Measure::Time, 2_629_800.0, "月 월 月份"),
-    ("q", Measure::Time, 7_889_400.0, "quarter quarters 季度"),
-    ("y", Measure::Time, 31_557_600.0, "y year years 年 年間 年来 岁 歳 년 년째 살 año años jahr jahre jahren"),
-    (":", Measure::None, 1.0, "uhr 点 点钟 時 시 am pm"),
-    ("kb", Measure::Data, 1e3, "kb kib kilobyte kilobytes"),
-    ("mb", Measure::Data, 1e6, "mb mib megabyte megabytes"),
-    ("gb", Measure::Data, 1e9, "gb gib gigabyte gigabytes"),
-    ("tb", Measure::Data, 1e12, "tb tib terabyte terabytes"),
-    ("%", Measure::Share, 1e-2, "% ％ percent pct prozent 퍼센트"),
-    ("mm", Measure::Length, 1e-3, "mm millimetres millimeters 毫米"),
-    ("cm", Measure::Length, 1e-2, "cm centimetres centimeters 厘米 公分 센티미터 センチ"),
-    ("m", Measure::Length, 1.0, "m meters metre metres metros metro meter metern 米 メートル 미터"),
-    ("km", Measure::Length, 1e3, "km kilometer kilometre kilometers kilometres kilometern kilómetros 公里 千米 キロ 킬로미터"),
-    ("m²", Measure::None, 1.0, "m2 平方米 平米 제곱미터"),
-    ("mg", Measure::Mass, 1e-6, "mg milligrams 毫克 ミリグラム 밀리그램"),
-    ("µg", Measure::Mass, 1e-9, "µg μg mcg microgram micrograms 微克"),
-    ("g", Measure::Mass, 1e-3, "g gram grams gramos gramm 克 グラム 그램"),
-    ("kg", Measure::Mass, 1.0, "kg kilo kilos kilogram kilograms kilogramm 公斤 千克 キログラム 킬로그램"),
-    ("jin", Measure::Mass, 0.5, "斤"),
-    ("l", Measure::None, 1.0, "l litre litres liter liters litro litros 升 リットル 리터"),
-    ("ml", Measure::None, 1.0, "ml millilitres milliliters 毫升 ミリリットル"),
-    ("gal", Measure::None, 1.0, "gal gallon gallons"),
-    ("°", Measure::None, 1.0, "°c c grad grados degrees 度 도 摄氏度"),
-    ("watt", Measure::None, 1.0, "watt watts"),
-    ("kw", Measure::None, 1.0, "kw"),
-    ("kwh", Measure::None, 1.0, "kwh"),
-    ("kva", Measure::None, 1.0, "kva"),
-    ("hz", Measure::None, 1.0, "hz"),
-    ("mhz", Measure::None, 1.0, "mhz"),
-    ("ghz", Measure::None, 1.0, "ghz"),
-    ("bpm", Measure::None, 1.0, "bpm"),
-    ("k", Measure::None, 1.0, "k"),
-    ("v", Measure::None, 1.0, "volt volts voltios"),
-    ("usd", Measure::None, 1.0, "usd dollar dollars dólares 美元 ドル 달러"),
-    ("eur", Measure::None, 1.0, "eur € euro euros 欧元 ユーロ 유로"),
-    ("gbp", Measure::None, 1.0, "gbp pound pounds libras pfund 英镑 ポンド 파운드"),
-    ("cny", Measure::None, 1.0, "cny yuan 元 块 块钱"),
-    ("jpy", Measure::None, 1.0, "jpy yen 円 日元"),
-    ("krw", Measure::None, 1.0, "krw won 원"),
-    ("people", Measure::None, 1.0, "people persons members employees personas personen leute miembros mitglieder 人 名 位 명"),
-    ("nodes", Measure::None, 1.0, "nodes 个节点 节点 nodos knoten 노드 ノード"),
-    ("times", Measure::None, 1.0, "times times/day veces mal 次 回 회"),
-    ("piece", Measure::None, 1.0, "个 颗 只 台 本 枚 杯 片 件 匹 頭 個 개 마리 잔 대 포기"),
-    ("sp", Measure::None, 1.0, "space spaces 个空格 空格"),
-    ("no", Measure::None, 1.0, "号 番 번 号线 号楼 번째 호"),
-    ("ver", Measure::None, 1.0, "版 バージョン 버전"),
-];
+static UNITS: LazyLock<Vec<(String, Measure, f64, String)>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Table {
+        units: Vec<(String, Measure, f64, String)>,
+    }
+    let table: Table = toml::from_str(include_str!("units.toml")).expect("the table is a constant");
+    table.units
+});
 
 /// Units of labels, which measure nothing, as in `No. 3` and `version 5`.
 pub(crate) const LABELS: &[&str] = &["no", "ver"];
@@ -119,8 +72,8 @@ pub(crate) fn unit(spelling: &str) -> Option<Unit> {
     static BY_SPELLING: LazyLock<HashMap<&'static str, Unit>> = LazyLock::new(|| {
         // The order is reversed, because the last insertion into a map wins, whereas the first row with a spelling must
         // take precedence.
-        let all = UNITS.iter().rev().flat_map(|&(name, measure, size, spellings)| {
-            spellings.split(' ').map(move |word| (word, Unit { name, measure, size }))
+        let all = UNITS.iter().rev().flat_map(|(name, measure, size, spellings)| {
+            spellings.split(' ').map(|word| (word, Unit { name, measure: *measure, size: *size }))
         });
         all.collect()
     });

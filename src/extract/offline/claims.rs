@@ -12,6 +12,7 @@ use super::clause::{
 use super::language::{self, Act, LanguageRules};
 use super::product;
 use crate::memory::{Audience, MemoryType, Procedure, Structured};
+use crate::text::tokens::is_listed;
 
 /// Returns the claim that `hit` makes, or `None` if it is not meaningful on its own.
 pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -345,7 +346,7 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let ordered = match (verb, is_rule(step)) {
         ("", true) => true,
         ("", false) => is_order(step),
-        (verb, _) => ORDERS.contains(&verb.to_lowercase().as_str()) && !step.to_lowercase().contains("set to"),
+        (verb, _) => is_listed(ORDERS, &verb.to_lowercase()) && !step.to_lowercase().contains("set to"),
     };
     if !ordered || (voice.speaker.is_some() && !about_project) || (!carried && points_away(language, step)) {
         return None;
@@ -409,57 +410,26 @@ fn without_chatter(clause: &str, from: usize) -> &str {
 /// Whether `step` states a rule for all things of a kind, as "PRs need two approvals" does.
 fn is_rule(step: &str) -> bool {
     let lower = step.to_lowercase();
-    [
-        " must ",
-        " should ",
-        " need ",
-        " needs ",
-        " have to ",
-        " has to ",
-        " may ",
-        " can ",
-        " goes ",
-        " go ",
-        " always ",
-        " never ",
-        " gets ",
-    ]
-    .iter()
-    .any(|verb| lower.contains(verb))
+    const VERBS: &str =
+        " must | should | need | needs | have to | has to | may | can | goes | go | always | never | gets ";
+    VERBS.split('|').any(|verb| lower.contains(verb))
         && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
 }
 
 /// Verbs that begin an order. "Always happy to", "never mind" and "by default, it returns" are not orders.
-#[rustfmt::skip]
-const ORDERS: &[&str] = &[
-    "accept", "add", "answer", "append", "ask", "assume", "avoid", "backup", "be", "begin", "build", "bump", "call", "check", "cite", "clean",
-    "close", "commit", "confirm", "consult", "convert", "copy", "create", "declare", "define", "delete", "deploy", "describe", "do",
-    "document", "double-check", "embed", "end", "ensure", "escape", "explain", "export", "feed", "fetch", "fix", "follow", "force-push",
-    "format", "generate", "give", "group", "handle", "hardcode", "hard-code", "import", "include", "indent", "inform", "inline", "install",
-    "keep", "label", "leave", "let", "limit", "lint", "list", "log", "make", "mark", "measure", "mention", "merge", "migrate", "mock", "modify",
-    "move", "name", "notify", "omit", "open", "order", "pass", "pin", "ping", "place", "prefer", "prefix", "preserve", "print", "propose",
-    "provide", "publish", "push", "put", "quote", "raise", "read", "rebase", "refer", "regenerate", "release", "remove", "rename", "reply",
-    "report", "respond", "restart", "return", "reuse", "review", "rewrite", "rotate", "round", "run", "save", "send", "separate", "show",
-    "sign", "skip", "sort", "speak", "specify", "split", "squash", "squash-merge", "start", "state", "stick", "stop", "store", "suggest",
-    "summarize", "switch", "tag", "talk", "tell", "test", "throw", "touch", "treat", "trust", "turn", "type", "update", "upgrade", "use",
-    "validate", "verify", "wait", "warn", "wrap", "write", "edit", "change", "address", "deliver", "think", "search", "look", "set", "work",
-    "exceed", "default", "restore", "rely", "cover", "record", "sanitize", "seed", "compile", "correct", "attach", "benchmark", "profile", "compare", "link",
-];
+const ORDERS: &str = include_str!("rules/orders.txt");
 
 /// Whether `step` is phrased as an order.
 fn is_order(step: &str) -> bool {
-    const SOFT: &[&str] = &[
-        "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
-        "ever", "not", "sure",
-    ];
+    const SOFT: &str = "please always never just only also you should must need have to don't ever not sure";
     // There is no list of verbs for languages that do not use the full stop, such as Chinese, so the match of the
     // pattern is sufficient.
     if !step.is_ascii() && language::of(step).is_some_and(|language| language.is_chinese()) {
         return true;
     }
     let words = step.split(' ').map(|word| word.trim_matches([',', ':']).to_lowercase());
-    let mut words = words.skip_while(|word| SOFT.contains(&word.as_str()) || word == "do" || word == "make");
-    words.next().is_some_and(|word| ORDERS.contains(&word.as_str()) || word == "no")
+    let mut words = words.skip_while(|word| is_listed(SOFT, word) || word == "do" || word == "make");
+    words.next().is_some_and(|word| is_listed(ORDERS, &word) || word == "no")
 }
 
 /// Whether an instruction refers to something outside it, as in "always do it like this".

@@ -4,16 +4,15 @@
 //! is the value, `over` is a less preferred value, `old` is a replaced value, and `do` and `when` are an instruction
 //! and its condition.
 
-use std::ops::Deref;
 use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
-use regex::{Captures, Match, Regex, RegexSet};
+use regex::{Captures, Match};
 use serde::Deserialize;
 
 use super::grammar;
 use crate::text::language::{Language, detect_read};
-use crate::text::pattern_set::PatternSet;
+use crate::text::pattern_set::{Anywhere, AtStart, PatternSet, Patterns, at_start};
 use crate::text::relative::{self, Dated};
 
 /// The function of a clause, which determines how it is stored.
@@ -128,60 +127,7 @@ pub(super) struct Phrases {
     pub(super) stop: String,
 }
 
-/// A pattern that may match anywhere in a text.
-#[derive(Deserialize)]
-#[serde(from = "String")]
-pub(super) struct Anywhere(Regex);
-
-impl From<String> for Anywhere {
-    fn from(pattern: String) -> Self {
-        Self(compiled(&format!("(?i){pattern}")))
-    }
-}
-
-impl Deref for Anywhere {
-    type Target = Regex;
-    fn deref(&self) -> &Regex {
-        &self.0
-    }
-}
-
-/// A pattern that matches only at the start of a text.
-#[derive(Deserialize)]
-#[serde(from = "String")]
-pub(super) struct AtStart(Regex);
-
-impl From<String> for AtStart {
-    fn from(pattern: String) -> Self {
-        Self(compiled(&at_start(&pattern)))
-    }
-}
-
-impl Deref for AtStart {
-    type Target = Regex;
-    fn deref(&self) -> &Regex {
-        &self.0
-    }
-}
-
-/// Patterns of which one is enough.
-#[derive(Deserialize)]
-#[serde(from = "Vec<String>")]
-pub(super) struct Patterns(RegexSet);
-
-impl From<Vec<String>> for Patterns {
-    fn from(patterns: Vec<String>) -> Self {
-        let patterns = patterns.iter().map(|pattern| format!("(?i){pattern}"));
-        Self(RegexSet::new(patterns).expect("the patterns are constants"))
-    }
-}
-
-impl Patterns {
-    pub(super) fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text)
-    }
-}
-
+/// Cues with their patterns compiled.
 #[derive(Deserialize)]
 #[serde(from = "Vec<Cue>")]
 struct Cues {
@@ -193,14 +139,6 @@ impl From<Vec<Cue>> for Cues {
     fn from(cues: Vec<Cue>) -> Self {
         Self { patterns: PatternSet::new(cues.iter().map(|cue| at_start(&cue.2))), cues }
     }
-}
-
-fn at_start(pattern: &str) -> String {
-    format!("(?i)^(?:{pattern})")
-}
-
-fn compiled(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the patterns are constants")
 }
 
 static ENGLISH: LazyLock<LanguageRules> = LazyLock::new(|| read(include_str!("rules/english.toml")));

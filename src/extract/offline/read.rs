@@ -56,24 +56,9 @@ pub(super) fn is_abiding(sentence: &str) -> bool {
 
 /// Returns `part` with the subject that Chinese leaves out after the first clause of `whole`.
 fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
-    const VERBS: &[&str] = &[
-        "负责",
-        "主要负责",
-        "目前负责",
-        "现在负责",
-        "在",
-        "有",
-        "住在",
-        "方向",
-        "研究方向",
-        "今年",
-        "去年",
-        "最近",
-        "开始",
-        "20",
-    ];
+    const VERBS: &str = "负责 主要负责 目前负责 现在负责 在 有 住在 方向 研究方向 今年 去年 最近 开始 20";
     let later = !whole.starts_with(part) && whole.starts_with('我') && !whole.starts_with("我们");
-    if later && VERBS.iter().any(|verb| part.starts_with(verb)) { format!("我{part}").into() } else { part.into() }
+    if later && VERBS.split(' ').any(|verb| part.starts_with(verb)) { format!("我{part}").into() } else { part.into() }
 }
 
 fn is_out_of_range(text: &str) -> bool {
