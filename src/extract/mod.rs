@@ -14,6 +14,7 @@ pub mod window;
 use serde::{Deserialize, Serialize};
 pub use window::WindowBudget;
 
+use crate::llm::{Cost, Reply};
 use crate::memory::{Candidate, Memory};
 use transcripts::{Message, Transcript};
 
@@ -141,6 +142,17 @@ pub struct Spent {
     pub prompt_tokens: u64,
     /// Tokens received in those calls.
     pub completion_tokens: u64,
+}
+
+impl Spent {
+    /// Returns the cost of a reply.
+    pub(crate) fn of(reply: &Reply, cost: Cost) -> Self {
+        let Reply { prompt_tokens, completion_tokens, .. } = *reply;
+        match cost {
+            Cost::Call => Self { calls: 1, prompt_tokens, completion_tokens, ..Self::default() },
+            Cost::Cached => Self { cached: 1, ..Self::default() },
+        }
+    }
 }
 
 impl std::ops::AddAssign for Spent {

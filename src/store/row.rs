@@ -4,11 +4,12 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use rusqlite::Row;
-use rusqlite::types::Type;
+use rusqlite::types::{FromSql, FromSqlResult, Type, ValueRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::StoreError;
+use super::{RunId, StoreError};
+use crate::memory::MemoryId;
 
 /// Condition for an id that `?1`, a part of an id, may refer to: the id, or its last eight characters, begins with
 /// `?1`, or the id ends with `?1`.
@@ -58,4 +59,16 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
 pub(super) fn rows(count: usize) -> i64 {
     // SQLite has only signed numbers, and callers pass `usize::MAX` for "all".
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+impl FromSql for MemoryId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        String::column_result(value).map(Self::from_stored)
+    }
+}
+
+impl FromSql for RunId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        String::column_result(value).map(Self::from_stored)
+    }
 }

@@ -86,7 +86,7 @@ impl Database {
     #[cfg(feature = "serve")]
     pub(crate) fn namespaces(&self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT namespace FROM memory_counts WHERE of = 'status' ORDER BY 1";
-        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?))
+        self.query_all(sql, (), |row| row.get(0))
     }
 }
 

@@ -121,7 +121,7 @@ impl Database {
              UNION SELECT other_id FROM history WHERE id > ?2 AND other_id IS NOT NULL
              UNION SELECT memory_id FROM sync_records WHERE target = ?1 AND dirty = 1";
         let sql = if since.is_some() { some } else { all };
-        self.query_all(sql, params![target, since], |row| row.get::<_, String>(0).map(MemoryId::from_stored))
+        self.query_all(sql, params![target, since], |row| row.get(0))
     }
 
     /// Returns the ids of active memories of a namespace with the same words.
@@ -129,7 +129,7 @@ impl Database {
         let sql =
             "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status = 'active' ORDER BY id";
         let values = params![normalised_hash(content), namespace.to_string()];
-        self.query_all(sql, values, |row| row.get::<_, String>(0).map(MemoryId::from_stored))
+        self.query_all(sql, values, |row| row.get(0))
     }
 }
 

@@ -57,10 +57,8 @@ impl Store {
         // The full path of the copy is recorded, so that `forget` can list the copies later.
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = self.redact(full.to_string_lossy().into_owned());
-        self.read(|conn| {
-            let values = params![now.as_millisecond(), *named];
-            Ok(conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)", values)?)
-        })?;
+        let sql = "INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)";
+        self.execute(sql, params![now.as_millisecond(), *named])?;
         let copied = open_copy(path, &self.keys)?;
         let bytes = fs::metadata(path).map_or(0, |data| data.len());
         Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
@@ -148,10 +146,8 @@ impl Database {
     pub(crate) fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = beside(&self.path, ".");
         found.extend(unfinished(&self.path));
-        let noted: Vec<String> = self.read(|conn| {
-            let mut statement = conn.prepare("SELECT DISTINCT detail FROM audit WHERE action = 'backup'")?;
-            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
-        })?;
+        let sql = "SELECT DISTINCT detail FROM audit WHERE action = 'backup'";
+        let noted: Vec<String> = self.query_all(sql, (), |row| row.get(0))?;
         found.extend(noted.into_iter().map(PathBuf::from).filter(|path| path.exists()));
         // A backup next to the file is found twice: by its name and in the audit table.
         found.sort();

@@ -270,9 +270,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn is_withdrawn(&self, key: &str) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            Ok(conn.prepare_cached("SELECT 1 FROM withdrawn WHERE key_hash = ?1")?.exists([key_hash(key)])?)
-        })
+        let sql = "SELECT EXISTS (SELECT 1 FROM withdrawn WHERE key_hash = ?1)";
+        self.query_only(sql, [key_hash(key)], |row| row.get(0))
     }
 }
 
@@ -282,9 +281,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn readmit(&self, key: &str) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            Ok(conn.prepare_cached("DELETE FROM withdrawn WHERE key_hash = ?1")?.execute(params![key_hash(key)])? > 0)
-        })
+        Ok(self.execute("DELETE FROM withdrawn WHERE key_hash = ?1", [key_hash(key)])? > 0)
     }
 }
 
@@ -395,7 +392,7 @@ impl Database {
                     (row.get(1)?, row.get(2)?, row.get(3)?);
                 // Memories that a person wrote or imported are kept, unless the whole project is erased.
                 let goes = !elsewhere && (extracted || within == Some(true));
-                if goes { &mut alone } else { &mut others }.push(MemoryId::from_stored(row.get::<_, String>(0)?));
+                if goes { &mut alone } else { &mut others }.push(row.get(0)?);
             }
             Ok((alone, others))
         })
@@ -403,21 +400,15 @@ impl Database {
 
     /// Returns the memories that only memories in `gone` have superseded.
     fn superseded_by(&self, gone: &[MemoryId]) -> Result<Vec<MemoryId>, StoreError> {
-        let gone = to_json(&gone)?;
-        self.read(|conn| {
-            let mut statement = conn.prepare(
-                // The plus keeps SQLite from reading every superseded memory by the index of states.
-                "SELECT m.id FROM memories m WHERE +m.status = 'superseded'
+        // The plus keeps SQLite from reading every superseded memory by the index of states.
+        let sql = "SELECT m.id FROM memories m WHERE +m.status = 'superseded'
                  AND m.id NOT IN (SELECT value FROM json_each(?1))
                  AND m.id IN (SELECT to_id FROM relations WHERE type = 'supersedes'
                     AND from_id IN (SELECT value FROM json_each(?1)))
                  AND NOT EXISTS (SELECT 1 FROM relations WHERE type = 'supersedes' AND to_id = m.id
                     AND from_id NOT IN (SELECT value FROM json_each(?1)))
-                 ORDER BY m.id",
-            )?;
-            let found = statement.query_map([gone], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+                 ORDER BY m.id";
+        self.query_all(sql, [to_json(&gone)?], |row| row.get(0))
     }
 }
 
@@ -481,11 +472,8 @@ impl Writer<'_> {
     /// Assigns another source to a memory if its source was erased.
     fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
-        let is_gone = self.read(|conn| {
-            Ok(conn
-                .prepare_cached("SELECT 1 FROM json_each(?1) WHERE value = ?2")?
-                .exists(params![keys, memory.source])?)
-        })?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE value = ?2)";
+        let is_gone = self.query_only(sql, params![keys, memory.source], |row| row.get(0))?;
         let source = self.evidence(id)?.into_iter().next().map(|piece| piece.transcript);
         match source.filter(|_| is_gone) {
             Some(source) => self.replace(Memory { source, ..memory }, Action::Withdraw, None).map(drop),

@@ -515,11 +515,8 @@ fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -
             )?;
             Ok(())
         })?;
-        let ids: Vec<MemoryId> = writer.read(|conn| {
-            let mut statement = conn.prepare("SELECT DISTINCT memory_id FROM history ORDER BY memory_id")?;
-            let found = statement.query_map((), |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })?;
+        let sql = "SELECT DISTINCT memory_id FROM history ORDER BY memory_id";
+        let ids: Vec<MemoryId> = writer.query_all(sql, (), |row| row.get(0))?;
         for id in ids {
             let recorded = recorded(writer, &id)?;
             if recorded.is_known {

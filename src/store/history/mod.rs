@@ -135,9 +135,9 @@ pub(in crate::store) fn entry_from_row(row: &SqlRow<'_>) -> rusqlite::Result<His
     };
     Ok(HistoryEntry {
         id: row.get(0)?,
-        run: row.get::<_, Option<String>>(1)?.map(RunId::from_stored),
-        memory: MemoryId::from_stored(row.get::<_, String>(2)?),
-        other: row.get::<_, Option<String>>(3)?.map(MemoryId::from_stored),
+        run: row.get(1)?,
+        memory: row.get(2)?,
+        other: row.get(3)?,
         at: time(row, 4)?,
         action: spelled(row, 5)?,
         entity: spelled(row, 6)?,

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Row, params};
+use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -128,8 +128,8 @@ impl Database {
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
         let mut carried = PlanLedger { transcripts, windows, tasks: self.tasks_by(run)?, ..PlanLedger::default() };
-        carried.merges = self
-            .rows("SELECT namespace, into_namespace FROM project_merges ORDER BY namespace", |row| {
+        carried.merges =
+            self.query_all("SELECT namespace, into_namespace FROM project_merges ORDER BY namespace", (), |row| {
                 Ok((spelled(row, 0)?, spelled(row, 1)?))
             })?;
         let wanted: BTreeSet<Namespace> = carried.namespaces().into_iter().cloned().collect();
@@ -139,10 +139,6 @@ impl Database {
         carried.folders = self.carried_folders()?;
         carried.folders.retain(|folder| ids.contains(folder.project.as_str()));
         Ok(carried)
-    }
-
-    fn rows<T>(&self, sql: &str, read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>, StoreError> {
-        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), read)?.collect::<Result<_, _>>()?))
     }
 
     /// Returns the windows that the run applied, and those in which it found nothing.
@@ -174,9 +170,10 @@ impl Database {
 
     fn carried_transcripts(&self, windows: &[Part]) -> Result<Vec<Conversation>, StoreError> {
         let wanted: BTreeSet<&str> = windows.iter().map(|window| window.transcript.as_str()).collect();
-        let mut all = self.rows(
+        let mut all = self.query_all(
             "SELECT key, source, external_id, origin, title, project, namespace, started_at, ended_at, message_count
              FROM transcripts ORDER BY key",
+            (),
             |row| {
                 Ok(Conversation {
                     key: row.get(0)?,
@@ -197,13 +194,13 @@ impl Database {
     }
 
     fn carried_projects(&self) -> Result<Vec<Known>, StoreError> {
-        self.rows("SELECT id, name, namespace, seen_at FROM projects ORDER BY id", |row| {
+        self.query_all("SELECT id, name, namespace, seen_at FROM projects ORDER BY id", (), |row| {
             Ok(Known { id: row.get(0)?, name: row.get(1)?, namespace: spelled(row, 2)?, seen_at: row.get(3)? })
         })
     }
 
     fn carried_folders(&self) -> Result<Vec<Folder>, StoreError> {
-        self.rows("SELECT path, project, mark, seen_at FROM project_paths ORDER BY path, project", |row| {
+        self.query_all("SELECT path, project, mark, seen_at FROM project_paths ORDER BY path, project", (), |row| {
             Ok(Folder { path: row.get(0)?, project: row.get(1)?, mark: row.get(2)?, seen_at: row.get(3)? })
         })
     }

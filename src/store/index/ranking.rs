@@ -88,7 +88,7 @@ impl Database {
                 statement.query_map(params_from_iter(std::iter::once(wanted).chain(clauses.values)), |row| {
                     Ok(Ranked {
                         seq: Seq(row.get(0)?),
-                        id: MemoryId::from_stored(row.get::<_, String>(1)?),
+                        id: row.get(1)?,
                         content: row.get(2)?,
                         importance: row.get(3)?,
                         confidence: row.get(4)?,
@@ -117,9 +117,7 @@ impl Database {
     pub(crate) fn rows_of(&self, ids: &[&MemoryId]) -> Result<HashMap<MemoryId, Seq>, StoreError> {
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
         let sql = "SELECT m.id, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.id = wanted.value";
-        let found = self.query_all(sql, [to_json(&ids)?], |row| {
-            Ok((MemoryId::from_stored(row.get::<_, String>(0)?), Seq(row.get(1)?)))
-        })?;
+        let found = self.query_all(sql, [to_json(&ids)?], |row| Ok((row.get(0)?, Seq(row.get(1)?))))?;
         Ok(found.into_iter().collect())
     }
 

@@ -253,7 +253,7 @@ fn new_run(command: &str, arguments: &Value, now: Timestamp) -> Run {
 
 fn run_from_row(row: &Row<'_>) -> rusqlite::Result<Run> {
     Ok(Run {
-        id: RunId::from_stored(row.get::<_, String>(0)?),
+        id: row.get(0)?,
         command: row.get(1)?,
         arguments: json(row.get_ref(2)?.as_str()?, 2)?,
         status: spelled(row, 3)?,

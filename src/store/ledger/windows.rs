@@ -214,15 +214,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn undone_windows(&self) -> Result<Vec<(RunId, usize)>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT w.applied_run, count(*) FROM windows w JOIN runs r ON r.id = w.applied_run
-                 WHERE r.status = 'undone' AND w.candidates <> '[]' GROUP BY w.applied_run ORDER BY w.applied_run DESC",
-            )?;
-            let rows =
-                statement.query_map((), |row| Ok((RunId::from_stored(row.get::<_, String>(0)?), row.get(1)?)))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT w.applied_run, count(*) FROM windows w JOIN runs r ON r.id = w.applied_run
+                 WHERE r.status = 'undone' AND w.candidates <> '[]' GROUP BY w.applied_run ORDER BY w.applied_run DESC";
+        self.query_all(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Resets the attempts of all failed windows and returns the number of these windows. The next run on their

@@ -72,7 +72,7 @@ impl Database {
 
 fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
     Ok(Outline {
-        id: MemoryId::from_stored(row.get::<_, String>(0)?),
+        id: row.get(0)?,
         namespace: spelled(row, 1)?,
         memory_type: spelled(row, 2)?,
         category: row.get(3)?,

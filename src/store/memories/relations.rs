@@ -92,8 +92,8 @@ pub(in crate::store) fn delete_row(conn: &Connection, relation: &Relation) -> Re
 
 fn relation_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Relation> {
     Ok(Relation {
-        from: MemoryId::from_stored(row.get::<_, String>(0)?),
-        to: MemoryId::from_stored(row.get::<_, String>(1)?),
+        from: row.get(0)?,
+        to: row.get(1)?,
         relation_type: spelled(row, 2)?,
         reason: row.get(3)?,
         created_at: time(row, 4)?,

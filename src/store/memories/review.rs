@@ -270,7 +270,7 @@ pub(in crate::store) fn delete_tombstone(conn: &Connection, id: &MemoryId) -> Re
 
 fn tombstone_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Tombstone> {
     Ok(Tombstone {
-        memory: MemoryId::from_stored(row.get::<_, String>(0)?),
+        memory: row.get(0)?,
         namespace: spelled(row, 1)?,
         content_hash: row.get(2)?,
         key: row.get(3)?,

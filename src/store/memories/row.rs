@@ -53,7 +53,7 @@ const PUT_USAGE: &str = "
 
 pub(in crate::store) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
     Ok(Memory {
-        id: MemoryId::from_stored(row.get::<_, String>(0)?),
+        id: row.get(0)?,
         claim: claim_from_row(row)?,
         namespace: spelled(row, 17)?,
         status: spelled(row, 18)?,
