@@ -9,11 +9,11 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use super::file::erase::mark_unsealed;
 use super::file::path::with_suffix;
 use super::memories::evidence;
-use super::row::{time_or_none, to_json};
 use super::writer::{Mark, Stale};
 use super::{Database, Store, StoreError, Writer};
 use crate::changeset::{Entity, Row, RowChange};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace};
+use crate::store::row::{from_row, to_json};
 use crate::text::normalise::normalised_hash;
 
 /// Start of the id of every changeset that a synchronisation wrote.
@@ -335,19 +335,7 @@ fn rewrite_if(conn: &Connection, needed: bool) -> Result<(), StoreError> {
 }
 
 fn target_from_row(row: &SqlRow<'_>) -> rusqlite::Result<SyncTarget> {
-    Ok(SyncTarget {
-        id: row.get(0)?,
-        address: row.get(1)?,
-        namespaces: super::row::json(row.get_ref(2)?.as_str()?, 2)?,
-        device: row.get(3)?,
-        seq: row.get(4)?,
-        hash: row.get(5)?,
-        used: row.get(6)?,
-        lamport: row.get(7)?,
-        collected: row.get(8)?,
-        rewrite: row.get(9)?,
-        synced_at: time_or_none(row, 10)?,
-        error: row.get(11)?,
-        automatic: row.get(12)?,
+    from_row!(row, 0 => SyncTarget {
+        id, address, namespaces, device, seq, hash, used, lamport, collected, rewrite, synced_at, error, automatic
     })
 }

@@ -13,6 +13,7 @@ use super::keys::Keys;
 use super::path::{create_folder, create_private, refuse_folder, with_suffix};
 use super::schema::{known_version, schema_version};
 use crate::fault::point;
+use crate::store::row::count;
 use crate::store::{Database, Store, StoreError};
 
 /// The extension of automatic copies.
@@ -61,7 +62,11 @@ impl Store {
         self.execute(sql, params![now.as_millisecond(), *named])?;
         let copied = open_copy(path, &self.keys)?;
         let bytes = fs::metadata(path).map_or(0, |data| data.len());
-        Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
+        Ok(Backup {
+            path: path.to_owned(),
+            bytes,
+            memories: count(&copied, "memories").map_err(|error| StoreError::from(error).at(path))?,
+        })
     }
 
     /// Replaces the whole content of the file at `path` with the content of the copy at `from`; the previous content is
@@ -96,7 +101,10 @@ impl Store {
             create_folder(path)?;
             self::copy(&copy, path, keys, None).map_err(|error| error.at(path))?;
             let store = Self::open_with(path, keys)?;
-            return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
+            return Ok(Restored {
+                former: None,
+                memories: count(&store.conn, "memories").map_err(|error| StoreError::from(error).at(path))?,
+            });
         }
         refuse_mixture(path, from, &copy, keys)?;
         // This copy must be made before the pages are replaced, because otherwise the previous content could not be
@@ -118,7 +126,7 @@ impl Store {
         drop(store);
         // The store is opened again, because the copy may have an earlier schema, which opening migrates.
         let store = Self::open_with(path, keys)?;
-        let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
+        let memories = count(&store.conn, "memories").map_err(|error| StoreError::from(error).at(path))?;
         Ok(Restored { former, memories })
     }
 
@@ -280,10 +288,6 @@ fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> R
         return Ok(());
     }
     Err(StoreError::MixedKeys { from: from.to_owned(), path: path.to_owned() })
-}
-
-fn memories_in(conn: &Connection) -> Result<usize, StoreError> {
-    Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?)
 }
 
 fn named(path: &Path, what: &str) -> PathBuf {

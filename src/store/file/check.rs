@@ -9,7 +9,7 @@ use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
 use crate::store::index::words::unpacked;
 use crate::store::index::words::{TERM_BYTES, each_texts};
-use crate::store::row::{json, spelled};
+use crate::store::row::{count, json, spelled};
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError};
 
@@ -150,8 +150,8 @@ impl Database {
 
     fn check_rows(&self, checked: &mut Checked) -> Result<(), StoreError> {
         self.read(|conn| {
-            checked.memories = conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?;
-            checked.history = conn.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
+            checked.memories = count(conn, "memories")?;
+            checked.history = count(conn, "history")?;
             for (kind, what, sql) in WRONG_ROWS {
                 checked.add_each(kind, what, &places(conn, sql)?);
             }

@@ -18,7 +18,7 @@ use crate::fault::point;
 use crate::memory::{Claim, Memory, MemoryId, Namespace, Status, Structured};
 use crate::store::history::HistoryEntry;
 use crate::store::ledger::forget_requests_about;
-use crate::store::row::{time_or_none, to_json};
+use crate::store::row::{from_row, query_all, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// The data that was or would be erased; memories are given as ids.
@@ -257,8 +257,7 @@ impl Database {
                 let is_key = conn.prepare(IS_KEY)?.exists([part])?;
                 let sql =
                     if is_key { sql.replace("instr(", "(?1 = ").replace(", ?1) > 0", ")") } else { (*sql).into() };
-                let mut statement = conn.prepare(&sql)?;
-                all.extend(statement.query_map([part], conversation_from_row)?.collect::<Result<Vec<_>, _>>()?);
+                all.extend(query_all(conn, &sql, [part], conversation_from_row)?);
             }
             all.retain(|one| scope.holds(one));
             Ok(all)
@@ -331,14 +330,7 @@ fn key_hash(key: &str) -> String {
 }
 
 fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
-    Ok(Conversation {
-        key: row.get(0)?,
-        origin: row.get(1)?,
-        title: row.get(2)?,
-        started_at: time_or_none(row, 3)?,
-        ended_at: time_or_none(row, 4)?,
-        namespace: row.get(5)?,
-    })
+    from_row!(row, 0 => Conversation { key, origin, title, started_at, ended_at, namespace })
 }
 
 /// `?1` is a list of keys in JSON, `?2` the namespace of a project that is erased as a whole.
@@ -511,13 +503,13 @@ fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
         // The history does not show when the evidence was added, so the memory's text counts as independent of it.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
-        return claim_of(last);
+        return claim_of(last.after.as_ref());
     };
-    claim_of(entries.iter().rev().find(|entry| entry.entity == Entity::Memory && entry.id < from)?)
+    claim_of(entries.iter().rev().find(|entry| entry.entity == Entity::Memory && entry.id < from)?.after.as_ref())
 }
 
-fn claim_of(entry: &HistoryEntry) -> Option<Claim> {
-    serde_json::from_value::<Memory>(entry.after.clone()?).ok().map(|memory| memory.claim)
+fn claim_of(state: Option<&serde_json::Value>) -> Option<Claim> {
+    serde_json::from_value::<Memory>(state?.clone()).ok().map(|memory| memory.claim)
 }
 
 /// Returns whether all changes of the memory's text since then were in writes that added erased evidence.
@@ -526,12 +518,8 @@ fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
     let brought = |entry: &HistoryEntry| {
         entries.iter().any(|other| lost.contains(&other.id) && other.at == entry.at && other.run == entry.run)
     };
-    let texts = |value: &Option<serde_json::Value>| {
-        let memory: Option<Memory> = value.clone().and_then(|value| serde_json::from_value(value).ok());
-        memory.map(|memory| memory.claim)
-    };
     entries.iter().filter(|entry| entry.entity == Entity::Memory && entry.id >= from).all(|entry| {
-        match (texts(&entry.before), texts(&entry.after)) {
+        match (claim_of(entry.before.as_ref()), claim_of(entry.after.as_ref())) {
             (Some(before), Some(after)) => texts_of(&before) == texts_of(&after) || brought(entry),
             _ => false,
         }
@@ -623,8 +611,8 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
 
 /// Deletes the contexts that agents load at every start, if they come from the files that `text` specifies.
 fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
-    let mut statement = conn.prepare("SELECT DISTINCT origin FROM known_context ORDER BY origin")?;
-    let origins = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let sql = "SELECT DISTINCT origin FROM known_context ORDER BY origin";
+    let origins: Vec<String> = query_all(conn, sql, (), |row| row.get(0))?;
     for origin in origins.iter().filter(|origin| lies_under(origin, text)) {
         conn.execute("DELETE FROM known_context WHERE origin = ?1", [origin])?;
     }

@@ -153,7 +153,8 @@ impl Database {
                  FROM history h JOIN memories m ON m.id = h.other_id
                  WHERE h.undone = 1 AND h.entity = 'relation' AND h.action = 'relate' AND h.after IS NOT NULL
                  AND m.namespace = ?1 ORDER BY h.id";
-        let decided = self.query_all(sql, [namespace.to_string()], |row| Ok((row.get(0)?, spelled(row, 1)?, row.get(2)?)))?;
+        let decided =
+            self.query_all(sql, [namespace.to_string()], |row| Ok((row.get(0)?, spelled(row, 1)?, row.get(2)?)))?;
         Ok(decided.into_iter().collect())
     }
 
