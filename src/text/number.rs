@@ -240,42 +240,12 @@ fn scale(after: &str) -> Option<(f64, usize)> {
     let trimmed = after.strip_prefix([' ', '-']).unwrap_or(after);
     let skipped = after.len() - trimmed.len();
     // Longer words come before their own prefixes: `百万` before `百`.
-    for (word, factor) in [
-        ("百万", 1e6),
-        ("千万", 1e7),
-        ("百萬", 1e6),
-        ("千萬", 1e7),
-        ("万亿", 1e12),
-        ("万", 1e4),
-        ("萬", 1e4),
-        ("亿", 1e8),
-        ("億", 1e8),
-        ("千", 1e3),
-        ("百", 1e2),
-        ("만", 1e4),
-        ("억", 1e8),
-    ] {
-        if after.starts_with(word) {
-            return Some((factor, word.len()));
-        }
+    if let Some((word, factor)) = WORDS.wide_scales.iter().find(|(word, _)| after.starts_with(word)) {
+        return Some((*factor, word.len()));
     }
     let word: String = trimmed.chars().take_while(|c| c.is_alphabetic() && !is_wide(*c)).collect();
-    let factor = match word.as_str() {
-        // These letters must follow the number without a space, because a separate `M` or `B` is an initial or a label.
-        "k" | "K" if skipped == 0 => 1e3,
-        "M" | "mn" if skipped == 0 => 1e6,
-        "B" | "bn" if skipped == 0 => 1e9,
-        _ => match word.to_lowercase().as_str() {
-            "hundred" | "hundert" => 1e2,
-            "thousand" | "thousands" | "tausend" | "tsd" | "mil" | "mille" => 1e3,
-            "lakh" => 1e5,
-            "million" | "millions" | "mio" | "millionen" | "millón" | "millones" => 1e6,
-            "crore" => 1e7,
-            // The Spanish `billón` is omitted, because it is a thousand times the English "billion".
-            "billion" | "billions" | "milliarde" | "milliarden" | "mrd" => 1e9,
-            _ => return None,
-        },
-    };
+    let letters = || WORDS.letter_scales.get(&word).filter(|_| skipped == 0);
+    let factor = *letters().or_else(|| WORDS.written_scales.get(&word.to_lowercase()))?;
     Some((factor, skipped + word.len()))
 }
 
@@ -290,23 +260,29 @@ fn noun(after: &str) -> String {
     word.strip_suffix("ies").or(word.strip_suffix('s')).unwrap_or(&word).trim_end_matches('y').to_owned()
 }
 
-/// Numbers from 0 to 19 in English, German and Spanish.
-const SMALL: [&str; 3] = [
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
-     eighteen nineteen",
-    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn \
-     achtzehn neunzehn",
-    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete \
-     dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete \
-     veintiocho veintinueve",
-];
-/// Multiples of ten from 20, in Spanish from 30.
-const TENS: [&str; 3] = [
-    "twenty thirty forty fifty sixty seventy eighty ninety",
-    "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
-    "treinta cuarenta cincuenta sesenta setenta ochenta noventa",
-];
-const SPANISH_HUNDREDS: &str = "doscient trescient cuatrocient quinient seiscient setecient ochocient novecient";
+/// Words for numbers.
+#[derive(Deserialize)]
+struct Words {
+    /// Words for consecutive numbers: the first number, the distance to the next, and the words.
+    counted: Vec<(u32, u32, String)>,
+    /// Words between the parts of a number.
+    and: Vec<String>,
+    scales: HashMap<String, u32>,
+    /// Words with several meanings.
+    loose: HashMap<String, Vec<f64>>,
+    wide_scales: Vec<(String, f64)>,
+    letter_scales: HashMap<String, f64>,
+    written_scales: HashMap<String, f64>,
+}
+
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| toml::from_str(include_str!("number.toml")).expect("the table is a constant"));
+static VALUES: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
+    let words = WORDS.counted.iter();
+    words
+        .flat_map(|(first, step, words)| words.split(' ').zip(0..).map(move |(word, at)| (word, first + step * at)))
+        .collect()
+});
 
 /// Pattern of the words that [`count`] reads, including articles. Each match must be a whole word.
 pub(crate) const COUNT_PATTERN: &str = r"\d{1,3}|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|eine[rmn]?|ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn|neunzehn|zwanzig|dreißig|una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve|veinte|treinta)|[一两俩二三四五六七八九十]{1,3}";
@@ -324,16 +300,7 @@ pub(crate) fn count(word: &str) -> Option<i32> {
 
 /// Returns the number up to 99 that a single English, German or Spanish word represents.
 fn small(word: &str) -> Option<u32> {
-    let below = SMALL.iter().find_map(|names| position(names, word));
-    below.or_else(|| tens(word, 0)).or_else(|| tens(word, 1)).or_else(|| tens(word, 2).map(|value| value + 10))
-}
-
-fn tens(word: &str, language: usize) -> Option<u32> {
-    position(TENS[language], word).map(|at| 20 + 10 * at)
-}
-
-fn position(names: &str, word: &str) -> Option<u32> {
-    names.split(' ').position(|one| one == word).and_then(|at| u32::try_from(at).ok())
+    VALUES.get(word).copied()
 }
 
 /// Returns the value of `一` to `九十九`.
@@ -399,62 +366,25 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 }
 
 fn part(word: &str) -> Option<Part> {
-    if let Some(value) = position(SMALL[0], word).or_else(|| tens(word, 0)) {
-        return Some(Part::Value(value));
+    if WORDS.and.iter().any(|and| and == word) {
+        return Some(Part::And);
     }
-    Some(match word {
-        "and" | "y" | "a" | "an" => Part::And,
-        "oh" => Part::Value(0),
-        "hundred" | "hundreds" => Part::Scale(100),
-        "thousand" | "thousands" | "mil" | "tausend" => Part::Scale(1_000),
-        "million" | "millions" | "millionen" | "millón" | "millones" => Part::Scale(1_000_000),
-        "billion" | "milliarde" | "milliarden" => Part::Scale(1_000_000_000),
-        "dozen" | "dozens" | "dutzend" | "docena" => Part::Scale(12),
-        "cien" | "ciento" => Part::Value(100),
-        "half" | "halbe" | "halben" | "halb" | "halbes" | "media" | "medio" | "mitad" | "hälfte" => {
-            // Half of something, half as a percentage, or half an hour in minutes.
-            Part::Loose(&[0.5, 50.0, 30.0])
-        }
-        "quarter" | "viertel" | "cuarto" => Part::Loose(&[0.25, 25.0, 15.0, 4.0]),
-        // The same letters are an English adverb and the Spanish word for eleven.
-        "once" | "einmal" => Part::Loose(&[1.0, 11.0]),
-        "twice" | "double" | "couple" | "pair" | "both" | "doppelt" | "beide" | "zwo" | "doble" | "ambos" => {
-            Part::Loose(&[2.0])
-        }
-        "triple" | "thrice" => Part::Loose(&[3.0]),
-        "anderthalb" | "eineinhalb" => Part::Loose(&[1.5]),
-        "decade" | "jahrzehnt" | "década" => Part::Loose(&[10.0]),
-        "fortnight" => Part::Loose(&[2.0, 14.0]),
-        word => Part::Value(ordinal(word).or_else(|| german(word)).or_else(|| spanish(word))?),
-    })
+    let loose = WORDS.loose.get(word).map(|values| Part::Loose(values));
+    let scale = || WORDS.scales.get(word).map(|scale| Part::Scale(*scale));
+    loose.or_else(scale).or_else(|| ordinal(word).or_else(|| german(word)).map(Part::Value))
 }
 
 fn ordinal(word: &str) -> Option<u32> {
-    match word {
-        "first" => Some(1),
-        "second" => Some(2),
-        "third" => Some(3),
-        "fifth" => Some(5),
-        "eighth" => Some(8),
-        "ninth" => Some(9),
-        "twelfth" => Some(12),
-        word => {
-            let stem = word.strip_suffix("th")?;
-            let tens = stem.strip_suffix("tie").and_then(|stem| tens(&format!("{stem}ty"), 0));
-            position(SMALL[0], stem).or(tens)
-        }
-    }
+    let stem = word.strip_suffix("th")?;
+    small(stem).or_else(|| small(&format!("{}ty", stem.strip_suffix("tie")?)))
 }
 
 fn german(word: &str) -> Option<u32> {
     // Some people write German without `ß` and umlauts.
     let plain = word.replace("dreissig", "dreißig").replace("fuenf", "fünf").replace("zwoelf", "zwölf");
     let word = plain.as_str();
-    if let Some(value) = position(SMALL[1], word).or_else(|| tens(word, 1)) {
+    if let Some(value) = small(word) {
         return Some(value);
-    }
-    if word == "eins" {
-        return Some(1);
     }
     for (name, scale) in [("tausend", 1_000), ("hundert", 100)] {
         if let Some((many, rest)) = word.split_once(name) {
@@ -465,15 +395,7 @@ fn german(word: &str) -> Option<u32> {
     }
     // German puts the units digit first: `fünfundzwanzig` is five and twenty.
     let (ones, rest) = word.split_once("und")?;
-    Some(position(SMALL[1], ones).filter(|value| *value < 10)? + tens(rest, 1)?)
-}
-
-fn spanish(word: &str) -> Option<u32> {
-    // Hundreds have a grammatical gender: `doscientos`, `doscientas`.
-    let stem = word.strip_suffix("os").or_else(|| word.strip_suffix("as"));
-    position(SMALL[2], word)
-        .or_else(|| tens(word, 2).map(|value| value + 10))
-        .or_else(|| position(SPANISH_HUNDREDS, stem?).map(|at| 200 + 100 * at))
+    Some(small(ones).filter(|value| *value < 10)? + small(rest).filter(|value| *value >= 20)?)
 }
 
 /// Converts the words of one number to its possible values.
