@@ -93,6 +93,14 @@ pub struct Extraction {
     pub useless: Vec<String>,
 }
 
+impl Extraction {
+    /// Returns the result of an extraction without calls.
+    pub(crate) fn without_calls(candidates: Vec<Candidate>) -> Self {
+        let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
+        Self { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
+    }
+}
+
 /// A rejected proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {

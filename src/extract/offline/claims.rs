@@ -72,12 +72,24 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         return None;
     }
     let key = slot.attribute.as_deref().map(preference_key);
-    let mut claim = claim(MemoryType::Semantic, "preference", words(hit.language, &clause, voice), hit.language, voice);
-    claim.importance = 0.7;
+    Some(found(hit, voice, ("preference", 0.7), words(hit.language, &clause, voice), (key, slot), Audience::User))
+}
+
+/// Returns a finding with this category, importance and content about the attribute of `slot`.
+fn found(
+    hit: &Hit<'_>,
+    voice: &Voice<'_>,
+    (category, importance): (&str, f64),
+    content: String,
+    (key, slot): (Option<String>, Slot),
+    audience: Audience,
+) -> Finding {
+    let mut claim = claim(MemoryType::Semantic, category, content, hit.language, voice);
+    claim.importance = importance;
     claim.confidence = hit.confidence;
     (claim.key, claim.value) = keyed(key, slot.value);
     claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::User, since: None })
+    Finding { claim, audience, since: None }
 }
 
 /// Whether the person likes something in the current task: "I love the new layout".
@@ -110,16 +122,12 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     }
     let wanted = if over.is_empty() { value } else { format!("{value}{}{over}", phrases.over) };
     let content = fill(frame, &[("{who}", &who(hit.language, voice)), ("{x}", &wanted)]);
-    let mut claim = claim(MemoryType::Semantic, "preference", finished(&content, hit.language), hit.language, voice);
-    claim.importance = 0.7;
-    claim.confidence = hit.confidence;
     // Something that a person does not want is not a value of the attribute.
-    if hit.found.name("not").is_none() {
-        (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
-    }
+    let is_wanted = hit.found.name("not").is_none();
+    let key = slot.attribute.as_deref().filter(|_| is_wanted).map(preference_key);
     let personal = slot.attribute.as_deref().is_some_and(product::is_personal);
-    claim.subject = slot.attribute;
-    Some(Finding { claim, audience: if personal { Audience::User } else { Audience::Project }, since: None })
+    let audience = if personal { Audience::User } else { Audience::Project };
+    Some(found(hit, voice, ("preference", 0.7), finished(&content, hit.language), (key, slot), audience))
 }
 
 fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -132,12 +140,8 @@ fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     // "I use it a lot" is not meaningful, because the thing used has to be known.
     slot.attribute.as_ref()?;
     let clause = until_pointing(hit)?;
-    let mut claim = claim(MemoryType::Semantic, "fact", words(hit.language, &clause, voice), hit.language, voice);
-    claim.importance = 0.6;
-    claim.confidence = hit.confidence;
-    (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
-    claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::User, since: None })
+    let key = slot.attribute.as_deref().map(preference_key);
+    Some(found(hit, voice, ("fact", 0.6), words(hit.language, &clause, voice), (key, slot), Audience::User))
 }
 
 fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -172,17 +176,10 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         }
         None => words(hit.language, &clause, voice),
     };
-    let mut claim = claim(MemoryType::Semantic, "decision", content, hit.language, voice);
-    claim.importance = 0.7;
-    claim.confidence = hit.confidence;
-    let key = slot
-        .attribute
-        .as_deref()
-        .map(|attribute| if personal { preference_key(attribute) } else { project_key(hit, attribute) });
-    (claim.key, claim.value) = keyed(key, slot.value);
-    claim.subject = slot.attribute;
+    let name = |attribute: &str| if personal { preference_key(attribute) } else { project_key(hit, attribute) };
+    let key = slot.attribute.as_deref().map(name);
     let audience = if personal { Audience::User } else { Audience::Project };
-    Some(Finding { claim, audience, since: None })
+    Some(found(hit, voice, ("decision", 0.7), content, (key, slot), audience))
 }
 
 fn is_singular(clause: &str) -> bool {
@@ -270,13 +267,8 @@ pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> 
     let how = hit.found.name("how").map_or("", |how| how.as_str());
     let slot = by_noun(hit, what, how, &value)?;
     let clause = until_pointing(hit)?;
-    let mut claim = claim(MemoryType::Semantic, "project", words(hit.language, &clause, voice), hit.language, voice);
-    claim.importance = 0.6;
-    claim.confidence = hit.confidence;
-    (claim.key, claim.value) =
-        keyed(slot.attribute.as_deref().map(|attribute| project_key(hit, attribute)), slot.value);
-    claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::Project, since: None })
+    let key = slot.attribute.as_deref().map(|attribute| project_key(hit, attribute));
+    Some(found(hit, voice, ("project", 0.6), words(hit.language, &clause, voice), (key, slot), Audience::Project))
 }
 
 /// Returns a fact that is stated as lasting, even if none of its words are known names.
@@ -290,11 +282,7 @@ pub(super) fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         return None;
     }
     let content = words(hit.language, &until_pointing(hit)?, voice);
-    let mut claim = claim(MemoryType::Semantic, "project", content, hit.language, voice);
-    claim.importance = 0.6;
-    claim.confidence = hit.confidence;
-    claim.subject = slot_of(&value, "").attribute;
-    Some(Finding { claim, audience: Audience::Project, since: None })
+    Some(found(hit, voice, ("project", 0.6), content, (None, slot_of(&value, "")), Audience::Project))
 }
 
 /// Returns the slot for a clause such as "the database is Postgres", or `None` if the clause is not worth keeping.
@@ -409,9 +397,9 @@ fn without_chatter(clause: &str, from: usize) -> &str {
 
 /// Whether `step` states a rule for all things of a kind, as "PRs need two approvals" does.
 fn is_rule(step: &str) -> bool {
-    let lower = step.to_lowercase();
     const VERBS: &str =
         " must | should | need | needs | have to | has to | may | can | goes | go | always | never | gets ";
+    let lower = step.to_lowercase();
     VERBS.split('|').any(|verb| lower.contains(verb))
         && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
 }
@@ -424,7 +412,7 @@ fn is_order(step: &str) -> bool {
     const SOFT: &str = "please always never just only also you should must need have to don't ever not sure";
     // There is no list of verbs for languages that do not use the full stop, such as Chinese, so the match of the
     // pattern is sufficient.
-    if !step.is_ascii() && language::of(step).is_some_and(|language| language.is_chinese()) {
+    if !step.is_ascii() && language::of(step).is_some_and(LanguageRules::is_chinese) {
         return true;
     }
     let words = step.split(' ').map(|word| word.trim_matches([',', ':']).to_lowercase());
