@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, Row, params};
+use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use transcripts::{hex, true_path};
@@ -16,6 +16,7 @@ use transcripts::{hex, true_path};
 use crate::changeset::{Action, Entity};
 use crate::fault::point;
 use crate::memory::{Claim, Memory, MemoryId, Namespace, Status, Structured};
+use crate::store::error::is_busy;
 use crate::store::history::HistoryEntry;
 use crate::store::ledger::forget_requests_about;
 use crate::store::row::{from_row, query_all, to_json};
@@ -690,10 +691,6 @@ impl Store {
         let busy: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
         Ok(busy == 0)
     }
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 #[cfg(test)]

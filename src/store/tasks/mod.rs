@@ -85,7 +85,7 @@ impl Database {
             rows(limit),
         );
         let values = tasks.values.into_iter().chain([Value::from(branch.to_owned())]).chain(memories.values);
-        self.query_all(&sql, params_from_iter(values), |row| Ok(row.get(0)?))
+        self.query_all(&sql, params_from_iter(values), |row| row.get(0))
     }
 }
 
