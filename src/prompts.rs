@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use minijinja::{Environment, Value, context};
 use sha2::{Digest as _, Sha256};
@@ -52,6 +52,21 @@ impl Prompt {
     #[must_use]
     pub(crate) fn text(self) -> &'static str {
         OTHERS.get().and_then(|others| others.get(&self)).map_or(self.own(), String::as_str)
+    }
+
+    /// Renders the prompt with `values`, which are those of [`Self::sample`].
+    pub(crate) fn render(self, values: Value) -> String {
+        /// All prompts that are rendered, compiled once.
+        static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+            let mut templates = Environment::new();
+            for prompt in Prompt::ALL.iter().filter(|prompt| prompt.sample().is_some()) {
+                let added = templates.add_template(prompt.as_str(), prompt.text());
+                added.expect("the template is embedded, or was rendered when it was read");
+            }
+            templates
+        });
+        let template = TEMPLATES.get_template(self.as_str()).expect("the prompts that have values are rendered");
+        template.render(values).expect("the template is embedded and a test renders it")
     }
 
     /// Returns the variables that a version of the prompt must show, because they contain the subject of the request.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use jiff::tz::Offset;
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
@@ -118,17 +118,7 @@ impl Asked {
     }
 
     fn take(&mut self, sheet: &Sheet<'_>, reply: &Reply, cost: Cost) {
-        match cost {
-            Cost::Call => {
-                self.spent += Spent {
-                    calls: 1,
-                    prompt_tokens: reply.prompt_tokens,
-                    completion_tokens: reply.completion_tokens,
-                    ..Spent::default()
-                };
-            }
-            Cost::Cached => self.spent.cached += 1,
-        }
+        self.spent += Spent::of(reply, cost);
         // A refusal may quote the memories and even look like JSON.
         let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(reply) };
         // The call is paid for in either case, so its cost is counted before this check.
@@ -151,14 +141,6 @@ const TOKENS_A_CANDIDATE: u32 = 90;
 
 /// Maximum length of a memory's text in a request, in characters.
 const MAX_SHOWN: usize = 600;
-
-static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut templates = Environment::new();
-    templates
-        .add_template("user", Prompt::ConsolidateUser.text())
-        .expect("the template is embedded, or was rendered when it was read");
-    templates
-});
 
 /// The questions of one call, and the numbers of the memories in it.
 pub(super) struct Sheet<'a> {
@@ -269,8 +251,7 @@ impl<'a> Sheet<'a> {
             memories => memories.collect::<Vec<_>>(),
             questions => questions.collect::<Vec<_>>(),
         };
-        let template = TEMPLATES.get_template("user").expect("the template is added above");
-        template.render(values).expect("the template is embedded and a test renders it")
+        Prompt::ConsolidateUser.render(values)
     }
 
     /// Reads the usable relations, each from a candidate of this sheet to a memory that it is compared with.

@@ -34,7 +34,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::changeset::{Action, RowChange};
-use crate::memory::{Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
+use crate::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 
 /// The decision about an incoming candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -117,6 +117,19 @@ pub struct IncomingClaim {
     /// The id of the memory if the candidate becomes a new one; by default, an id is assigned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<MemoryId>,
+}
+
+impl IncomingClaim {
+    /// Returns the claim of a stored memory as if it arrived in `namespace`.
+    pub(crate) fn of(memory: &Memory, evidence: Vec<Evidence>, namespace: &Namespace) -> Self {
+        Self {
+            candidate: Candidate::new(memory.claim.clone(), Audience::Project, evidence),
+            namespace: namespace.clone(),
+            source: memory.source.clone(),
+            method: memory.extraction_method,
+            id: None,
+        }
+    }
 }
 
 /// A memory that an incoming candidate is compared with.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::changeset::{Action, Row, RowChange, Rows};
 use crate::guard::CleanText;
-use crate::memory::{Audience, Candidate, Memory, Namespace, RelationType, Status};
+use crate::memory::{Memory, Namespace, RelationType, Status};
 use crate::store::{Filter, NamespaceSubtree, Order, StoreError, Writer};
 
 use super::plan::apply::look_around;
@@ -69,7 +69,8 @@ fn settle_batch(
     reason: CleanText<'_>,
     moved: &mut MoveReport,
 ) -> Result<(), StoreError> {
-    let incoming = memories.iter().map(|memory| incoming(writer, memory, into)).collect::<Result<_, _>>()?;
+    let incoming = |memory: &Memory| Ok(IncomingClaim::of(memory, writer.evidence(&memory.id)?, into));
+    let incoming = memories.iter().map(incoming).collect::<Result<_, StoreError>>()?;
     let mut cases = look_around(writer, incoming)?.cases;
     for (case, memory) in cases.iter_mut().zip(memories) {
         // Moved memories keep their ids, so that links, history and references to them remain valid.
@@ -83,19 +84,6 @@ fn settle_batch(
         settle(writer, change, memory)?;
     }
     Ok(())
-}
-
-fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<IncomingClaim, StoreError> {
-    let candidate = Candidate {
-        claim: memory.claim.clone(),
-        audience: Audience::Project,
-        evidence: writer.evidence(&memory.id)?,
-        replaces: None,
-        is_pasted: false,
-        updates_only: false,
-    };
-    let (source, method) = (memory.source.clone(), memory.extraction_method);
-    Ok(IncomingClaim { candidate, namespace: into.clone(), source, method, id: None })
 }
 
 /// Writes the changes to a moved memory and to the existing memories.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::changeset::Action;
-use crate::memory::{Audience, Candidate, Memory, MemoryId, Relation, RelationType, Status};
+use crate::memory::{Memory, MemoryId, Relation, RelationType, Status};
 use crate::store::{Database, StoreError, Writer};
 
 use super::plan::neighbours::gather_afresh;
@@ -113,16 +113,8 @@ fn successors(db: &Database, id: &MemoryId) -> Result<BTreeSet<MemoryId>, StoreE
 }
 
 fn contradicted(db: &Database, memory: &Memory) -> Result<Vec<MemoryId>, StoreError> {
-    let candidate = Candidate {
-        claim: memory.claim.clone(),
-        audience: Audience::Project,
-        evidence: db.evidence(&memory.id)?,
-        replaces: None,
-        is_pasted: false,
-        updates_only: false,
-    };
-    let (namespace, source, method) = (memory.namespace.clone(), memory.source.clone(), memory.extraction_method);
-    let mut cases = gather_afresh(db, vec![IncomingClaim { candidate, namespace, source, method, id: None }])?;
+    let incoming = IncomingClaim::of(memory, db.evidence(&memory.id)?, &memory.namespace);
+    let mut cases = gather_afresh(db, vec![incoming])?;
     for case in &mut cases {
         case.known.retain(|known| known.memory.id != memory.id && known.memory.status == Status::Active);
         case.rejected.clear();

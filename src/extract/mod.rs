@@ -14,6 +14,7 @@ pub mod window;
 use serde::{Deserialize, Serialize};
 pub use window::WindowBudget;
 
+use crate::llm::{Cost, Reply};
 use crate::memory::{Candidate, Memory};
 use transcripts::{Message, Transcript};
 
@@ -92,6 +93,14 @@ pub struct Extraction {
     pub useless: Vec<String>,
 }
 
+impl Extraction {
+    /// Returns the result of an extraction without calls.
+    pub(crate) fn without_calls(candidates: Vec<Candidate>) -> Self {
+        let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
+        Self { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
+    }
+}
+
 /// A rejected proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
@@ -141,6 +150,17 @@ pub struct Spent {
     pub prompt_tokens: u64,
     /// Tokens received in those calls.
     pub completion_tokens: u64,
+}
+
+impl Spent {
+    /// Returns the cost of a reply.
+    pub(crate) fn of(reply: &Reply, cost: Cost) -> Self {
+        let Reply { prompt_tokens, completion_tokens, .. } = *reply;
+        match cost {
+            Cost::Call => Self { calls: 1, prompt_tokens, completion_tokens, ..Self::default() },
+            Cost::Cached => Self { cached: 1, ..Self::default() },
+        }
+    }
 }
 
 impl std::ops::AddAssign for Spent {

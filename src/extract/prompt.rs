@@ -1,10 +1,8 @@
 //! The prompts sent to a model: templates from `prompts/extract/`, filled with the content of the windows.
 
-use std::sync::LazyLock;
-
 use jiff::ToSpan;
 use jiff::civil::Date;
-use minijinja::{Environment, context};
+use minijinja::context;
 use transcripts::{Kind, Message};
 
 use super::Task;
@@ -20,44 +18,25 @@ const KNOWN_CHARS: usize = 300;
 /// Maximum length of custom instructions in a prompt, in tokens.
 const INSTRUCTION_TOKENS: usize = 2_000;
 
-static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut templates = Environment::new();
-    for (name, source) in [
-        ("system", prompts::Prompt::ExtractSystem),
-        ("user", prompts::Prompt::ExtractUser),
-        ("repair", prompts::Prompt::ExtractRepair),
-        ("continue", prompts::Prompt::ExtractContinue),
-    ] {
-        templates
-            .add_template(name, source.text())
-            .expect("the template is embedded, or was rendered when it was read");
-    }
-    templates
-});
-
 /// Maximum length, in characters, of the last accepted entry's content in a prompt.
 const LAST_CHARS: usize = 200;
-
-fn render(name: &str, values: minijinja::Value) -> String {
-    let template = TEMPLATES.get_template(name).expect("the table above contains the name");
-    template.render(values).expect("the template is embedded and a test renders it")
-}
 
 /// Returns the system prompt: the same bytes for every window with these categories.
 #[must_use]
 pub(crate) fn system(categories: &[String]) -> String {
-    render("system", context! { categories => categories.to_vec() })
+    prompts::Prompt::ExtractSystem.render(context! { categories => categories.to_vec() })
 }
 
 /// Returns the prompt that requests the rest of an answer that was cut after the entry that says `last`.
 pub(super) fn go_on(last: Option<&str>) -> String {
-    render("continue", context! { last => last.map(|content| format!("“{}”", one_line(content, LAST_CHARS))) })
+    prompts::Prompt::ExtractContinue
+        .render(context! { last => last.map(|content| format!("“{}”", one_line(content, LAST_CHARS))) })
 }
 
 /// Returns the prompt that requests a correction of the `whole` answer if none of it could be read, or else of
 /// `errors`.
 pub(super) fn repair(errors: &[String], whole: bool) -> String {
-    render("repair", context! { errors => errors.to_vec(), whole })
+    prompts::Prompt::ExtractRepair.render(context! { errors => errors.to_vec(), whole })
 }
 
 /// The user message of a request, and the meaning of the numbers in the reply.
@@ -89,18 +68,15 @@ pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
         sessions.push(context! { header => one.header, context => one.context, messages => one.messages });
         shown.push(Shown { first, messages: one.indexes, known });
     }
-    let text = render(
-        "user",
-        context! {
-            // Custom instructions may come from a file in a repository, so they must not leave their section of the
-            // prompt either.
-            instructions => shared.instructions.map(|text| {
-                without_tags(&crate::tokens::clip_middle(text.trim(), INSTRUCTION_TOKENS)).into_owned()
-            }),
-            known => shared.known.iter().take(known).map(known_line).collect::<Vec<_>>(),
-            sessions,
-        },
-    );
+    let text = prompts::Prompt::ExtractUser.render(context! {
+        // Custom instructions may come from a file in a repository, so they must not leave their section of the
+        // prompt either.
+        instructions => shared.instructions.map(|text| {
+            without_tags(&crate::tokens::clip_middle(text.trim(), INSTRUCTION_TOKENS)).into_owned()
+        }),
+        known => shared.known.iter().take(known).map(known_line).collect::<Vec<_>>(),
+        sessions,
+    });
     Prompt { text, sessions: shown }
 }
 

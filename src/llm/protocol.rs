@@ -1,9 +1,13 @@
 //! The protocols of models.
 
+use serde::Deserialize;
+
 /// The protocol of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// OpenAI's chat completions, which most servers support.
+    #[default]
     OpenAi,
     /// Anthropic's messages.
     Anthropic,

@@ -2,118 +2,45 @@
 //! when the settings do not specify a model.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use secrecy::SecretString;
+use serde::Deserialize;
 
 use super::LlmError;
 use super::endpoint::{ModelSettings, shown_url};
 use super::protocol::Protocol;
 
 /// A provider that `PROVIDER/MODEL` names.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Provider {
     /// The name of the provider in `PROVIDER/MODEL`.
-    name: &'static str,
+    name: String,
     /// The variable that contains the provider's key; empty for a program with its own login.
-    key: &'static str,
+    key: String,
     /// The address of the provider; empty for a program.
-    base_url: &'static str,
+    base_url: String,
     /// The variable that the provider's own tools read to replace its address.
-    base_url_variable: &'static str,
+    base_url_variable: String,
     /// The model if only the provider is specified.
-    model: &'static str,
+    model: String,
     /// Prefixes of the names of the provider's models.
-    models: &'static [&'static str],
+    models: Vec<String>,
     protocol: Protocol,
-    /// Whether the provider is used just because its key is set.
-    is_automatic: bool,
+    /// Whether the provider is used only if it is named, even if its key is set.
+    must_be_named: bool,
 }
 
-const SERVER: Provider = Provider {
-    name: "",
-    key: "",
-    base_url: "",
-    base_url_variable: "",
-    model: "",
-    models: &[],
-    protocol: Protocol::OpenAi,
-    is_automatic: true,
-};
-
-// A program is never used unless the user specifies it, since its calls count against a plan that the user pays for
-// other work.
-const PROGRAM: Provider = Provider { is_automatic: false, ..SERVER };
-
 /// The providers, in the order in which their keys are looked for.
-const PROVIDERS: [Provider; 10] = [
-    Provider {
-        name: "openai",
-        key: "OPENAI_API_KEY",
-        base_url: super::DEFAULT_BASE_URL,
-        model: super::DEFAULT_MODEL,
-        models: &["gpt-", "o3", "o4"],
-        ..SERVER
-    },
-    Provider {
-        name: "anthropic",
-        key: "ANTHROPIC_API_KEY",
-        base_url: "https://api.anthropic.com/v1",
-        base_url_variable: "ANTHROPIC_BASE_URL",
-        model: "claude-haiku-4-5",
-        models: &["claude-"],
-        protocol: Protocol::Anthropic,
-        ..SERVER
-    },
-    Provider {
-        name: "gemini",
-        key: "GEMINI_API_KEY",
-        base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
-        model: "gemini-2.5-flash",
-        models: &["gemini-"],
-        ..SERVER
-    },
-    Provider {
-        name: "openrouter",
-        key: "OPENROUTER_API_KEY",
-        base_url: "https://openrouter.ai/api/v1",
-        model: "openai/gpt-5-mini",
-        ..SERVER
-    },
-    Provider {
-        name: "mistral",
-        key: "MISTRAL_API_KEY",
-        base_url: "https://api.mistral.ai/v1",
-        model: "mistral-small-latest",
-        models: &["mistral-", "ministral-"],
-        ..SERVER
-    },
-    Provider {
-        name: "groq",
-        key: "GROQ_API_KEY",
-        base_url: "https://api.groq.com/openai/v1",
-        model: "openai/gpt-oss-120b",
-        ..SERVER
-    },
-    Provider {
-        name: "deepseek",
-        key: "DEEPSEEK_API_KEY",
-        base_url: "https://api.deepseek.com/v1",
-        model: "deepseek-chat",
-        models: &["deepseek-"],
-        ..SERVER
-    },
-    Provider {
-        name: "github",
-        // Most people who set this variable use it for something else.
-        is_automatic: false,
-        key: "GITHUB_TOKEN",
-        base_url: "https://models.github.ai/inference",
-        model: "openai/gpt-4.1-mini",
-        ..SERVER
-    },
-    // Extraction is frequent and its prompts are long, so a plan's limit for its largest model would soon be reached.
-    Provider { name: "claude-code", model: "haiku", protocol: Protocol::ClaudeCode, ..PROGRAM },
-    Provider { name: "codex", protocol: Protocol::Codex, ..PROGRAM },
-];
+static PROVIDERS: LazyLock<Vec<Provider>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Table {
+        providers: Vec<Provider>,
+    }
+    let table: Table = toml::from_str(include_str!("providers.toml")).expect("the table is a constant");
+    table.providers
+});
 
 /// The name of the provider whose models are command lines.
 const COMMAND: &str = "command";
@@ -121,7 +48,7 @@ const COMMAND: &str = "command";
 /// Returns the variable that contains the key for `model`.
 pub(crate) fn key_variable(model: &str) -> &'static str {
     let prefix = model.split('/').next().unwrap_or_default();
-    PROVIDERS.iter().find(|provider| provider.name == prefix).map_or(PROVIDERS[0].key, |provider| provider.key)
+    &PROVIDERS.iter().find(|provider| provider.name == prefix).unwrap_or(&PROVIDERS[0]).key
 }
 
 /// Returns the providers whose programs are installed and may have a login. Such a provider is used only if the user
@@ -134,7 +61,7 @@ pub(crate) fn logins() -> Vec<&'static str> {
             .program()
             .is_some_and(|name| std::env::split_paths(&folders).any(|folder| folder.join(name).is_file()))
     };
-    PROVIDERS.iter().filter(is_installed).map(|provider| provider.name).collect()
+    PROVIDERS.iter().filter(is_installed).map(|provider| provider.name.as_str()).collect()
 }
 
 impl ModelSettings {
@@ -161,14 +88,15 @@ impl ModelSettings {
                 return provider.settings(Some(rest).filter(|rest| !rest.is_empty()), &value).map(Some);
             }
         }
-        let has_key = |provider: &&Provider| provider.is_automatic && value(provider.key).is_some();
+        let has_key = |provider: &&Provider| !provider.must_be_named && value(&provider.key).is_some();
         let has_such_models = |provider: &&Provider| {
-            named.as_deref().is_some_and(|named| provider.models.iter().any(|start| named.starts_with(start)))
+            named.as_deref().is_some_and(|named| provider.models.iter().any(|start| named.starts_with(start.as_str())))
         };
         let with_keys = || PROVIDERS.iter().filter(has_key);
         let Some(chosen) = with_keys().find(has_such_models).or_else(|| with_keys().next()) else { return Ok(None) };
         let mut settings = chosen.settings(named.as_deref(), &value)?;
-        let others: Vec<_> = with_keys().filter(|other| other.key != chosen.key).map(|other| other.name).collect();
+        let others: Vec<_> =
+            with_keys().filter(|other| other.key != chosen.key).map(|other| other.name.as_str()).collect();
         settings.reason = (chosen.name != "openai" || !others.is_empty()).then(|| {
             let unused = if others.is_empty() {
                 String::new()
@@ -184,34 +112,34 @@ impl ModelSettings {
 impl Provider {
     /// Returns the settings of `model`, or of the default model.
     fn settings(
-        &self,
+        &'static self,
         model: Option<&str>,
         value: &impl Fn(&str) -> Option<String>,
     ) -> Result<ModelSettings, LlmError> {
         if self.base_url.is_empty() {
-            let model = model.unwrap_or(self.model);
+            let model = model.unwrap_or(&self.model);
             // The provider is part of the name, since the same word may refer to another model elsewhere.
-            let name = if model.is_empty() { self.name.to_owned() } else { format!("{}/{model}", self.name) };
+            let name = if model.is_empty() { self.name.clone() } else { format!("{}/{model}", self.name) };
             return Ok(ModelSettings { protocol: self.protocol.clone(), ..ModelSettings::new("", name) });
         }
-        let Some(key) = value(self.key) else {
+        let Some(key) = value(&self.key) else {
             return Err(LlmError::Permanent {
-                endpoint: self.name.to_owned(),
+                endpoint: self.name.clone(),
                 reason: format!("{} is not set", self.key),
                 remedy: "set it, or name another model with --model".into(),
             });
         };
-        let replaced = value(self.base_url_variable).map(|url| {
+        let replaced = value(&self.base_url_variable).map(|url| {
             // Anthropic's own tools add the version to this address.
             let url = url.trim_end_matches('/');
             if url.ends_with("/v1") { url.to_owned() } else { format!("{url}/v1") }
         });
-        let base_url = replaced.unwrap_or_else(|| self.base_url.to_owned());
+        let base_url = replaced.unwrap_or_else(|| self.base_url.clone());
         Ok(ModelSettings {
             protocol: self.protocol.clone(),
             api_key: Some(SecretString::from(key)),
-            key_name: Cow::Borrowed(self.key),
-            ..ModelSettings::new(base_url, model.unwrap_or(self.model))
+            key_name: Cow::Borrowed(&self.key),
+            ..ModelSettings::new(base_url, model.unwrap_or(&self.model))
         })
     }
 }
@@ -333,7 +261,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_server_has_a_key_and_a_model() {
-        let names: std::collections::BTreeSet<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
+        let names: std::collections::BTreeSet<_> = PROVIDERS.iter().map(|provider| provider.name.as_str()).collect();
         assert!(names.len() == PROVIDERS.len() && !names.contains(COMMAND));
         for provider in PROVIDERS.iter().filter(|provider| !provider.base_url.is_empty()) {
             assert!(provider.base_url.starts_with("https://") && !provider.key.is_empty(), "{}", provider.name);

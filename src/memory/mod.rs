@@ -241,6 +241,14 @@ pub struct Candidate {
     pub updates_only: bool,
 }
 
+impl Candidate {
+    /// Returns the proposal to remember a claim that replaces no known memory.
+    #[must_use]
+    pub(crate) fn new(claim: Claim, audience: Audience, evidence: Vec<Evidence>) -> Self {
+        Self { claim, audience, evidence, replaces: None, is_pasted: false, updates_only: false }
+    }
+}
+
 /// The structured part of a memory; its variant depends on the memory's type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

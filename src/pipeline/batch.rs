@@ -698,7 +698,7 @@ impl BatchQueue<'_> {
         if waiting.is_some() {
             state.paid.insert(key.to_owned(), None);
         } else {
-            state.unclaimed += Spent { calls: 1, cached: 0, prompt_tokens, completion_tokens };
+            state.unclaimed += Spent::of(reply, Cost::Call);
         }
         match waiting.and_then(|waiting| waiting.reservation) {
             Some(reservation) => reservation.pay(prompt_tokens, completion_tokens),

@@ -173,7 +173,7 @@ async fn extract<C: Complete>(
 ) -> Vec<Extraction> {
     if claimed.are_silent() {
         tally.borrow_mut().summary.windows.no_signal += claimed.jobs.len() as u64;
-        return claimed.jobs.iter().map(|_| nothing()).collect();
+        return claimed.jobs.iter().map(|_| Extraction::without_calls(Vec::new())).collect();
     }
     let tasks: Vec<Task<'_>> = claimed.jobs.iter().map(|job| task(pipeline, job, &claimed.known)).collect();
     let mut extractions = match (pipeline.extractor, model) {
@@ -203,17 +203,6 @@ fn task<'a, C: Complete>(pipeline: &'a Pipeline<'_, C>, job: &'a Job, known: &'a
         known,
         instructions: instructions.map(|instructions| instructions.text.as_str()),
         categories: &pipeline.options.categories,
-    }
-}
-
-const fn nothing() -> Extraction {
-    Extraction {
-        outcome: Outcome::OkEmpty,
-        candidates: Vec::new(),
-        dropped: Vec::new(),
-        spent: Spent { calls: 0, cached: 0, prompt_tokens: 0, completion_tokens: 0 },
-        error: None,
-        useless: Vec::new(),
     }
 }
 

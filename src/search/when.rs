@@ -38,59 +38,33 @@ static FOR_TIME: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static TELLS_TIME: LazyLock<Regex> = LazyLock::new(|| {
-    let months = MONTHS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("|");
+    let months = MONTHS.join("|");
     pattern(&format!(
         r"\b((19|20)\d\d|\d{{1,2}}(st|nd|rd|th)|{months}|yesterday|today|tonight|tomorrow|ago|(last|next|this|past|coming) (night|week|weekend|month|year|summer|winter|spring|autumn|fall|morning|evening)|(mon|tues|wednes|thurs|fri|satur|sun)day|gestern|heute|morgen|(letzte|vorige|nächste)[nrs]? (woche|monat|jahr)|(mon|diens|donners|frei|sams|sonn)tag|mittwoch|ayer|hoy|hier|mañana)\b|昨天|今天|明天|前天|后天|上周|下周|去年|今年|明年|上个?月|下个?月|\d+[年月日号]|星期[一二三四五六日天]|昨日|今日|先週|来週"
     ))
 });
 
 static DATES: LazyLock<Regex> = LazyLock::new(|| {
-    let months = MONTHS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("|");
+    let months = MONTHS.join("|");
     pattern(&format!(
         r"(?P<iso>\b(?P<y1>(19|20)\d\d)-(?P<m1>\d\d)(-(?P<d1>\d\d))?\b)|(?P<cjk>((?P<y2>(19|20)\d\d)年)?(?P<m2>\d{{1,2}})月((?P<d2>\d{{1,2}})[日号])?)|\b((?P<d3>\d{{1,2}})(st|nd|rd|th|\.)? (of )?)?(?P<name>{months})\b\.?( (?P<d4>\d{{1,2}})(st|nd|rd|th)?\b)?(,? (of )?(?P<y3>(19|20)\d\d)\b)?|\b(?P<y4>(19|20)\d\d)\b|(?P<y5>(19|20)\d\d)年"
     ))
 });
 
 /// Names of months, longer names before shorter ones. `may` and `march` count only next to a number or a preposition.
-const MONTHS: &[(&str, i8)] = &[
-    ("january", 1),
-    ("januar", 1),
-    ("enero", 1),
-    ("janvier", 1),
-    ("february", 2),
-    ("februar", 2),
-    ("febrero", 2),
-    ("février", 2),
-    ("march", 3),
-    ("märz", 3),
-    ("marzo", 3),
-    ("april", 4),
-    ("abril", 4),
-    ("avril", 4),
-    ("may", 5),
-    ("mayo", 5),
-    ("june", 6),
-    ("juni", 6),
-    ("junio", 6),
-    ("july", 7),
-    ("juli", 7),
-    ("julio", 7),
-    ("juillet", 7),
-    ("august", 8),
-    ("agosto", 8),
-    ("september", 9),
-    ("septiembre", 9),
-    ("septembre", 9),
-    ("october", 10),
-    ("oktober", 10),
-    ("octubre", 10),
-    ("octobre", 10),
-    ("november", 11),
-    ("noviembre", 11),
-    ("december", 12),
-    ("dezember", 12),
-    ("diciembre", 12),
-    ("décembre", 12),
+const MONTHS: [&str; 12] = [
+    "january|januar|enero|janvier",
+    "february|februar|febrero|février",
+    "march|märz|marzo",
+    "april|abril|avril",
+    "may|mayo",
+    "june|juni|junio",
+    "july|juli|julio|juillet",
+    "august|agosto",
+    "september|septiembre|septembre",
+    "october|oktober|octubre|octobre",
+    "november|noviembre",
+    "december|dezember|diciembre|décembre",
 ];
 
 fn pattern(text: &str) -> Regex {
@@ -163,7 +137,8 @@ fn written(query: &str, found: &Captures<'_>) -> Option<Named> {
 
 fn named_month(query: &str, found: &Captures<'_>, name: &str) -> Option<i8> {
     let name = name.to_lowercase();
-    let month = MONTHS.iter().find(|(spelled, _)| *spelled == name)?.1;
+    let place = MONTHS.iter().position(|names| names.split('|').any(|spelled| spelled == name))?;
+    let month = i8::try_from(place + 1).ok()?;
     // "may I push" and "march onwards" are common in queries but do not refer to a month.
     let is_word_too = matches!(name.as_str(), "may" | "march" | "mayo");
     let has_number = ["d3", "d4", "y3"].iter().any(|group| found.name(group).is_some());

@@ -268,6 +268,11 @@ fn keyring_note(keyring: Option<&str>) -> String {
     keyring.map_or_else(String::new, |said| format!(" (the system keyring cannot be used: {said})"))
 }
 
+/// Returns whether another connection prevented an operation.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 impl StoreError {
     /// Returns the same error with the path of the file, if SQLite's error code concerns the file.
     pub(super) fn at(self, path: &Path) -> Self {

@@ -164,7 +164,7 @@ impl Database {
         values: impl Params,
         from_row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map(values, from_row)?.collect::<Result<_, _>>()?))
+        self.read(|conn| row::query_all(conn, sql, values, from_row))
     }
 
     /// Returns the first row that `sql` finds.

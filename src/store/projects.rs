@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 use serde::Serialize;
 
 use crate::guard::{CleanText, Redacted};
@@ -123,18 +123,11 @@ impl Database {
     }
 
     fn one_seen(&self, condition: &str, value: &str) -> Result<Option<Seen>, StoreError> {
-        self.read(|conn| {
-            let found = conn.prepare_cached(&format!("{SEEN} {condition}"))?.query_row([value], seen_from_row);
-            Ok(found.optional()?.flatten())
-        })
+        Ok(self.query_one(&format!("{SEEN} {condition}"), [value], seen_from_row)?.flatten())
     }
 
     fn all_seen(&self, condition: &str, value: &str) -> Result<Vec<Seen>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(&format!("{SEEN} {condition}"))?;
-            let rows = statement.query_map([value], seen_from_row)?.collect::<Result<Vec<_>, _>>()?;
-            Ok(rows.into_iter().flatten().collect())
-        })
+        Ok(self.query_all(&format!("{SEEN} {condition}"), [value], seen_from_row)?.into_iter().flatten().collect())
     }
 
     /// Returns the identity to use: the current identity, unless a better identity was already known.
@@ -281,28 +274,44 @@ impl Writer<'_> {
         placement: &Placement,
     ) -> Result<(), StoreError> {
         let now = self.now().as_millisecond();
-        self.read(|conn| {
-            for (identity, namespace) in &placement.bound {
-                conn.prepare_cached(
-                    "INSERT INTO projects (id, name, namespace, seen_at) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT (id) DO UPDATE SET seen_at = ?4",
-                )?
-                .execute(params![identity.id(), identity.name, namespace.to_string(), now])?;
-            }
-            // A time of zero marks information from logs about a folder that was never seen itself.
-            let (seen_at, folder) = match &sighting.text {
-                Some(text) if sighting.is_claim => (0, Some(&text.key)),
-                _ => (now, sighting.path.as_ref()),
-            };
-            if let Some((path, (identity, _))) = folder.zip(placement.bound.last()) {
-                conn.prepare_cached(
-                    "INSERT INTO project_paths (path, project, mark, seen_at) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT (path, project) DO UPDATE SET mark = ifnull(?3, mark), seen_at = max(seen_at, ?4)",
-                )?
-                .execute(params![path, identity.id(), sighting.mark, seen_at])?;
-            }
-            Ok(())
-        })
+        for (identity, namespace) in &placement.bound {
+            self.put_project(&identity.id(), &identity.name, namespace, now)?;
+        }
+        // A time of zero marks information from logs about a folder that was never seen itself.
+        let (seen_at, folder) = match &sighting.text {
+            Some(text) if sighting.is_claim => (0, Some(&text.key)),
+            _ => (now, sighting.path.as_ref()),
+        };
+        if let Some((path, (identity, _))) = folder.zip(placement.bound.last()) {
+            self.put_folder(path, &identity.id(), sighting.mark.as_deref(), seen_at)?;
+        }
+        Ok(())
+    }
+
+    /// Records that a project was seen at `seen_at`.
+    pub(super) fn put_project(
+        &self,
+        id: &str,
+        name: &str,
+        namespace: &Namespace,
+        seen_at: i64,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO projects (id, name, namespace, seen_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (id) DO UPDATE SET seen_at = max(seen_at, ?4)";
+        self.execute(sql, params![id, name, namespace.to_string(), seen_at]).map(drop)
+    }
+
+    /// Records that a project was in a folder at `seen_at`.
+    pub(super) fn put_folder(
+        &self,
+        path: &str,
+        project: &str,
+        mark: Option<&str>,
+        seen_at: i64,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO project_paths (path, project, mark, seen_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (path, project) DO UPDATE SET mark = ifnull(?3, mark), seen_at = max(seen_at, ?4)";
+        self.execute(sql, params![path, project, mark, seen_at]).map(drop)
     }
 }
 
@@ -505,7 +514,7 @@ impl Database {
             let mut statement = conn.prepare_cached(PROJECTS)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
-                let namespace: Namespace = crate::store::row::spelled(row, 0)?;
+                let namespace: Namespace = spelled(row, 0)?;
                 let (project, identities) =
                     projects.entry(namespace.clone()).or_insert_with(|| (Project::new(namespace), Vec::new()));
                 let kind: String = row.get(1)?;

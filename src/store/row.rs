@@ -3,12 +3,19 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use rusqlite::Row;
-use rusqlite::types::Type;
+use rusqlite::types::{FromSql, FromSqlResult, Type, ValueRef};
+use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::StoreError;
+use super::{FileOutcome, JobStatus, RunId, RunStatus, Stage, StoreError};
+use crate::changeset::{Action, Entity};
+use crate::llm::Finish;
+use crate::memory::{
+    Candidate, ExtractionMethod, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Structured, TaskRecord,
+    Tier,
+};
 
 /// Condition for an id that `?1`, a part of an id, may refer to: the id, or its last eight characters, begins with
 /// `?1`, or the id ends with `?1`.
@@ -58,4 +65,74 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
 pub(super) fn rows(count: usize) -> i64 {
     // SQLite has only signed numbers, and callers pass `usize::MAX` for "all".
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Returns what `from_row` makes of all rows of a query.
+pub(super) fn query_all<T>(
+    conn: &Connection,
+    sql: &str,
+    values: impl Params,
+    from_row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StoreError> {
+    Ok(conn.prepare_cached(sql)?.query_map(values, from_row)?.collect::<Result<_, _>>()?)
+}
+
+/// Returns the number of rows of `rows`, which is a table with an optional condition.
+pub(super) fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
+    conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
+}
+
+/// A value that one column holds.
+pub(super) trait Column: Sized {
+    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self>;
+}
+
+/// Reads the columns of some types with a function.
+macro_rules! columns {
+    ($read:path: $($type:ty),+ $(,)?) => {
+        $(impl Column for $type {
+            fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
+                $read(row, index)
+            }
+        })+
+    };
+}
+
+columns!(Row::get: bool, f64, i64, u32, u64, usize, String, MemoryId, RunId);
+columns!(time: Timestamp);
+columns!(spelled: Action, Entity, ExtractionMethod, FileOutcome, JobStatus, MemoryType, Namespace, RelationType, RunStatus, Scope, Stage, Status, Tier);
+columns!(from_json: Finish, Structured, TaskRecord, Value, Vec<Candidate>, Vec<String>);
+
+impl<T: Column> Column for Option<T> {
+    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
+        if row.get_ref(index)? == ValueRef::Null { Ok(None) } else { T::read(row, index).map(Some) }
+    }
+}
+
+fn from_json<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
+    json(row.get_ref(index)?.as_str()?, index)
+}
+
+/// Reads the fields of a struct from consecutive columns, the first of which has the number `$first`, except for
+/// fields with a value.
+macro_rules! from_row {
+    (@ $row:expr, $columns:ident, $value:expr) => { $value };
+    (@ $row:expr, $columns:ident) => { $crate::store::row::Column::read($row, $columns.next().unwrap_or_default())? };
+    ($row:expr, $first:expr => $type:ident { $($field:ident $(: $value:expr)?),+ $(,)? }) => {{
+        let mut columns = $first..;
+        Ok::<_, rusqlite::Error>($type { $($field: from_row!(@ $row, columns $(, $value)?)),+ })
+    }};
+}
+pub(super) use from_row;
+
+impl FromSql for MemoryId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        String::column_result(value).map(Self::from_stored)
+    }
+}
+
+impl FromSql for RunId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        String::column_result(value).map(Self::from_stored)
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde::Serialize;
 
+use super::row::count;
 use super::{Database, StoreError};
 
 /// Counts of everything in the file.
@@ -86,13 +87,8 @@ impl Database {
     #[cfg(feature = "serve")]
     pub(crate) fn namespaces(&self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT namespace FROM memory_counts WHERE of = 'status' ORDER BY 1";
-        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?))
+        self.query_all(sql, (), |row| row.get(0))
     }
-}
-
-fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
-    // Table names cannot be bound as values, but all callers pass constants.
-    conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
 }
 
 /// Returns the numbers in `memory_counts` that meet a condition, added up by a column.

@@ -9,11 +9,11 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use super::file::erase::mark_unsealed;
 use super::file::path::with_suffix;
 use super::memories::evidence;
-use super::row::{time_or_none, to_json};
 use super::writer::{Mark, Stale};
 use super::{Database, Store, StoreError, Writer};
 use crate::changeset::{Entity, Row, RowChange};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace};
+use crate::store::row::{from_row, to_json};
 use crate::text::normalise::normalised_hash;
 
 /// Start of the id of every changeset that a synchronisation wrote.
@@ -121,7 +121,7 @@ impl Database {
              UNION SELECT other_id FROM history WHERE id > ?2 AND other_id IS NOT NULL
              UNION SELECT memory_id FROM sync_records WHERE target = ?1 AND dirty = 1";
         let sql = if since.is_some() { some } else { all };
-        self.query_all(sql, params![target, since], |row| row.get::<_, String>(0).map(MemoryId::from_stored))
+        self.query_all(sql, params![target, since], |row| row.get(0))
     }
 
     /// Returns the ids of active memories of a namespace with the same words.
@@ -129,7 +129,7 @@ impl Database {
         let sql =
             "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status = 'active' ORDER BY id";
         let values = params![normalised_hash(content), namespace.to_string()];
-        self.query_all(sql, values, |row| row.get::<_, String>(0).map(MemoryId::from_stored))
+        self.query_all(sql, values, |row| row.get(0))
     }
 }
 
@@ -335,19 +335,7 @@ fn rewrite_if(conn: &Connection, needed: bool) -> Result<(), StoreError> {
 }
 
 fn target_from_row(row: &SqlRow<'_>) -> rusqlite::Result<SyncTarget> {
-    Ok(SyncTarget {
-        id: row.get(0)?,
-        address: row.get(1)?,
-        namespaces: super::row::json(row.get_ref(2)?.as_str()?, 2)?,
-        device: row.get(3)?,
-        seq: row.get(4)?,
-        hash: row.get(5)?,
-        used: row.get(6)?,
-        lamport: row.get(7)?,
-        collected: row.get(8)?,
-        rewrite: row.get(9)?,
-        synced_at: time_or_none(row, 10)?,
-        error: row.get(11)?,
-        automatic: row.get(12)?,
+    from_row!(row, 0 => SyncTarget {
+        id, address, namespaces, device, seq, hash, used, lamport, collected, rewrite, synced_at, error, automatic
     })
 }

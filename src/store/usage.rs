@@ -116,15 +116,10 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn last_shown(&self) -> Result<Option<(Timestamp, Vec<MemoryId>)>, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT memory_id, at FROM access_log WHERE kind = 'prompt'
+        let sql = "SELECT memory_id, at FROM access_log WHERE kind = 'prompt'
                 AND at = (SELECT max(at) FROM access_log WHERE kind = 'prompt') ORDER BY id";
-            let mut statement = conn.prepare_cached(sql)?;
-            let rows =
-                statement.query_map((), |row| Ok((MemoryId::from_stored(row.get::<_, String>(0)?), time(row, 1)?)))?;
-            let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
-            Ok(rows.first().map(|(_, at)| *at).map(|at| (at, rows.into_iter().map(|(id, _)| id).collect())))
-        })
+        let rows: Vec<(MemoryId, Timestamp)> = self.query_all(sql, (), |row| Ok((row.get(0)?, time(row, 1)?)))?;
+        Ok(rows.first().map(|(_, at)| *at).map(|at| (at, rows.into_iter().map(|(id, _)| id).collect())))
     }
 }
 

@@ -9,52 +9,31 @@ use regex::{Captures, Regex};
 use super::number::{COUNT_PATTERN, chinese_count, count};
 
 /// Names of the months from January, in English, German, Spanish and French, including abbreviations.
-const MONTHS: [&str; 12] = [
-    "jan january januar jänner enero ene janvier",
-    "feb february februar febrero février",
-    "mar march märz maerz marzo mars",
-    "apr april abril abr avril",
-    "may mai mayo",
-    "jun june juni junio juin",
-    "jul july juli julio juillet",
-    "aug august agosto ago août",
-    "sep sept september septiembre setiembre septembre",
-    "oct october okt oktober octubre octobre",
-    "nov november noviembre novembre",
-    "dec december dez dezember diciembre",
-];
+const MONTHS: &str = include_str!("months.txt");
 /// Names of the days of the week from Monday, in English, German and Spanish.
-const WEEKDAYS: [&str; 7] = [
-    "monday montag lunes",
-    "tuesday dienstag martes",
-    "wednesday mittwoch miércoles",
-    "thursday donnerstag jueves",
-    "friday freitag viernes",
-    "saturday samstag sonnabend sábado",
-    "sunday sonntag domingo",
-];
+const WEEKDAYS: &str = include_str!("weekdays.txt");
 
 /// Returns the number of the month with this name, ignoring case.
 pub(crate) fn month(name: &str) -> Option<i8> {
     let name = name.to_lowercase();
-    let at = MONTHS.iter().position(|names| names.split(' ').any(|one| one == name))?;
+    let at = MONTHS.lines().position(|names| names.split(' ').any(|one| one == name))?;
     i8::try_from(at + 1).ok()
 }
 
 /// Returns the day of the week with this name, which must be in lower case.
 pub(crate) fn weekday(name: &str) -> Option<Weekday> {
-    let at = WEEKDAYS.iter().position(|names| names.split(' ').any(|one| one == name))?;
+    let at = WEEKDAYS.lines().position(|names| names.split(' ').any(|one| one == name))?;
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 
 /// Returns a pattern of the weekday names in the language with the index `place` in [`WEEKDAYS`].
 pub(crate) fn weekday_pattern(place: WeekdayNames) -> String {
-    let name = |names: &&'static str| match place {
+    let name = |names: &'static str| match place {
         WeekdayNames::English => names.split(' ').next(),
         WeekdayNames::German => names.split(' ').nth(1),
         WeekdayNames::Spanish => names.split(' ').next_back(),
     };
-    WEEKDAYS.iter().filter_map(name).collect::<Vec<_>>().join("|")
+    WEEKDAYS.lines().filter_map(name).collect::<Vec<_>>().join("|")
 }
 
 /// A language whose weekday names are known.
@@ -117,7 +96,7 @@ impl Days {
 }
 
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
-    let months = MONTHS.join(" ").replace(' ', "|");
+    let months = MONTHS.split_whitespace().collect::<Vec<_>>().join("|");
     let chinese = "[0-9]{1,2}|[一二三四五六七八九十]{1,3}";
     Regex::new(&format!(
         r"(?ix)

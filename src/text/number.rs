@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use serde::Deserialize;
+
 use super::script::is_wide;
 
 /// The quantity that a unit measures, if amounts in this unit can be converted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Measure {
     Time,
     Data,
@@ -52,64 +55,14 @@ impl Unit {
 }
 
 /// Units with their spellings in all languages.
-#[rustfmt::skip]
-const UNITS: &[(&str, Measure, f64, &str)] = &[
-    ("ms", Measure::Time, 1e-3, "ms millisecond milliseconds millisekunden milisegundos 毫秒 ミリ秒 밀리초"),
-    ("s", Measure::Time, 1.0, "s sec secs second seconds 秒 秒钟 秒間 초 segundo segundos sekunde sekunden"),
-    ("min", Measure::Time, 60.0, "min mins minute minutes 分钟 分鐘 分 分間 분 minuto minutos minuten"),
-    ("h", Measure::Time, 3_600.0, "h hr hrs hour hours 小时 小時 个小时 钟头 時間 시간 hora horas stunde stunden"),
-    ("d", Measure::Time, 86_400.0, "d day days 天 日 日間 일 día días dia dias tag tage tagen"),
-    ("w", Measure::Time, 604_800.0, "week weeks 周 星期 礼拜 个星期 週間 주 주일 semana semanas woche wochen"),
-    ("2w", Measure::Time, 1_209_600.0, "fortnight fortnights"),
-    ("mo", Measure::Time, 2_629_800.0, "month months 个月 ヶ月 か月 개월 mes meses monat monate monaten"),
-    // `月` after a number usually means a month of the year, whereas `个月` is a number of months.
-    ("month", Measure::Time, 2_629_800.0, "月 월 月份"),
-    ("q", Measure::Time, 7_889_400.0, "quarter quarters 季度"),
-    ("y", Measure::Time, 31_557_600.0, "y year years 年 年間 年来 岁 歳 년 년째 살 año años jahr jahre jahren"),
-    (":", Measure::None, 1.0, "uhr 点 点钟 時 시 am pm"),
-    ("kb", Measure::Data, 1e3, "kb kib kilobyte kilobytes"),
-    ("mb", Measure::Data, 1e6, "mb mib megabyte megabytes"),
-    ("gb", Measure::Data, 1e9, "gb gib gigabyte gigabytes"),
-    ("tb", Measure::Data, 1e12, "tb tib terabyte terabytes"),
-    ("%", Measure::Share, 1e-2, "% ％ percent pct prozent 퍼센트"),
-    ("mm", Measure::Length, 1e-3, "mm millimetres millimeters 毫米"),
-    ("cm", Measure::Length, 1e-2, "cm centimetres centimeters 厘米 公分 센티미터 センチ"),
-    ("m", Measure::Length, 1.0, "m meters metre metres metros metro meter metern 米 メートル 미터"),
-    ("km", Measure::Length, 1e3, "km kilometer kilometre kilometers kilometres kilometern kilómetros 公里 千米 キロ 킬로미터"),
-    ("m²", Measure::None, 1.0, "m2 平方米 平米 제곱미터"),
-    ("mg", Measure::Mass, 1e-6, "mg milligrams 毫克 ミリグラム 밀리그램"),
-    ("µg", Measure::Mass, 1e-9, "µg μg mcg microgram micrograms 微克"),
-    ("g", Measure::Mass, 1e-3, "g gram grams gramos gramm 克 グラム 그램"),
-    ("kg", Measure::Mass, 1.0, "kg kilo kilos kilogram kilograms kilogramm 公斤 千克 キログラム 킬로그램"),
-    ("jin", Measure::Mass, 0.5, "斤"),
-    ("l", Measure::None, 1.0, "l litre litres liter liters litro litros 升 リットル 리터"),
-    ("ml", Measure::None, 1.0, "ml millilitres milliliters 毫升 ミリリットル"),
-    ("gal", Measure::None, 1.0, "gal gallon gallons"),
-    ("°", Measure::None, 1.0, "°c c grad grados degrees 度 도 摄氏度"),
-    ("watt", Measure::None, 1.0, "watt watts"),
-    ("kw", Measure::None, 1.0, "kw"),
-    ("kwh", Measure::None, 1.0, "kwh"),
-    ("kva", Measure::None, 1.0, "kva"),
-    ("hz", Measure::None, 1.0, "hz"),
-    ("mhz", Measure::None, 1.0, "mhz"),
-    ("ghz", Measure::None, 1.0, "ghz"),
-    ("bpm", Measure::None, 1.0, "bpm"),
-    ("k", Measure::None, 1.0, "k"),
-    ("v", Measure::None, 1.0, "volt volts voltios"),
-    ("usd", Measure::None, 1.0, "usd dollar dollars dólares 美元 ドル 달러"),
-    ("eur", Measure::None, 1.0, "eur € euro euros 欧元 ユーロ 유로"),
-    ("gbp", Measure::None, 1.0, "gbp pound pounds libras pfund 英镑 ポンド 파운드"),
-    ("cny", Measure::None, 1.0, "cny yuan 元 块 块钱"),
-    ("jpy", Measure::None, 1.0, "jpy yen 円 日元"),
-    ("krw", Measure::None, 1.0, "krw won 원"),
-    ("people", Measure::None, 1.0, "people persons members employees personas personen leute miembros mitglieder 人 名 位 명"),
-    ("nodes", Measure::None, 1.0, "nodes 个节点 节点 nodos knoten 노드 ノード"),
-    ("times", Measure::None, 1.0, "times times/day veces mal 次 回 회"),
-    ("piece", Measure::None, 1.0, "个 颗 只 台 本 枚 杯 片 件 匹 頭 個 개 마리 잔 대 포기"),
-    ("sp", Measure::None, 1.0, "space spaces 个空格 空格"),
-    ("no", Measure::None, 1.0, "号 番 번 号线 号楼 번째 호"),
-    ("ver", Measure::None, 1.0, "版 バージョン 버전"),
-];
+static UNITS: LazyLock<Vec<(String, Measure, f64, String)>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Table {
+        units: Vec<(String, Measure, f64, String)>,
+    }
+    let table: Table = toml::from_str(include_str!("units.toml")).expect("the table is a constant");
+    table.units
+});
 
 /// Units of labels, which measure nothing, as in `No. 3` and `version 5`.
 pub(crate) const LABELS: &[&str] = &["no", "ver"];
@@ -119,8 +72,8 @@ pub(crate) fn unit(spelling: &str) -> Option<Unit> {
     static BY_SPELLING: LazyLock<HashMap<&'static str, Unit>> = LazyLock::new(|| {
         // The order is reversed, because the last insertion into a map wins, whereas the first row with a spelling must
         // take precedence.
-        let all = UNITS.iter().rev().flat_map(|&(name, measure, size, spellings)| {
-            spellings.split(' ').map(move |word| (word, Unit { name, measure, size }))
+        let all = UNITS.iter().rev().flat_map(|(name, measure, size, spellings)| {
+            spellings.split(' ').map(|word| (word, Unit { name, measure: *measure, size: *size }))
         });
         all.collect()
     });
@@ -287,42 +240,12 @@ fn scale(after: &str) -> Option<(f64, usize)> {
     let trimmed = after.strip_prefix([' ', '-']).unwrap_or(after);
     let skipped = after.len() - trimmed.len();
     // Longer words come before their own prefixes: `百万` before `百`.
-    for (word, factor) in [
-        ("百万", 1e6),
-        ("千万", 1e7),
-        ("百萬", 1e6),
-        ("千萬", 1e7),
-        ("万亿", 1e12),
-        ("万", 1e4),
-        ("萬", 1e4),
-        ("亿", 1e8),
-        ("億", 1e8),
-        ("千", 1e3),
-        ("百", 1e2),
-        ("만", 1e4),
-        ("억", 1e8),
-    ] {
-        if after.starts_with(word) {
-            return Some((factor, word.len()));
-        }
+    if let Some((word, factor)) = WORDS.wide_scales.iter().find(|(word, _)| after.starts_with(word)) {
+        return Some((*factor, word.len()));
     }
     let word: String = trimmed.chars().take_while(|c| c.is_alphabetic() && !is_wide(*c)).collect();
-    let factor = match word.as_str() {
-        // These letters must follow the number without a space, because a separate `M` or `B` is an initial or a label.
-        "k" | "K" if skipped == 0 => 1e3,
-        "M" | "mn" if skipped == 0 => 1e6,
-        "B" | "bn" if skipped == 0 => 1e9,
-        _ => match word.to_lowercase().as_str() {
-            "hundred" | "hundert" => 1e2,
-            "thousand" | "thousands" | "tausend" | "tsd" | "mil" | "mille" => 1e3,
-            "lakh" => 1e5,
-            "million" | "millions" | "mio" | "millionen" | "millón" | "millones" => 1e6,
-            "crore" => 1e7,
-            // The Spanish `billón` is omitted, because it is a thousand times the English "billion".
-            "billion" | "billions" | "milliarde" | "milliarden" | "mrd" => 1e9,
-            _ => return None,
-        },
-    };
+    let letters = || WORDS.letter_scales.get(&word).filter(|_| skipped == 0);
+    let factor = *letters().or_else(|| WORDS.written_scales.get(&word.to_lowercase()))?;
     Some((factor, skipped + word.len()))
 }
 
@@ -337,23 +260,29 @@ fn noun(after: &str) -> String {
     word.strip_suffix("ies").or(word.strip_suffix('s')).unwrap_or(&word).trim_end_matches('y').to_owned()
 }
 
-/// Numbers from 0 to 19 in English, German and Spanish.
-const SMALL: [&str; 3] = [
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
-     eighteen nineteen",
-    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn \
-     achtzehn neunzehn",
-    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete \
-     dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete \
-     veintiocho veintinueve",
-];
-/// Multiples of ten from 20, in Spanish from 30.
-const TENS: [&str; 3] = [
-    "twenty thirty forty fifty sixty seventy eighty ninety",
-    "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
-    "treinta cuarenta cincuenta sesenta setenta ochenta noventa",
-];
-const SPANISH_HUNDREDS: &str = "doscient trescient cuatrocient quinient seiscient setecient ochocient novecient";
+/// Words for numbers.
+#[derive(Deserialize)]
+struct Words {
+    /// Words for consecutive numbers: the first number, the distance to the next, and the words.
+    counted: Vec<(u32, u32, String)>,
+    /// Words between the parts of a number.
+    and: Vec<String>,
+    scales: HashMap<String, u32>,
+    /// Words with several meanings.
+    loose: HashMap<String, Vec<f64>>,
+    wide_scales: Vec<(String, f64)>,
+    letter_scales: HashMap<String, f64>,
+    written_scales: HashMap<String, f64>,
+}
+
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| toml::from_str(include_str!("number.toml")).expect("the table is a constant"));
+static VALUES: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
+    let words = WORDS.counted.iter();
+    words
+        .flat_map(|(first, step, words)| words.split(' ').zip(0..).map(move |(word, at)| (word, first + step * at)))
+        .collect()
+});
 
 /// Pattern of the words that [`count`] reads, including articles. Each match must be a whole word.
 pub(crate) const COUNT_PATTERN: &str = r"\d{1,3}|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|eine[rmn]?|ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn|neunzehn|zwanzig|dreißig|una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve|veinte|treinta)|[一两俩二三四五六七八九十]{1,3}";
@@ -371,16 +300,7 @@ pub(crate) fn count(word: &str) -> Option<i32> {
 
 /// Returns the number up to 99 that a single English, German or Spanish word represents.
 fn small(word: &str) -> Option<u32> {
-    let below = SMALL.iter().find_map(|names| position(names, word));
-    below.or_else(|| tens(word, 0)).or_else(|| tens(word, 1)).or_else(|| tens(word, 2).map(|value| value + 10))
-}
-
-fn tens(word: &str, language: usize) -> Option<u32> {
-    position(TENS[language], word).map(|at| 20 + 10 * at)
-}
-
-fn position(names: &str, word: &str) -> Option<u32> {
-    names.split(' ').position(|one| one == word).and_then(|at| u32::try_from(at).ok())
+    VALUES.get(word).copied()
 }
 
 /// Returns the value of `一` to `九十九`.
@@ -446,62 +366,25 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 }
 
 fn part(word: &str) -> Option<Part> {
-    if let Some(value) = position(SMALL[0], word).or_else(|| tens(word, 0)) {
-        return Some(Part::Value(value));
+    if WORDS.and.iter().any(|and| and == word) {
+        return Some(Part::And);
     }
-    Some(match word {
-        "and" | "y" | "a" | "an" => Part::And,
-        "oh" => Part::Value(0),
-        "hundred" | "hundreds" => Part::Scale(100),
-        "thousand" | "thousands" | "mil" | "tausend" => Part::Scale(1_000),
-        "million" | "millions" | "millionen" | "millón" | "millones" => Part::Scale(1_000_000),
-        "billion" | "milliarde" | "milliarden" => Part::Scale(1_000_000_000),
-        "dozen" | "dozens" | "dutzend" | "docena" => Part::Scale(12),
-        "cien" | "ciento" => Part::Value(100),
-        "half" | "halbe" | "halben" | "halb" | "halbes" | "media" | "medio" | "mitad" | "hälfte" => {
-            // Half of something, half as a percentage, or half an hour in minutes.
-            Part::Loose(&[0.5, 50.0, 30.0])
-        }
-        "quarter" | "viertel" | "cuarto" => Part::Loose(&[0.25, 25.0, 15.0, 4.0]),
-        // The same letters are an English adverb and the Spanish word for eleven.
-        "once" | "einmal" => Part::Loose(&[1.0, 11.0]),
-        "twice" | "double" | "couple" | "pair" | "both" | "doppelt" | "beide" | "zwo" | "doble" | "ambos" => {
-            Part::Loose(&[2.0])
-        }
-        "triple" | "thrice" => Part::Loose(&[3.0]),
-        "anderthalb" | "eineinhalb" => Part::Loose(&[1.5]),
-        "decade" | "jahrzehnt" | "década" => Part::Loose(&[10.0]),
-        "fortnight" => Part::Loose(&[2.0, 14.0]),
-        word => Part::Value(ordinal(word).or_else(|| german(word)).or_else(|| spanish(word))?),
-    })
+    let loose = WORDS.loose.get(word).map(|values| Part::Loose(values));
+    let scale = || WORDS.scales.get(word).map(|scale| Part::Scale(*scale));
+    loose.or_else(scale).or_else(|| ordinal(word).or_else(|| german(word)).map(Part::Value))
 }
 
 fn ordinal(word: &str) -> Option<u32> {
-    match word {
-        "first" => Some(1),
-        "second" => Some(2),
-        "third" => Some(3),
-        "fifth" => Some(5),
-        "eighth" => Some(8),
-        "ninth" => Some(9),
-        "twelfth" => Some(12),
-        word => {
-            let stem = word.strip_suffix("th")?;
-            let tens = stem.strip_suffix("tie").and_then(|stem| tens(&format!("{stem}ty"), 0));
-            position(SMALL[0], stem).or(tens)
-        }
-    }
+    let stem = word.strip_suffix("th")?;
+    small(stem).or_else(|| small(&format!("{}ty", stem.strip_suffix("tie")?)))
 }
 
 fn german(word: &str) -> Option<u32> {
     // Some people write German without `ß` and umlauts.
     let plain = word.replace("dreissig", "dreißig").replace("fuenf", "fünf").replace("zwoelf", "zwölf");
     let word = plain.as_str();
-    if let Some(value) = position(SMALL[1], word).or_else(|| tens(word, 1)) {
+    if let Some(value) = small(word) {
         return Some(value);
-    }
-    if word == "eins" {
-        return Some(1);
     }
     for (name, scale) in [("tausend", 1_000), ("hundert", 100)] {
         if let Some((many, rest)) = word.split_once(name) {
@@ -512,15 +395,7 @@ fn german(word: &str) -> Option<u32> {
     }
     // German puts the units digit first: `fünfundzwanzig` is five and twenty.
     let (ones, rest) = word.split_once("und")?;
-    Some(position(SMALL[1], ones).filter(|value| *value < 10)? + tens(rest, 1)?)
-}
-
-fn spanish(word: &str) -> Option<u32> {
-    // Hundreds have a grammatical gender: `doscientos`, `doscientas`.
-    let stem = word.strip_suffix("os").or_else(|| word.strip_suffix("as"));
-    position(SMALL[2], word)
-        .or_else(|| tens(word, 2).map(|value| value + 10))
-        .or_else(|| position(SPANISH_HUNDREDS, stem?).map(|at| 200 + 100 * at))
+    Some(small(ones).filter(|value| *value < 10)? + small(rest).filter(|value| *value >= 20)?)
 }
 
 /// Converts the words of one number to its possible values.

@@ -4,9 +4,11 @@
 //! second and tens of megabytes. One automaton, in which repetitions are not counted, finds the patterns that may match
 //! a text. Only these are compiled, when they are first needed.
 
+use std::ops::Deref;
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
+use serde::Deserialize;
 
 /// Largest automaton.
 const MAX_BYTES: usize = 64 << 20;
@@ -43,6 +45,55 @@ impl PatternSet {
     fn pattern(&self, place: usize) -> &Regex {
         let (pattern, compiled) = &self.patterns[place];
         compiled.get_or_init(|| Regex::new(pattern).expect("the patterns are constants"))
+    }
+}
+
+/// A pattern that ignores case, as a rule file contains it: `(?-i:…)` makes case significant.
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct Pattern<const AT_START: bool>(Regex);
+
+/// A pattern that may match anywhere in a text.
+pub(crate) type Anywhere = Pattern<false>;
+
+/// A pattern that matches only at the start of a text.
+pub(crate) type AtStart = Pattern<true>;
+
+impl<const AT_START: bool> From<String> for Pattern<AT_START> {
+    fn from(pattern: String) -> Self {
+        let pattern = if AT_START { at_start(&pattern) } else { format!("(?i){pattern}") };
+        Self(Regex::new(&pattern).expect("the patterns are constants"))
+    }
+}
+
+impl<const AT_START: bool> Deref for Pattern<AT_START> {
+    type Target = Regex;
+    fn deref(&self) -> &Regex {
+        &self.0
+    }
+}
+
+/// Returns `pattern` for the start of a text, ignoring case.
+pub(crate) fn at_start(pattern: &str) -> String {
+    format!("(?i)^(?:{pattern})")
+}
+
+/// Patterns that ignore case, of which one has to match.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "Vec<String>")]
+pub(crate) struct Patterns(RegexSet);
+
+impl From<Vec<String>> for Patterns {
+    fn from(patterns: Vec<String>) -> Self {
+        let patterns = patterns.iter().map(|pattern| format!("(?i){pattern}"));
+        Self(RegexSet::new(patterns).expect("the patterns are constants"))
+    }
+}
+
+impl Deref for Patterns {
+    type Target = RegexSet;
+    fn deref(&self) -> &RegexSet {
+        &self.0
     }
 }
 

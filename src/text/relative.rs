@@ -2,11 +2,13 @@
 //!
 //! Ambiguous dates are not changed: "on Monday", "a few days ago", "on 10 April" without a year.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::{Span, ToSpan};
 use regex::{Captures, Regex};
+use serde::Deserialize;
 
 use super::date::{WeekdayNames, month, weekday, weekday_pattern};
 use super::language::Language;
@@ -31,6 +33,22 @@ pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -
         Language::German => note(text, now, &GERMAN, german, |found| found[0].to_lowercase().starts_with("bis")),
         _ => Dated { text: text.to_owned(), first: None },
     }
+}
+
+/// Words of relative dates, with the number of days or years from now that they denote.
+#[derive(Deserialize)]
+struct Words {
+    days: HashMap<String, i32>,
+    years: HashMap<String, i32>,
+}
+
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| toml::from_str(include_str!("relative.toml")).expect("the table is a constant"));
+
+/// Returns the day that a word denotes, such as "gestern", or the last word of a phrase, such as "bis morgen".
+fn day_named(word: &str, today: Date) -> Option<Date> {
+    let last = || WORDS.days.get(word.rsplit(' ').next()?);
+    today.checked_add(WORDS.days.get(word).or_else(last)?.days()).ok()
 }
 
 /// The date that a relative date resolves to.
@@ -219,7 +237,7 @@ fn resolve_english(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let today = now.date();
     let lower = |name: &str| found.name(name).map(|word| word.as_str().to_lowercase());
     if let Some(word) = lower("day") {
-        return Some(part_of_day(today.checked_add(english_days_ahead(&word).days()).ok()?, lower("part").as_deref()));
+        return Some(part_of_day(day_named(&word, today)?, lower("part").as_deref()));
     }
     if let Some(word) = lower("near") {
         let night = if word == "last night" { today.yesterday().ok()? } else { today };
@@ -242,16 +260,6 @@ fn resolve_english(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
         return english_unit(&lower("unit")?, ahead, today);
     }
     calendar(found, today)
-}
-
-fn english_days_ahead(word: &str) -> i32 {
-    match word {
-        "the day before yesterday" => -2,
-        "yesterday" => -1,
-        "tomorrow" => 1,
-        "the day after tomorrow" => 2,
-        _ => 0,
-    }
 }
 
 fn part_of_day(date: Date, part: Option<&str>) -> Resolved {
@@ -302,7 +310,7 @@ fn english_unit(unit: &str, ahead: i32, today: Date) -> Option<Resolved> {
 /// Friday" is in the next week.
 fn english_weekday(name: &str, ahead: i32, today: Date) -> Option<Date> {
     let weekday = weekday(name)?;
-    if ahead < 0 { today.nth_weekday(-1, weekday).ok() } else { weekday_in(week(today, ahead)?, weekday) }
+    if ahead < 0 { latest(today, weekday) } else { weekday_in(week(today, ahead)?, weekday) }
 }
 
 /// Resolves a month: "last March" is the latest March that has ended, "next March" is the first March that has not
@@ -388,28 +396,26 @@ static AHEAD: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 fn weekday_gone(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
-    let weekday = named_weekday(found)?;
-    if found.name("nth").is_some() {
-        return day_and_weekday(found, weekday, now);
-    }
-    if matches!(before(found).as_str(), "" | "is") {
-        return None;
-    }
-    let ahead = matches!(before(found).as_str(), "by" | "until" | "till" | "due" | "due on" | "starting" | "starts");
-    let date = if ahead { coming(now.date(), weekday)? } else { latest(now.date(), weekday)? };
-    Some(Resolved::day(date, "on"))
+    bare_weekday(found, now, |before| {
+        !matches!(before, "by" | "until" | "till" | "due" | "due on" | "starting" | "starts")
+    })
 }
 
 fn weekday_ahead(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
-    let weekday = named_weekday(found)?;
+    bare_weekday(found, now, |before| before == "since")
+}
+
+/// Resolves a weekday to the latest or the coming one, depending on the preposition.
+fn bare_weekday(found: &Captures<'_>, now: DateTime, is_past: fn(&str) -> bool) -> Option<Resolved> {
+    let weekday = weekday(&found.name("weekday")?.as_str().to_lowercase())?;
     if found.name("nth").is_some() {
         return day_and_weekday(found, weekday, now);
     }
-    if matches!(before(found).as_str(), "" | "is") {
+    let before = before(found);
+    if matches!(before.as_str(), "" | "is") {
         return None;
     }
-    let since = before(found) == "since";
-    let date = if since { latest(now.date(), weekday)? } else { coming(now.date(), weekday)? };
+    let date = if is_past(&before) { latest(now.date(), weekday)? } else { coming(now.date(), weekday)? };
     Some(Resolved::day(date, "on"))
 }
 
@@ -424,10 +430,6 @@ fn day_and_weekday(found: &Captures<'_>, weekday: Weekday, now: DateTime) -> Opt
         (0..=200).filter_map(move |count: i32| now.date().checked_add((count * step).days()).ok()).find(is_it)
     };
     near(1).or_else(|| near(-1)).map(|date| Resolved::day(date, "on"))
-}
-
-fn named_weekday(found: &Captures<'_>) -> Option<Weekday> {
-    weekday(&found.name("weekday")?.as_str().to_lowercase())
 }
 
 /// Returns the day that is expressed in words, in the year in which it is nearest to today.
@@ -468,14 +470,7 @@ fn german(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let today = now.date();
     let lower = |name: &str| found.name(name).map(|word| word.as_str().to_lowercase());
     if let Some(word) = lower("day") {
-        let ahead = match word.as_str() {
-            "vorgestern" => -2,
-            "gestern" => -1,
-            "heute" => 0,
-            "übermorgen" => 2,
-            _ => 1,
-        };
-        return Some(Resolved::day(today.checked_add(ahead.days()).ok()?, ""));
+        return Some(Resolved::day(day_named(&word, today)?, ""));
     }
     if let (Some(direction), Some(unit)) = (lower("dir"), lower("unit")) {
         let ahead = match direction.as_str() {
@@ -505,11 +500,14 @@ fn german(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     if let Some(name) = lower("since") {
         return Some(Resolved::day(latest(today, weekday(&name)?)?, ""));
     }
-    let (number, unit, sign) = match (lower("ago"), lower("ahead")) {
-        (Some(number), _) => (number, lower("span")?, -1),
-        (None, Some(number)) => (number, lower("far")?, 1),
-        (None, None) => return None,
-    };
+    in_units(found, now)
+}
+
+/// Resolves "vor drei Tagen", "hace tres días", "in drei Tagen" and "dentro de tres días".
+fn in_units(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
+    let lower = |name: &str| found.name(name).map(|word| word.as_str().to_lowercase());
+    let past = lower("ago").zip(lower("span")).map(|(number, unit)| (number, unit, -1));
+    let (number, unit, sign) = past.or_else(|| Some((lower("ahead")?, lower("far")?, 1)))?;
     shifted(now, sign * count(&number)?, Unit::named(&unit)?)
 }
 
@@ -532,14 +530,7 @@ fn spanish(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let today = now.date();
     let lower = |name: &str| found.name(name).map(|word| word.as_str().to_lowercase());
     if let Some(word) = lower("day") {
-        let ahead = match word.as_str() {
-            "anteayer" => -2,
-            "ayer" | "anoche" => -1,
-            "hoy" => 0,
-            "pasado mañana" => 2,
-            _ => 1,
-        };
-        return Some(Resolved::day(today.checked_add(ahead.days()).ok()?, ""));
+        return Some(Resolved::day(day_named(&word, today)?, ""));
     }
     if let Some(name) = lower("this") {
         return Some(Resolved::day(weekday_in(week(today, 0)?, weekday(&name)?)?, ""));
@@ -558,12 +549,7 @@ fn spanish(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
             }
         };
     }
-    let (number, unit, sign) = match (lower("ago"), lower("ahead")) {
-        (Some(number), _) => (number, lower("span")?, -1),
-        (None, Some(number)) => (number, lower("far")?, 1),
-        (None, None) => return None,
-    };
-    shifted(now, sign * count(&number)?, Unit::named(&unit)?)
+    in_units(found, now)
 }
 
 static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
@@ -601,10 +587,10 @@ fn annotated_chinese(text: &str, now: Option<DateTime>) -> Dated {
 fn resolve_chinese(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let (today, named) = (now.date(), |name: &str| found.name(name).map(|word| word.as_str()));
     if let Some(word) = named("day") {
-        return Some(Resolved::day(today.checked_add(chinese_days_ahead(word).days()).ok()?, ""));
+        return Some(Resolved::day(day_named(word, today)?, ""));
     }
     if let Some(word) = named("night") {
-        let date = today.checked_add(chinese_days_ahead(word).days()).ok()?;
+        let date = day_named(word, today)?;
         let part = if word.ends_with(['早', '晨']) { "早上" } else { "晚上" };
         return Some(Resolved { date, words: format!("{date}{part}"), preposition: "" });
     }
@@ -615,7 +601,7 @@ fn resolve_chinese(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
         return in_month(today.first_of_month().checked_add(steps(word).months()).ok()?, named("date"));
     }
     if let Some(word) = named("year") {
-        let date = today.first_of_year().checked_add(years_ahead(word).years()).ok()?;
+        let date = today.first_of_year().checked_add(WORDS.years.get(word)?.years()).ok()?;
         return Some(Resolved { words: format!("{}年", date.year()), ..Resolved::year(date, "") });
     }
     if named("half").is_some() {
@@ -632,29 +618,6 @@ fn resolve_chinese(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
         Unit::Month => in_month(resolved.date, None)?,
         Unit::Minute | Unit::Hour | Unit::Day | Unit::Week => resolved,
     })
-}
-
-fn chinese_days_ahead(word: &str) -> i32 {
-    match word {
-        "大前天" => -3,
-        "前天" => -2,
-        "后天" => 2,
-        "大后天" => 3,
-        word if word.starts_with('昨') => -1,
-        word if word.starts_with('明') => 1,
-        _ => 0,
-    }
-}
-
-fn years_ahead(word: &str) -> i32 {
-    match word {
-        "大前年" => -3,
-        "前年" => -2,
-        "去年" => -1,
-        "明年" => 1,
-        "后年" => 2,
-        _ => 0,
-    }
 }
 
 /// Returns the number of weeks or months that "上", "上上", "下" and similar words represent.

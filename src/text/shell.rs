@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::tokens::is_listed;
+
 /// Programs whose first argument is a subcommand.
 const WITH_SUBCOMMANDS: &str = "\
     apt apt-get aws az bazel brew bun bundle cargo composer conda deno docker docker-compose dotnet flutter gcloud \
@@ -33,11 +35,6 @@ const TOOLS: &str = "\
 const TASK_RUNNERS: &[&str] = &["just", "make", "rake", "task"];
 /// Words of the shell before the name of a program.
 const KEYWORDS: &[&str] = &["do", "elif", "else", "if", "then", "until", "while", "!"];
-
-/// Returns whether a word is in a list.
-fn is_one_of(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|one| one == word)
-}
 
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name);
@@ -111,11 +108,11 @@ fn script<'w>(words: &mut impl Iterator<Item = &'w str>) -> Option<&'w str> {
 /// Returns a name for the last part of a command, such as `cargo test`, or `None` for a command that only reads.
 pub(crate) fn signature(command: &str) -> Option<String> {
     let (program, mut words) = called(parts(command).into_iter().next_back()?)?;
-    if is_one_of(LOOKUPS, program) {
+    if is_listed(LOOKUPS, program) {
         return None;
     }
     let mut name = vec![program];
-    if is_one_of(WITH_SUBCOMMANDS, program) {
+    if is_listed(WITH_SUBCOMMANDS, program) {
         while let Some(word) = words.next() {
             // Options may precede the subcommand, as in `git -C folder log`.
             if word.starts_with('-') {
@@ -166,13 +163,13 @@ fn own_program(part: &str) -> Option<String> {
         let is_plain = |letter: char| letter.is_alphanumeric() || "._-+:".contains(letter);
         name.len() > 1 && name.len() <= 60 && name.starts_with(char::is_alphanumeric) && name.chars().all(is_plain)
     };
-    if is_one_of(WITH_SUBCOMMANDS, program) {
+    if is_listed(WITH_SUBCOMMANDS, program) {
         let name = signature(part)?;
         let (runner, task) = name.rsplit_once(' ')?;
         return ((TASK_RUNNERS.contains(&runner) || runner.ends_with(" run")) && is_name(task)).then_some(name);
     }
     let name = if INTERPRETERS.contains(&program) { script(&mut words)? } else { program };
-    let is_common = [LOOKUPS, COMMON, TOOLS].iter().any(|list| is_one_of(list, name))
+    let is_common = [LOOKUPS, COMMON, TOOLS].iter().any(|list| is_listed(list, name))
         || name.starts_with("test")
         || PREFIXES.contains(&name)
         || INTERPRETERS.contains(&name);

@@ -348,6 +348,11 @@ fn spelled_out(part: &str) -> String {
     word
 }
 
+/// Whether `word` is one of `words`, which are separated by white space.
+pub(crate) fn is_listed(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|one| one == word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use crate::memory::{Claim, MemoryType};
 use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
 use crate::text::normalise::comparable;
 use crate::text::script::{Script, is_han, is_hiragana};
-use crate::text::tokens::words;
+use crate::text::tokens::{is_listed, words};
 
 /// How certain it is that the known claim is no longer true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,67 +96,18 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
 }
 
 /// Verbs that say of most things that they are in use.
-const GENERAL: &[&str] = &[
-    "use",
-    "using",
-    "us",
-    "have",
-    "run",
-    "do",
-    "go",
-    "work",
-    "need",
-    "apply",
-    "keep",
-    "nutzen",
-    "nutze",
-    "verwenden",
-    "verwende",
-    "haben",
-    "habe",
-    "nehmen",
-    "nehme",
-    "brauchen",
-    "brauche",
-    "usamos",
-    "uso",
-    "usa",
-    "tenemos",
-    "tengo",
-    "trabajo",
-    "trabajamos",
-    "vamos",
-    "voy",
-    "utilizamos",
-    "utilizo",
-];
+const GENERAL: &str = "use using us have run do go work need apply keep nutzen nutze verwenden verwende haben habe nehmen nehme \
+    brauchen brauche usamos uso usa tenemos tengo trabajo trabajamos vamos voy utilizamos utilizo";
 
 /// Whether every clause of `incoming` that says "no longer" or the like mentions something that `known` does not: that
 /// the team no longer meets on Fridays says nothing about Mondays.
 pub(super) fn ends_something_else(incoming: &View<'_>, known: &View<'_>) -> bool {
-    const JOINTS: &[&str] = &[
-        ", ",
-        "; ",
-        ": ",
-        ". ",
-        " and ",
-        " but ",
-        " since ",
-        " because ",
-        " und ",
-        " aber ",
-        " weil ",
-        " y ",
-        " pero ",
-        "，",
-        "；",
-        "。",
-    ];
+    const JOINTS: &str = ", |; |: |. | and | but | since | because | und | aber | weil | y | pero |，|；|。";
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.polarity == Polarity::Positive {
         return false;
     }
     let mut clauses = vec![incoming.claim.content.as_str()];
-    for joint in JOINTS {
+    for joint in JOINTS.split('|') {
         clauses = clauses.into_iter().flat_map(|clause| clause.split(joint)).collect();
     }
     let ended = clauses.into_iter().map(Features::of);
@@ -182,7 +133,7 @@ fn has_more(clause: &Features, known: &View<'_>) -> bool {
         has_stem(token)
             && !theirs.tokens.contains(token)
             && !is_frame(token)
-            && !GENERAL.contains(&token.as_str())
+            && !is_listed(GENERAL, token)
             && !in_text(token, known)
     };
     !clause.figures.is_subset(&theirs.figures)
@@ -204,7 +155,7 @@ fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
         common >= 3 && common * 2 >= verb.chars().count().max(word.chars().count())
     };
     let in_known = |verb: &str| Naming::words(&known.claim.content).iter().any(|word| is_form(verb, word));
-    let other_verb = verb.is_some_and(|verb| !GENERAL.contains(&verb.as_str()) && !in_known(&verb));
+    let other_verb = verb.is_some_and(|verb| !is_listed(GENERAL, &verb) && !in_known(&verb));
     let lead = OPENINGS.iter().fold(phrase.lead.clone(), |lead, opening| lead.replace(opening, " "));
     let is_led = phrase.kind != ChangeEffect::Replaced && Naming::words(&lead).iter().any(|word| !in_text(word, known));
     other_verb || is_led
@@ -314,7 +265,7 @@ pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
     incoming.claim.content.split([',', ';', ':', '.', '!', '?']).any(|clause| {
         let lower = clause.trim().to_lowercase();
         let mut start = lower.split(' ');
-        let has_article = start.next().is_some_and(|first| ARTICLES.split_whitespace().any(|article| article == first));
+        let has_article = start.next().is_some_and(|first| is_listed(ARTICLES, first));
         // "The user" and "the team" are whoever speaks.
         let is_noun = has_article && start.next().is_some_and(|noun| !is_frame(noun));
         is_noun && Naming::words(&lower).iter().position(|word| in_text(word, known)).is_some_and(|shared| shared > 0)
@@ -432,21 +383,6 @@ fn is_wide_name(named: &str, text: &str) -> bool {
 
 /// Whether a word only introduces a statement, as in "the user said".
 fn is_frame(word: &str) -> bool {
-    const FRAME: &[&str] = &[
-        "user",
-        "user's",
-        "team",
-        "said",
-        "says",
-        "standing",
-        "instruction",
-        "nutzer",
-        "sagte",
-        "usuario",
-        "dijo",
-        "用户",
-        "团队",
-        "户说",
-    ];
-    FRAME.contains(&word)
+    const FRAME: &str = "user user's team said says standing instruction nutzer sagte usuario dijo 用户 团队 户说";
+    is_listed(FRAME, word)
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::lexicon::{CUES, Cue, NEVER};
+use super::lexicon::{Cue, cues};
 use super::tokens::{is_stop_word, language_of, tokens_of};
 use crate::text::language::Language;
 use crate::text::normalise::comparable;
@@ -230,17 +230,11 @@ struct Heard {
 /// The compiled table: one automaton, and the cue for each pattern of the automaton.
 struct Ear {
     automaton: AhoCorasick,
-    cues: Vec<(Cue, bool)>,
+    cues: Vec<Cue>,
 }
 
 static EAR: LazyLock<Ear> = LazyLock::new(|| {
-    let (mut patterns, mut cues) = (Vec::new(), Vec::new());
-    let never = NEVER.split('|').map(|text| (Cue::Negate, true, text));
-    let listed = CUES.iter().flat_map(|(cue, texts)| texts.split('|').map(move |text| (*cue, false, text)));
-    for (cue, always, text) in listed.chain(never) {
-        patterns.push(pattern(text.trim()));
-        cues.push((cue, always));
-    }
+    let (cues, patterns): (_, Vec<String>) = cues().map(|(cue, text)| (cue, pattern(&text))).unzip();
     let automaton = AhoCorasick::builder()
         // The longest cue wins: `not only` must not be recognised as `not`.
         .match_kind(MatchKind::LeftmostLongest)
@@ -277,15 +271,14 @@ fn hear(words: &[Word]) -> Heard {
     let text = &without_contrast(&text);
     let (mut heard, mut end, mut given) = (Heard::default(), 0, false);
     for found in EAR.automaton.find_iter(text) {
-        let (cue, always) = EAR.cues[found.pattern().as_usize()];
+        let cue = &EAR.cues[found.pattern().as_usize()];
         heard.rest.push_str(&text[end..found.start()]);
         heard.rest.push(' ');
         // A negation in the reason does not negate the claim: `left, because nobody came`.
-        given |= cue == Cue::Reason && found.start() > 0;
+        given |= *cue == Cue::Reason && found.start() > 0;
         // Other cues in the reason still count, because a reason often states when or why something changed.
-        if !(given && matches!(cue, Cue::Negate)) {
+        if !(given && matches!(cue, Cue::Negate | Cue::Never)) {
             heard.note(cue, &text[found.start()..found.end()]);
-            heard.habit |= always;
         }
         end = found.end();
     }
@@ -318,10 +311,14 @@ fn without_contrast(text: &str) -> String {
 }
 
 impl Heard {
-    fn note(&mut self, cue: Cue, found: &str) {
+    fn note(&mut self, cue: &'static Cue, found: &str) {
         match cue {
             Cue::Neutral => self.rest.push_str(found),
             Cue::Negate => self.negations += 1,
+            Cue::Never => {
+                self.negations += 1;
+                self.habit = true;
+            }
             Cue::Against(word) => {
                 self.negations += 1;
                 self.rest.push_str(word);
@@ -558,11 +555,9 @@ mod tests {
 
     #[test]
     fn every_cue_is_found_where_it_stands_alone() {
-        for (cue, texts) in CUES {
-            for text in texts.split('|').map(str::trim) {
-                let found = EAR.automaton.find(&heard_form(text)).unwrap_or_else(|| panic!("{text}"));
-                assert_eq!(EAR.cues[found.pattern().as_usize()].0, *cue, "{text}");
-            }
+        for (cue, text) in cues() {
+            let found = EAR.automaton.find(&heard_form(&text)).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(EAR.cues[found.pattern().as_usize()], cue, "{text}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::features::Features;
 use crate::text::normalise::comparable;
+use crate::text::tokens::is_listed;
 
 /// The number of values that an attribute has at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,17 +110,17 @@ pub(crate) fn arity(key: &str) -> Arity {
     let last = parts.next().unwrap_or_default();
     let head = key.split_once('.').map_or("", |(head, _)| head);
     // At the start of a key, `project` says only what the key is about, not that there are several values.
-    let under_many = parts.any(|part| part != "project" && names(MANY, part));
+    let under_many = parts.any(|part| part != "project" && is_listed(MANY, part));
     if ONLY.iter().any(|start| last.strip_prefix(start).is_some_and(|rest| !is_plural(rest))) {
         return Arity::Single;
     }
     // A thing has a single language, but people and projects may have several.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");
-    let single = names(SINGLE, last) || of_a_thing;
+    let single = is_listed(SINGLE, last) || of_a_thing;
     if single {
         return if under_many { Arity::Open } else { Arity::Single };
     }
-    if under_many || names(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
+    if under_many || is_listed(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
 }
 
 /// Separator of the values of a list. The separator is not a comma, because a comma separates the parts of one value.
@@ -128,10 +129,6 @@ pub(in crate::consolidate) const BETWEEN_VALUES: &str = "; ";
 /// Whether a value is a list of several values.
 pub(in crate::consolidate) fn is_list(value: &str) -> bool {
     value.contains(BETWEEN_VALUES)
-}
-
-fn names(list: &str, name: &str) -> bool {
-    list.split(' ').any(|listed| listed == name)
 }
 
 fn is_plural(name: &str) -> bool {

@@ -6,6 +6,7 @@ use super::features::Polarity;
 use super::slots::units;
 use super::tokens::is_stop_word;
 use super::view::{View, is_episode};
+use crate::text::tokens::is_listed;
 
 /// Function words whose two sides may be exchanged without changing the meaning.
 const SYMMETRIC: &str = "and or with und oder mit y o e u con et ou avec , the a an der die das";
@@ -55,9 +56,8 @@ pub(super) fn exchange(a: &View<'_>, b: &View<'_>) -> Option<ExchangeFinding> {
     if !same_words && sorted(&x) != sorted(&y) {
         return None;
     }
-    let has = |list: &str, word: &str| list.split_whitespace().any(|one| one == word);
-    let relates = |word: &str| is_stop_word(word) || has(COMPARING, word) || has(DIRECTING, word);
-    let around = |word: &&String| relates(word) && !has(SYMMETRIC, word) && is_exchanged_around(word, &x, &y);
+    let relates = |word: &str| is_stop_word(word) || is_listed(COMPARING, word) || is_listed(DIRECTING, word);
+    let around = |word: &&String| relates(word) && !is_listed(SYMMETRIC, word) && is_exchanged_around(word, &x, &y);
     let words: Vec<&String> = x.iter().filter(around).collect();
     let is_wide = WIDE_COMPARING.iter().any(|one| left.text.contains(one) && right.text.contains(one))
         && sorted(&x) == sorted(&y);
@@ -69,7 +69,8 @@ pub(super) fn exchange(a: &View<'_>, b: &View<'_>) -> Option<ExchangeFinding> {
         && left.except == right.except
         && left.settings == right.settings
         && is_episode(a) == is_episode(b);
-    let prefers = x.iter().any(|unit| has(PREFERRING, unit)) && words.iter().any(|word| has(COMPARING, word));
+    let prefers =
+        x.iter().any(|unit| is_listed(PREFERRING, unit)) && words.iter().any(|word| is_listed(COMPARING, word));
     let wide_prefers = is_wide && WIDE_PREFERRING.iter().any(|one| left.text.contains(one));
     Some(if is_one_kind && (prefers || wide_prefers) { ExchangeFinding::Preference } else { ExchangeFinding::Roles })
 }

@@ -174,25 +174,10 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
 
 /// Whether the words name the one thing of its kind, as in "my preferred framework is React".
 fn is_only_one(view: &View<'_>) -> bool {
-    const ONLY: &[&str] = &[
-        "preferred ",
-        "favourite ",
-        "favorite ",
-        "default ",
-        "primary ",
-        "bevorzugte",
-        "lieblings",
-        "preferido ",
-        "preferida ",
-        "favorito ",
-        "favorita ",
-        "préféré",
-        "首选",
-        "最喜欢的",
-        "默认",
-    ];
+    const ONLY: &str = "preferred |favourite |favorite |default |primary |bevorzugte|lieblings|preferido |preferida |favorito |\
+        favorita |préféré|首选|最喜欢的|默认";
     let words = view.features.text.as_str();
-    ONLY.iter().any(|one| words.contains(one))
+    ONLY.split('|').any(|one| words.contains(one))
 }
 
 /// Something that is counted or measured has one number at a time, unless the claims are about different things.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::text::script::Script;
+use crate::text::tokens::is_listed;
 
 /// Maximum number of units of a text that are aligned.
 // The size of the table of common units grows with the square of this number.
@@ -139,7 +140,7 @@ fn opener(units: &[String]) -> Option<&str> {
         return units.get(1).map(String::as_str);
     }
     let is_wide = first.chars().count() == 1 && WIDE_OPENERS.contains(first.as_str());
-    if is_wide || OPENERS.split_whitespace().any(|word| word == first) {
+    if is_wide || is_listed(OPENERS, first) {
         return Some(first);
     }
     let last = units.last()?;

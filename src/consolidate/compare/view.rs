@@ -9,6 +9,7 @@ use crate::memory::{Claim, Evidence, MemoryType};
 use crate::text::change::{ChangePassage, phrases};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
+use crate::text::tokens::is_listed;
 
 /// Share of the shorter claim that both claims must have in common before one may replace the other without a common
 /// key.
@@ -143,42 +144,15 @@ const LEFT_AFTER: &str =
     "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用|跳槽|を辞め|を離れ|를 떠나|을 떠나";
 
 fn about(features: &Features) -> About {
+    const LEAD: &str =
+        "the el la los las der die das dem den des am im do don't not never always please nie immer nunca siempre";
     const USER: &str = "user user's users usuario usuaria nutzer benutzer nutzerin i my";
     const PROJECT: &str = "project project's proyecto projekt repository repo app";
     const BARE_USER: &[&str] = &["用户", "使用者", "我", "ユーザー", "ユーザ", "사용자", "私"];
     const BARE_PROJECT: &[&str] = &["项目", "本项目", "该项目", "プロジェクト", "프로젝트"];
-    let mut words = features.text.split(' ').filter(|word| {
-        !matches!(
-            *word,
-            "the"
-                | "el"
-                | "la"
-                | "los"
-                | "las"
-                | "der"
-                | "die"
-                | "das"
-                | "dem"
-                | "den"
-                | "des"
-                | "am"
-                | "im"
-                | "do"
-                | "don't"
-                | "not"
-                | "never"
-                | "always"
-                | "please"
-                | "nie"
-                | "immer"
-                | "nunca"
-                | "siempre"
-        )
-    });
+    let mut words = features.text.split(' ').filter(|word| !is_listed(LEAD, word));
     let first = words.next().unwrap_or_default();
-    let is = |list: &str, bare: &[&str]| {
-        list.split(' ').any(|word| word == first) || bare.iter().any(|word| first.starts_with(word))
-    };
+    let is = |list: &str, bare: &[&str]| is_listed(list, first) || bare.iter().any(|word| first.starts_with(word));
     if is(USER, BARE_USER) {
         About::User
     } else if is(PROJECT, BARE_PROJECT) {

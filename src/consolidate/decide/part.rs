@@ -6,6 +6,7 @@ use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
 use crate::memory::{Blocker, Claim, Episode, Procedure, Structured};
+use crate::text::tokens::is_listed;
 
 /// The remaining part of a contradicted memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,24 +20,7 @@ pub(super) enum Left {
 }
 
 /// Separators between two statements in one sentence.
-const JOINTS: &[&str] = &[
-    " and ",
-    " und ",
-    " y ",
-    "; ",
-    ". ",
-    "；",
-    "。",
-    "，并且",
-    "，并",
-    "，而且",
-    "，",
-    "、また",
-    "、そして",
-    "、",
-    "하고 ",
-    "이고 ",
-];
+const JOINTS: &str = " and | und | y |; |. |；|。|，并且|，并|，而且|，|、また|、そして|、|하고 |이고 ";
 
 /// Minimum number of content words in a statement after the first; a shorter statement is a detail of the previous
 /// statement.
@@ -142,7 +126,7 @@ pub(super) fn is_one_statement(content: &str) -> bool {
 
 fn statements(content: &str) -> Vec<&str> {
     let mut parts = vec![content];
-    for joint in JOINTS {
+    for joint in JOINTS.split('|') {
         parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
     }
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
@@ -154,7 +138,7 @@ fn sentence(subject: &str, at: usize, part: &str) -> Option<String> {
     const LEANING: &str = "a an the with in on at for to from by its his her their ein eine einen der die das den dem mit im am \
         un una el la los las con en de";
     let first = part.split(' ').next().unwrap_or_default();
-    let leans = LEANING.split_whitespace().any(|word| word == first);
+    let leans = is_listed(LEANING, first);
     if at == 0 || (!leans && first.chars().next().is_some_and(char::is_uppercase)) {
         return Some(part.to_owned());
     }

@@ -28,6 +28,12 @@ pub(crate) struct ValidTime {
 }
 
 impl ValidTime {
+    /// Returns the valid time of a known memory.
+    #[must_use]
+    pub(crate) fn known(known: &Known) -> Self {
+        Self::of(&known.memory.claim, &known.evidence, known.memory.created_at)
+    }
+
     /// Returns when `claim` was true. `written_at` counts only if there is no evidence, since the arrival of a log says
     /// nothing about its content.
     #[must_use]
@@ -119,7 +125,7 @@ impl<'a> Case<'a> {
 
     /// Compares the candidate's time with that of a known memory.
     pub(in crate::consolidate) fn holds(&self, known: &Known) -> Option<Ordering> {
-        self.when.compare(&ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at))
+        self.when.compare(&ValidTime::known(known))
     }
 }
 
@@ -248,7 +254,7 @@ fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
 /// Whether two people said different things on the same day, and neither of them says that the other statement is out
 /// of date.
 fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
-    let said = ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at);
+    let said = ValidTime::known(known);
     let (ours, theirs) = (&case.view.speakers, &view.speakers);
     case.turn.is_none()
         && view.features.cue.is_none()
@@ -265,8 +271,7 @@ fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
 /// person, as does everything that would change a pinned memory.
 pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
     let latest = known.iter().max_by(|a, b| {
-        let at = |known: &Known| ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
-        at(a.0).cmp(&at(b.0)).then_with(|| a.0.memory.id.cmp(&b.0.memory.id))
+        ValidTime::known(a.0).at.cmp(&ValidTime::known(b.0).at).then_with(|| a.0.memory.id.cmp(&b.0.memory.id))
     });
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);

@@ -6,9 +6,9 @@ use super::field::{Field, arrived, said_at};
 use super::judge::{is_same_both_ways, may_merge};
 use crate::changeset::Action;
 use crate::consolidate::decide::ruling::enrich;
-use crate::consolidate::decide::ruling::is_covered;
 use crate::consolidate::pass::field::PassChange;
-use crate::consolidate::plan::rows::supported;
+pub(super) use crate::consolidate::plan::rows::uncovered as new_evidence;
+use crate::consolidate::plan::rows::{shares_no_source, supported};
 use crate::consolidate::{Conflict, Decision, Known, Ruling};
 use crate::memory::{Claim, Evidence, Memory, RelationType, Status};
 
@@ -90,8 +90,7 @@ fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
 /// Returns the claim that is kept, with the additions that only the other memory had.
 fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
     let (own, other) = (&kept.memory.claim, &gone.memory.claim);
-    let is_independent =
-        !gone.evidence.iter().any(|piece| kept.evidence.iter().any(|other| other.transcript == piece.transcript));
+    let is_independent = shares_no_source(&gone.evidence, &kept.evidence);
     let is_new = !new_evidence(&gone.evidence, &kept.evidence).is_empty();
     let sure = own.confidence.max(other.confidence);
     let by = own.confidence.min(other.confidence);
@@ -103,8 +102,12 @@ fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
     }
 }
 
-pub(super) fn new_evidence(evidence: &[Evidence], known: &[Evidence]) -> Vec<Evidence> {
-    evidence.iter().filter(|piece| !is_covered(std::slice::from_ref(piece), known)).cloned().collect()
+/// Returns the evidence of `memories`, each piece once.
+pub(super) fn all_evidence(memories: &[&Known]) -> Vec<Evidence> {
+    memories.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
+        all.extend(new_evidence(std::slice::from_ref(piece), &all));
+        all
+    })
 }
 
 fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: Timestamp) -> Outcome {

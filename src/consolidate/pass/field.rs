@@ -188,8 +188,7 @@ fn joins(links: &BTreeSet<Link>, a: &MemoryId, b: &MemoryId, kinds: &[RelationTy
 /// Returns the time from which a memory was true; if unknown, the time when it was last said; otherwise, the time when
 /// it was learnt.
 pub(super) fn said_at(known: &Known) -> Timestamp {
-    let memory = &known.memory;
-    ValidTime::of(&memory.claim, &known.evidence, memory.created_at).at.unwrap_or(memory.created_at)
+    ValidTime::known(known).at.unwrap_or(known.memory.created_at)
 }
 
 /// Returns the time when a memory was learnt, with its id to order memories learnt at the same time.

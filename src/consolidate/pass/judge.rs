@@ -18,7 +18,7 @@ use crate::consolidate::{Decision, IncomingClaim, Known, Ruling};
 use crate::extract::Spent;
 use crate::guard::{Guard, suspicion};
 use crate::llm::Complete;
-use crate::memory::{Audience, Candidate, ExtractionMethod, MemoryId};
+use crate::memory::{ExtractionMethod, MemoryId};
 
 /// A memory and the memories that it may be related to, the closest first.
 pub(super) type Doubt = (MemoryId, Vec<MemoryId>);
@@ -234,21 +234,7 @@ const UNRELATED: &str = "unrelated";
 pub(super) const COMPLEMENTARY: &str = "complementary";
 
 fn as_incoming(known: &Known) -> IncomingClaim {
-    let memory = &known.memory;
-    IncomingClaim {
-        candidate: Candidate {
-            claim: memory.claim.clone(),
-            audience: Audience::Project,
-            evidence: known.evidence.clone(),
-            replaces: None,
-            is_pasted: false,
-            updates_only: false,
-        },
-        namespace: memory.namespace.clone(),
-        source: memory.source.clone(),
-        method: memory.extraction_method,
-        id: None,
-    }
+    IncomingClaim::of(&known.memory, known.evidence.clone(), &known.memory.namespace)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::acts::new_evidence;
+use super::acts::{all_evidence, new_evidence};
 use super::field::{Field, arrived};
 use crate::changeset::Action;
 use crate::consolidate::Known;
@@ -141,10 +141,7 @@ fn write(made: Option<&Known>, joined: &[&Known], claim: Claim, now: Timestamp) 
         &claim.content,
         now,
     );
-    let evidence = joined.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
-        all.extend(new_evidence(std::slice::from_ref(piece), &all));
-        all
-    });
+    let evidence = all_evidence(joined);
     let list = if let Some(known) = made {
         change.beside = Some(known.memory.claim.content.clone());
         change.change(known, Memory { claim, ..known.memory.clone() });
@@ -219,7 +216,8 @@ fn joints(text: &str) -> (&'static str, &'static str) {
     }]
 }
 
-fn title(content: &str) -> String {
+/// Returns the first words of `content`.
+pub(super) fn title(content: &str) -> String {
     let words: Vec<&str> = content.split_whitespace().take(8).collect();
     words.join(" ").trim_end_matches(['.', ',', '。']).to_owned()
 }

@@ -6,8 +6,7 @@ use crate::changeset::{RowChange, Rows};
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, RelationType, Status};
 
 use crate::consolidate::compare::key::canonical;
-use crate::consolidate::decide::ruling::enrich;
-use crate::consolidate::decide::ruling::is_covered;
+use crate::consolidate::decide::ruling::{ValidTime, enrich, is_covered};
 use crate::consolidate::{Change, Conflict, Decision, Known};
 
 /// Highest confidence that can be reached through support alone.
@@ -112,7 +111,7 @@ fn contradict(change: &Change, known: &Known, targets: &[Known], now: Timestamp,
     let mut memory = made(change, change.incoming.candidate.claim.clone(), now);
     let (new, old) = (memory.id.clone(), known.memory.id.clone());
     if change.born_superseded {
-        memory.claim.valid_to = ended(&memory.claim, conflict, known_from(known));
+        memory.claim.valid_to = ended(&memory.claim, conflict, ValidTime::known(known).at);
         rows.make(memory, &change.incoming.candidate.evidence, None);
         rows.link(&old, RelationType::Supersedes, &new, why);
         rows.link(&old, RelationType::Contradicts, &new, why);
@@ -146,10 +145,6 @@ fn ended(claim: &Claim, conflict: Conflict, next_from: Option<Timestamp>) -> Opt
         Conflict::Changed | Conflict::Conflict => next_from.or(claim.valid_to),
         Conflict::Corrected => claim.valid_from.or(claim.valid_to),
     }
-}
-
-fn known_from(known: &Known) -> Option<Timestamp> {
-    crate::consolidate::decide::ruling::ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
 }
 
 /// Creates a new memory in the inbox, linked to the memory that it would change.
@@ -189,16 +184,22 @@ fn confirmed(change: &Change, known: &Known) -> f64 {
 }
 
 fn is_independent(change: &Change, known: &Known) -> bool {
-    let evidence = &change.incoming.candidate.evidence;
-    !evidence.iter().any(|piece| known.evidence.iter().any(|other| other.transcript == piece.transcript))
+    shares_no_source(&change.incoming.candidate.evidence, &known.evidence)
 }
 
-/// Returns the candidate's evidence that the target does not have yet.
+/// Whether two lists of evidence are from different conversations.
+pub(in crate::consolidate) fn shares_no_source(evidence: &[Evidence], known: &[Evidence]) -> bool {
+    !evidence.iter().any(|piece| known.iter().any(|other| other.transcript == piece.transcript))
+}
+
 fn new_evidence(change: &Change, known: &Known) -> Vec<Evidence> {
-    let evidence = &change.incoming.candidate.evidence;
-    evidence.iter().filter(|piece| !is_covered(std::slice::from_ref(piece), &known.evidence)).cloned().collect()
+    uncovered(&change.incoming.candidate.evidence, &known.evidence)
 }
 
+/// Returns the evidence that is not yet known.
+pub(in crate::consolidate) fn uncovered(evidence: &[Evidence], known: &[Evidence]) -> Vec<Evidence> {
+    evidence.iter().filter(|piece| !is_covered(std::slice::from_ref(piece), known)).cloned().collect()
+}
 #[cfg(test)]
 mod tests {
     use super::*;

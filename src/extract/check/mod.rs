@@ -175,14 +175,8 @@ impl<'a> EntryChecker<'a> {
         self.is_said(&proposal, &cited)?;
         self.is_grounded(&mut proposal, &cited)?;
         let claim = claim(&proposal, self.message(cited.quoted))?;
-        Ok(Candidate {
-            audience: proposal.audience,
-            evidence: vec![self.evidence(cited)],
-            replaces: self.known(proposal.replaces).map(|memory| memory.id.clone()),
-            is_pasted: false,
-            updates_only: false,
-            claim,
-        })
+        let replaces = self.known(proposal.replaces).map(|memory| memory.id.clone());
+        Ok(Candidate { replaces, ..Candidate::new(claim, proposal.audience, vec![self.evidence(cited)]) })
     }
 
     fn proposal(&self, item: Value, may_be_cut: bool) -> Result<Proposal, Dropped> {

@@ -13,6 +13,7 @@ use strsim::osa_distance;
 use crate::text::language::{Language, READ, detect};
 use crate::text::normalise::folded;
 use crate::text::script::{is_latin, is_wide};
+use crate::text::tokens::is_listed;
 
 static GIVEN: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| include_str!("given.txt").split_whitespace().collect());
@@ -87,25 +88,8 @@ impl Names {
         let chinese = CHINESE.captures_iter(content).filter_map(|found| found.name("name"));
         let honoured = HONORIFIC.captures_iter(content).filter_map(|found| found.name("ja").or(found.name("ko")));
         // 皆さん and similar words are not names.
-        let is_nobody = |name: &str| {
-            [
-                "皆",
-                "お客",
-                "奥",
-                "お母",
-                "お父",
-                "小时",
-                "小组",
-                "老师",
-                "老板",
-                "老人",
-                "小孩",
-                "고객",
-                "선생",
-                "사용자",
-            ]
-            .contains(&name)
-        };
+        let is_nobody =
+            |name: &str| is_listed("皆 お客 奥 お母 お父 小时 小组 老师 老板 老人 小孩 고객 선생 사용자", name);
         chinese.chain(honoured).map(|found| found.as_str()).find(|name| !is_nobody(name) && is_unknown(name))
     }
 
@@ -196,30 +180,12 @@ const TOOLS: &str = "k8s=kubernetes kubectl=kubernetes helm=kubernetes rs=rust c
      tailwindcss=tailwind gha=github gha=actions ci=actions mac=macos osx=macos bday=birthday xmas=christmas \
      uk=britain us=states usa=states us=america usa=america";
 
-const COMMON: &str = "
-    user users assistant person people everyone team project english internet web monday tuesday wednesday thursday friday
-    saturday sunday january february march april may june july august september october november december lunes martes
-    miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
-    diciembre spring summer autumn fall winter christmas easter thanksgiving halloween eve new year day mr mrs ms dr prof
-    sir madam north south east west northern southern eastern western europe asia africa america european asian african american
-    germany german germans france french spain spanish italy italian china chinese japan japanese korea korean mandarin cantonese
-    england britain british kingdom united states scotland scottish ireland irish wales welsh austria austrian switzerland swiss
-    netherlands dutch belgium belgian denmark danish sweden swedish norway norwegian finland finnish poland polish russia
-    russian ukraine ukrainian turkey turkish greece greek portugal portuguese brazil brazilian mexico mexican argentina
-    argentinian chile chilean colombia colombian canada canadian australia australian india indian israel hebrew arabic egypt
-    egyptian vietnam vietnamese thailand thai indonesia indonesian hindi latin czech hungarian hungary romanian croatia croatian
-    alemania alemán francia francés españa español inglés italiano chino japonés european union catholic christian muslim
-    jewish buddhist hindu bible app api ui ux id ids url json yaml html css sql pdf csv http https markdown latex unicode ascii
-    utc gmt cet wifi bluetooth usb linux windows macos unix posix ios android google claude chatgpt gpt openai anthropic gemini
-    copilot codex cursor ai llm llms git ok tv cd dvd phd msc bsc mba ceo cto cfo covid slack email
-    section step steps note notes option part phase version release stage production staging sprint quarter
-    conventional commits semver agile scrum kanban unicode gregorian pascal camel snake kebab
-";
+const COMMON: &str = include_str!("common.txt");
 
 /// Whether a capitalised word needs no source: a day, a language, a country, an abbreviation.
 fn is_common(word: &str, folded: &str) -> bool {
     let is_of_a_place = ["ish", "ese", "ian", "ians", "ism", "ist"].iter().any(|ending| folded.ends_with(ending));
-    COMMON.split_whitespace().any(|common| common == folded)
+    is_listed(COMMON, folded)
         || is_of_a_place && word.chars().count() > 5
         // The word is an identifier, since a person's name has only one capital.
         || word.chars().skip(1).any(|c| c.is_numeric() || c == '_')

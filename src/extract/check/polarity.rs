@@ -6,7 +6,7 @@
 
 use crate::text::negation::{first_denial, is_negative, plain};
 use crate::text::script::is_wide;
-use crate::text::tokens::units;
+use crate::text::tokens::{is_listed, units};
 
 /// Words that carry no meaning in a comparison.
 const EMPTY: &str = "
@@ -121,7 +121,7 @@ fn content_words(text: &str) -> Vec<String> {
     let pairs = units.windows(2).filter(|pair| pair.iter().all(is_wide_unit)).map(<[String]>::concat);
     let words = units
         .iter()
-        .filter(|unit| !is_wide_unit(unit) && unit.chars().count() > 1 && !is_empty(unit))
+        .filter(|unit| !is_wide_unit(unit) && unit.chars().count() > 1 && !is_listed(EMPTY, unit))
         .map(|unit| stem(unit));
     words.chain(pairs).collect()
 }
@@ -129,10 +129,6 @@ fn content_words(text: &str) -> Vec<String> {
 /// Whether denying a word means denying what follows it, as in "never said that".
 fn is_report(stemmed: &str) -> bool {
     REPORTS.split_whitespace().any(|one| stem(one) == stemmed)
-}
-
-fn is_empty(word: &str) -> bool {
-    EMPTY.split_whitespace().any(|one| one == word)
 }
 
 /// Returns the beginning of a word that all its forms share.

@@ -13,7 +13,7 @@ use super::schema::reply_schema;
 use super::window::{Sight, View, halved, views};
 use super::{Dropped, Extraction, Outcome, Spent, Task};
 use crate::guard::Guard;
-use crate::llm::{Answered, Complete, Cost, Finish, LlmError, Rendered, Reply, Request, Turn, TurnRole};
+use crate::llm::{Answered, Complete, Finish, LlmError, Rendered, Reply, Request, Turn, TurnRole};
 use crate::memory::{BLOCKER, Candidate};
 use crate::tokens;
 
@@ -221,13 +221,7 @@ impl Reading {
     ) -> (Rendered, Result<Reply, LlmError>) {
         let Answered { rendered, key, answer } = model.complete_part(part, render).await;
         let spent = match &answer {
-            Ok((reply, Cost::Call)) => Spent {
-                calls: 1,
-                cached: 0,
-                prompt_tokens: reply.prompt_tokens,
-                completion_tokens: reply.completion_tokens,
-            },
-            Ok((_, Cost::Cached)) => Spent { cached: 1, ..Spent::default() },
+            Ok((reply, cost)) => Spent::of(reply, *cost),
             Err(LlmError::Transient { attempts, .. }) => Spent { calls: u64::from(*attempts), ..Spent::default() },
             Err(LlmError::Permanent { .. } | LlmError::TooLong { .. }) => Spent { calls: 1, ..Spent::default() },
             Err(

@@ -66,11 +66,11 @@ fn agreed_finding(
     names: &[product::Named],
     answer: &Message,
 ) -> Finding {
-    let phrases = &language.definition.phrases;
+    let phrases = &language.phrases;
     let voice = Voice::of(answer);
-    let who = voice.speaker.map_or_else(|| phrases.user.to_owned(), str::to_owned);
+    let who = voice.speaker.map_or_else(|| phrases.user.clone(), str::to_owned);
     let who = if who == "The user" { "the user".to_owned() } else { who };
-    let content = fill(phrases.agreed, &[("{who}", &who), ("{x}", done)]);
+    let content = fill(&phrases.agreed, &[("{who}", &who), ("{x}", done)]);
     let content = finished(&content, language);
     let mut claim = Claim::new(MemoryType::Semantic, "decision", title(done, language, &voice), content);
     let alone = names.iter().all(|other| other == first || other.attribute != first.attribute);

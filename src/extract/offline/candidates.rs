@@ -62,14 +62,7 @@ impl<'a> Gathered<'a> {
             return;
         }
         self.known.insert(says, self.candidates.len());
-        self.candidates.push(Candidate {
-            claim,
-            audience: finding.audience,
-            evidence,
-            replaces: None,
-            is_pasted: false,
-            updates_only: false,
-        });
+        self.candidates.push(Candidate::new(claim, finding.audience, evidence));
     }
 
     /// Adds a change that is kept only if it ends or changes a known memory.
@@ -77,15 +70,7 @@ impl<'a> Gathered<'a> {
         let evidence = vec![self.evidence(message, quote)];
         let mut claim = finding.claim;
         claim.valid_from = message.time.and_then(|time| valid_from(time, finding.since));
-        let Finding { audience, .. } = finding;
-        self.updates.push(Candidate {
-            claim,
-            audience,
-            evidence,
-            replaces: None,
-            is_pasted: false,
-            updates_only: true,
-        });
+        self.updates.push(Candidate { updates_only: true, ..Candidate::new(claim, finding.audience, evidence) });
     }
 
     /// The candidates found so far.

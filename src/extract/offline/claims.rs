@@ -12,6 +12,7 @@ use super::clause::{
 use super::language::{self, Act, LanguageRules};
 use super::product;
 use crate::memory::{Audience, MemoryType, Procedure, Structured};
+use crate::text::tokens::is_listed;
 
 /// Returns the claim that `hit` makes, or `None` if it is not meaningful on its own.
 pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -47,7 +48,7 @@ fn of_person(name: &str, key: &str) -> String {
 
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
-    let shared = hit.act == Act::Preference;
+    let shared = *hit.act == Act::Preference;
     // Among people, "I like" and "I hate" are small talk or an invented example of a lecturer, but "I prefer" is a real
     // preference.
     let clause = hit.clause.to_lowercase();
@@ -71,12 +72,24 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         return None;
     }
     let key = slot.attribute.as_deref().map(preference_key);
-    let mut claim = claim(MemoryType::Semantic, "preference", words(hit.language, &clause, voice), hit.language, voice);
-    claim.importance = 0.7;
+    Some(found(hit, voice, ("preference", 0.7), words(hit.language, &clause, voice), (key, slot), Audience::User))
+}
+
+/// Returns a finding with this category, importance and content about the attribute of `slot`.
+fn found(
+    hit: &Hit<'_>,
+    voice: &Voice<'_>,
+    (category, importance): (&str, f64),
+    content: String,
+    (key, slot): (Option<String>, Slot),
+    audience: Audience,
+) -> Finding {
+    let mut claim = claim(MemoryType::Semantic, category, content, hit.language, voice);
+    claim.importance = importance;
     claim.confidence = hit.confidence;
     (claim.key, claim.value) = keyed(key, slot.value);
     claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::User, since: None })
+    Finding { claim, audience, since: None }
 }
 
 /// Whether the person likes something in the current task: "I love the new layout".
@@ -92,9 +105,9 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if voice.speaker.is_some() {
         return None;
     }
-    let phrases = &hit.language.definition.phrases;
+    let phrases = &hit.language.phrases;
     let unwanted = value(hit, "not");
-    let frame = if unwanted.is_some() { phrases.unwanted } else { phrases.wish };
+    let frame = if unwanted.is_some() { &phrases.unwanted } else { &phrases.wish };
     let value = unwanted.or_else(|| value(hit, "v"))?;
     let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
     let slot = slot_of(&value, over);
@@ -109,16 +122,12 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     }
     let wanted = if over.is_empty() { value } else { format!("{value}{}{over}", phrases.over) };
     let content = fill(frame, &[("{who}", &who(hit.language, voice)), ("{x}", &wanted)]);
-    let mut claim = claim(MemoryType::Semantic, "preference", finished(&content, hit.language), hit.language, voice);
-    claim.importance = 0.7;
-    claim.confidence = hit.confidence;
     // Something that a person does not want is not a value of the attribute.
-    if hit.found.name("not").is_none() {
-        (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
-    }
+    let is_wanted = hit.found.name("not").is_none();
+    let key = slot.attribute.as_deref().filter(|_| is_wanted).map(preference_key);
     let personal = slot.attribute.as_deref().is_some_and(product::is_personal);
-    claim.subject = slot.attribute;
-    Some(Finding { claim, audience: if personal { Audience::User } else { Audience::Project }, since: None })
+    let audience = if personal { Audience::User } else { Audience::Project };
+    Some(found(hit, voice, ("preference", 0.7), finished(&content, hit.language), (key, slot), audience))
 }
 
 fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -131,12 +140,8 @@ fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     // "I use it a lot" is not meaningful, because the thing used has to be known.
     slot.attribute.as_ref()?;
     let clause = until_pointing(hit)?;
-    let mut claim = claim(MemoryType::Semantic, "fact", words(hit.language, &clause, voice), hit.language, voice);
-    claim.importance = 0.6;
-    claim.confidence = hit.confidence;
-    (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
-    claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::User, since: None })
+    let key = slot.attribute.as_deref().map(preference_key);
+    Some(found(hit, voice, ("fact", 0.6), words(hit.language, &clause, voice), (key, slot), Audience::User))
 }
 
 fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -145,7 +150,8 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let old = hit.found.name("old").map_or("", |old| old.as_str());
     let mut slot = slot_of(&value, old);
     let named = slot.attribute.is_some() || !product::named(old).is_empty();
-    if (hit.act == Act::NamedDecision && !named) || (hit.act == Act::Switch && !named && !is_switch_of_tools(hit, old))
+    if (*hit.act == Act::NamedDecision && !named)
+        || (*hit.act == Act::Switch && !named && !is_switch_of_tools(hit, old))
     {
         return None;
     }
@@ -164,23 +170,16 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let personal = singular && slot.attribute.as_deref().is_some_and(product::is_personal);
     let content = match hit.found.name("do") {
         Some(done) => {
-            let phrases = &hit.language.definition.phrases;
-            let text = fill(phrases.decided, &[("{who}", &who(hit.language, voice)), ("{x}", done.as_str())]);
+            let phrases = &hit.language.phrases;
+            let text = fill(&phrases.decided, &[("{who}", &who(hit.language, voice)), ("{x}", done.as_str())]);
             finished(&text, hit.language)
         }
         None => words(hit.language, &clause, voice),
     };
-    let mut claim = claim(MemoryType::Semantic, "decision", content, hit.language, voice);
-    claim.importance = 0.7;
-    claim.confidence = hit.confidence;
-    let key = slot
-        .attribute
-        .as_deref()
-        .map(|attribute| if personal { preference_key(attribute) } else { project_key(hit, attribute) });
-    (claim.key, claim.value) = keyed(key, slot.value);
-    claim.subject = slot.attribute;
+    let name = |attribute: &str| if personal { preference_key(attribute) } else { project_key(hit, attribute) };
+    let key = slot.attribute.as_deref().map(name);
     let audience = if personal { Audience::User } else { Audience::Project };
-    Some(Finding { claim, audience, since: None })
+    Some(found(hit, voice, ("decision", 0.7), content, (key, slot), audience))
 }
 
 fn is_singular(clause: &str) -> bool {
@@ -253,10 +252,10 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
 /// Returns how a person wants to be called, if the clause says so.
 fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     let clause = hit.clause.to_lowercase();
-    let phrases = &hit.language.definition.phrases;
+    let phrases = &hit.language.phrases;
     let asked = ["call me", "叫我", "称呼我"].iter().any(|ask| clause.contains(ask));
     asked.then(|| {
-        let text = fill(phrases.called, &[("{who}", &who(hit.language, voice)), ("{x}", name)]);
+        let text = fill(&phrases.called, &[("{who}", &who(hit.language, voice)), ("{x}", name)]);
         finished(&text, hit.language)
     })
 }
@@ -268,13 +267,8 @@ pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> 
     let how = hit.found.name("how").map_or("", |how| how.as_str());
     let slot = by_noun(hit, what, how, &value)?;
     let clause = until_pointing(hit)?;
-    let mut claim = claim(MemoryType::Semantic, "project", words(hit.language, &clause, voice), hit.language, voice);
-    claim.importance = 0.6;
-    claim.confidence = hit.confidence;
-    (claim.key, claim.value) =
-        keyed(slot.attribute.as_deref().map(|attribute| project_key(hit, attribute)), slot.value);
-    claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::Project, since: None })
+    let key = slot.attribute.as_deref().map(|attribute| project_key(hit, attribute));
+    Some(found(hit, voice, ("project", 0.6), words(hit.language, &clause, voice), (key, slot), Audience::Project))
 }
 
 /// Returns a fact that is stated as lasting, even if none of its words are known names.
@@ -288,11 +282,7 @@ pub(super) fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         return None;
     }
     let content = words(hit.language, &until_pointing(hit)?, voice);
-    let mut claim = claim(MemoryType::Semantic, "project", content, hit.language, voice);
-    claim.importance = 0.6;
-    claim.confidence = hit.confidence;
-    claim.subject = slot_of(&value, "").attribute;
-    Some(Finding { claim, audience: Audience::Project, since: None })
+    Some(found(hit, voice, ("project", 0.6), content, (None, slot_of(&value, "")), Audience::Project))
 }
 
 /// Returns the slot for a clause such as "the database is Postgres", or `None` if the clause is not worth keeping.
@@ -344,19 +334,19 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let ordered = match (verb, is_rule(step)) {
         ("", true) => true,
         ("", false) => is_order(step),
-        (verb, _) => ORDERS.contains(&verb.to_lowercase().as_str()) && !step.to_lowercase().contains("set to"),
+        (verb, _) => is_listed(ORDERS, &verb.to_lowercase()) && !step.to_lowercase().contains("set to"),
     };
     if !ordered || (voice.speaker.is_some() && !about_project) || (!carried && points_away(language, step)) {
         return None;
     }
-    let phrases = &language.definition.phrases;
+    let phrases = &language.phrases;
     let order = without_courtesy(clause);
     let declared = step.to_lowercase().starts_with("we ");
     let content = if declared {
         words(language, clause, voice)
     } else {
         // The order is placed in double quotes, so double quotes inside it become single ones.
-        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
+        fill(&phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
     };
     let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
     if away {
@@ -407,58 +397,27 @@ fn without_chatter(clause: &str, from: usize) -> &str {
 
 /// Whether `step` states a rule for all things of a kind, as "PRs need two approvals" does.
 fn is_rule(step: &str) -> bool {
+    const VERBS: &str =
+        " must | should | need | needs | have to | has to | may | can | goes | go | always | never | gets ";
     let lower = step.to_lowercase();
-    [
-        " must ",
-        " should ",
-        " need ",
-        " needs ",
-        " have to ",
-        " has to ",
-        " may ",
-        " can ",
-        " goes ",
-        " go ",
-        " always ",
-        " never ",
-        " gets ",
-    ]
-    .iter()
-    .any(|verb| lower.contains(verb))
+    VERBS.split('|').any(|verb| lower.contains(verb))
         && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
 }
 
 /// Verbs that begin an order. "Always happy to", "never mind" and "by default, it returns" are not orders.
-#[rustfmt::skip]
-const ORDERS: &[&str] = &[
-    "accept", "add", "answer", "append", "ask", "assume", "avoid", "backup", "be", "begin", "build", "bump", "call", "check", "cite", "clean",
-    "close", "commit", "confirm", "consult", "convert", "copy", "create", "declare", "define", "delete", "deploy", "describe", "do",
-    "document", "double-check", "embed", "end", "ensure", "escape", "explain", "export", "feed", "fetch", "fix", "follow", "force-push",
-    "format", "generate", "give", "group", "handle", "hardcode", "hard-code", "import", "include", "indent", "inform", "inline", "install",
-    "keep", "label", "leave", "let", "limit", "lint", "list", "log", "make", "mark", "measure", "mention", "merge", "migrate", "mock", "modify",
-    "move", "name", "notify", "omit", "open", "order", "pass", "pin", "ping", "place", "prefer", "prefix", "preserve", "print", "propose",
-    "provide", "publish", "push", "put", "quote", "raise", "read", "rebase", "refer", "regenerate", "release", "remove", "rename", "reply",
-    "report", "respond", "restart", "return", "reuse", "review", "rewrite", "rotate", "round", "run", "save", "send", "separate", "show",
-    "sign", "skip", "sort", "speak", "specify", "split", "squash", "squash-merge", "start", "state", "stick", "stop", "store", "suggest",
-    "summarize", "switch", "tag", "talk", "tell", "test", "throw", "touch", "treat", "trust", "turn", "type", "update", "upgrade", "use",
-    "validate", "verify", "wait", "warn", "wrap", "write", "edit", "change", "address", "deliver", "think", "search", "look", "set", "work",
-    "exceed", "default", "restore", "rely", "cover", "record", "sanitize", "seed", "compile", "correct", "attach", "benchmark", "profile", "compare", "link",
-];
+const ORDERS: &str = include_str!("rules/orders.txt");
 
 /// Whether `step` is phrased as an order.
 fn is_order(step: &str) -> bool {
-    const SOFT: &[&str] = &[
-        "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
-        "ever", "not", "sure",
-    ];
+    const SOFT: &str = "please always never just only also you should must need have to don't ever not sure";
     // There is no list of verbs for languages that do not use the full stop, such as Chinese, so the match of the
     // pattern is sufficient.
-    if !step.is_ascii() && language::of(step).is_some_and(|language| language.definition.phrases.stop != ".") {
+    if !step.is_ascii() && language::of(step).is_some_and(LanguageRules::is_chinese) {
         return true;
     }
     let words = step.split(' ').map(|word| word.trim_matches([',', ':']).to_lowercase());
-    let mut words = words.skip_while(|word| SOFT.contains(&word.as_str()) || word == "do" || word == "make");
-    words.next().is_some_and(|word| ORDERS.contains(&word.as_str()) || word == "no")
+    let mut words = words.skip_while(|word| is_listed(SOFT, word) || word == "do" || word == "make");
+    words.next().is_some_and(|word| is_listed(ORDERS, &word) || word == "no")
 }
 
 /// Whether an instruction refers to something outside it, as in "always do it like this".

@@ -27,7 +27,7 @@ impl<'a> Voice<'a> {
 /// A cue that matched a clause, with its captures.
 pub(super) struct Hit<'a> {
     pub(super) language: &'static LanguageRules,
-    pub(super) act: Act,
+    pub(super) act: &'a Act,
     pub(super) confidence: f64,
     /// Whether the speaker asked to remember the statement.
     pub(super) asked: bool,
@@ -60,7 +60,7 @@ pub(super) fn value(hit: &Hit<'_>, name: &str) -> Option<String> {
     let end = hit.language.value_end.find(text).map_or(text.len(), |found| found.start());
     let value = text[..end].trim().trim_end_matches(['.', '!', ',', '。', '！', '，', ' ']);
     let says_nothing = value.is_empty() || hit.language.empty_value.is_match(value);
-    let switched = hit.act == Act::Decision && hit.language.points(value);
+    let switched = *hit.act == Act::Decision && hit.language.points(value);
     (!says_nothing && !switched && value.chars().count() <= 200).then(|| value.to_owned())
 }
 
@@ -126,7 +126,7 @@ pub(super) fn preference_key(attribute: &str) -> String {
 
 /// Returns the project's key. A part of the project, such as staging, has its own key.
 pub(super) fn project_key(hit: &Hit<'_>, attribute: &str) -> String {
-    let part = hit.language.parts.iter().find(|(pattern, _)| pattern.is_match(hit.clause)).map(|&(_, name)| name);
+    let part = hit.language.parts.iter().find(|(pattern, _)| pattern.is_match(hit.clause)).map(|(_, name)| name);
     let own = !matches!(
         attribute,
         "test_runner" | "e2e_tests" | "ci" | "linter" | "formatter" | "package_manager" | "issue_tracker"
@@ -160,7 +160,7 @@ pub(super) fn slug(value: &str, last_word: bool) -> String {
 
 /// Returns `clause` as a sentence in the third person, or as a quotation if that is not safe.
 pub(super) fn words(language: &LanguageRules, clause: &str, voice: &Voice<'_>) -> String {
-    match (language.definition.third_person)(clause, voice.speaker) {
+    match language.third_person(clause, voice.speaker) {
         Some(turned) => finished(&turned, language),
         None => quoted(language, clause, voice),
     }
@@ -168,12 +168,12 @@ pub(super) fn words(language: &LanguageRules, clause: &str, voice: &Voice<'_>) -
 
 /// Returns `clause` as a quotation.
 pub(super) fn quoted(language: &LanguageRules, clause: &str, voice: &Voice<'_>) -> String {
-    fill(language.definition.phrases.said, &[("{who}", &who(language, voice)), ("{x}", &clause.replace('"', "'"))])
+    fill(&language.phrases.said, &[("{who}", &who(language, voice)), ("{x}", &clause.replace('"', "'"))])
 }
 
 /// Returns the speaker's name, or the phrase for the user.
 pub(super) fn who(language: &LanguageRules, voice: &Voice<'_>) -> String {
-    voice.speaker.unwrap_or(language.definition.phrases.user).to_owned()
+    voice.speaker.unwrap_or(&language.phrases.user).to_owned()
 }
 
 /// Fills the placeholders of a sentence frame.
@@ -195,7 +195,7 @@ pub(super) fn fill(frame: &str, gaps: &[(&str, &str)]) -> String {
 /// Returns `text` with an initial capital and a full stop.
 pub(super) fn finished(text: &str, language: &LanguageRules) -> String {
     let text = text.trim().trim_end_matches(['.', '!', ',', ';', '。', '！', '，', '；']);
-    format!("{}{}", capitalised(text), language.definition.phrases.stop)
+    format!("{}{}", capitalised(text), language.phrases.stop)
 }
 
 /// Returns `text` with an initial capital.
@@ -206,7 +206,7 @@ pub(super) fn capitalised(text: &str) -> String {
 
 /// Returns the first few words of `content` without its subject.
 pub(super) fn title(content: &str, language: &LanguageRules, voice: &Voice<'_>) -> String {
-    let user = language.definition.phrases.user;
+    let user = language.phrases.user.as_str();
     let bare = voice.speaker.map_or(content, |_| content).trim_end_matches(['.', '。', '"', '”']);
     let bare =
         bare.strip_prefix(user).map_or(bare, |rest| rest.trim_start_matches("'s ").trim_start_matches('的').trim());

@@ -30,7 +30,7 @@ pub(super) fn without_jests(message: &Message, said: &mut Vec<&str>) {
     let usual = detect_read(&message.text, None);
     for at in shorts {
         let text = fold(said[at]);
-        if detect_read(&text, usual).is_some_and(|language| Table::of(language).withdraws(&text)) {
+        if detect_read(&text, usual).is_some_and(|language| Table::of(language).withdraws.is_match(&text)) {
             said.remove(at - 1);
         }
     }
@@ -67,7 +67,8 @@ pub(super) fn take_back(
 /// detected, the language of `before` is used.
 fn withdraws(message: &Message, before: &Message) -> bool {
     let text = fold(message.text.trim_start());
-    detect_read(&text, detect_read(&before.text, None)).is_some_and(|tongue| Table::of(tongue).withdraws(&text))
+    detect_read(&text, detect_read(&before.text, None))
+        .is_some_and(|tongue| Table::of(tongue).withdraws.is_match(&text))
 }
 
 /// Returns the last message before index `at` of the transcript by the author of `message`, if it is close enough.
@@ -83,7 +84,7 @@ pub(super) fn amends(message: &Message, said: &[&str]) -> bool {
         let text = fold(said);
         let Some(table) = detect_read(&text, usual).map(Table::of) else { return false };
         let is_readable = text.chars().count() <= MAX_SENTENCE_CHARS && !text.contains("[redacted:");
-        is_readable && (table.amends(&text) || table.amends(table.without_lead(&text)))
+        is_readable && (table.amends.is_match(&text) || table.amends.is_match(table.without_lead(&text)))
     })
 }
 

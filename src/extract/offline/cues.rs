@@ -1,237 +1,117 @@
 //! Cue tables, one file for each language.
 //!
-//! A table consists of sections of patterns, one per line:
-//!
-//! - `[veto]`: sentences that are never kept;
-//! - `[amends]`: sentences that retract something said before;
-//! - `[withdraws]`: the beginning of a message that retracts the previous message;
-//! - `[shifts]`: changes of the topic;
-//! - `[lead]`: meaningless words at the start of a sentence;
-//! - `[moves]`, `[corrects]`, `[changes]`: new values for a day or a number;
-//! - `[ends]`: statements that something is no longer true;
-//! - `[plays]`, `[lends]`, `[goes]`, `[earnest]`: the beginning, the continuation and the end of words that a person
-//!   speaks in a role or for somebody else.
-//!
-//! Tables of languages without clause rules also have `[manner]`, words about how the assistant should answer, and a
-//! section for each kind of explicit statement. A line that begins with `not` in such a section excludes sentences.
-//!
-//! `#` begins a comment. Patterns ignore case, and `@name` in a pattern is replaced with the words that `name = …`
-//! defines in the same table.
+//! Tables of languages without clause rules also have `veto`, `manner` and cues of explicit statements.
 
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use regex::RegexSet;
+use serde::Deserialize;
 
 use crate::memory::MemoryType;
 use crate::text::language::Language;
+use crate::text::pattern_set::{AtStart, Patterns};
 
 /// The patterns of a language.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Table {
-    vetoes: RegexSet,
-    cues: RegexSet,
-    kinds: Vec<Kind>,
-    exceptions: RegexSet,
-    excepted: Vec<Kind>,
-    manner: RegexSet,
-    amends: RegexSet,
-    withdraws: RegexSet,
-    shifts: RegexSet,
-    moves: RegexSet,
-    corrects: RegexSet,
-    changes: RegexSet,
-    ends: RegexSet,
-    plays: RegexSet,
-    lends: RegexSet,
-    goes: RegexSet,
-    earnest: RegexSet,
-    lead: Regex,
+    /// Sentences that are not serious and lasting statements of their speaker.
+    #[serde(default)]
+    pub(super) veto: Patterns,
+    #[serde(default)]
+    cues: Cues,
+    /// Sentences that are not of a kind, although one of its cues matches.
+    #[serde(default)]
+    exceptions: Cues,
+    /// Sentences about how the assistant should answer.
+    #[serde(default)]
+    pub(super) manner: Patterns,
+    /// Sentences that retract something said before.
+    pub(super) amends: Patterns,
+    /// Messages that begin by retracting the previous message, whatever its content.
+    pub(super) withdraws: Patterns,
+    /// Sentences that change the topic.
+    pub(super) shifts: Patterns,
+    /// Sentences whose verb says that a day was changed.
+    pub(super) moves: Patterns,
+    /// Sentences that begin with a correction of what was just said.
+    pub(super) corrects: Patterns,
+    /// Sentences that may state a new value for something that was different before.
+    pub(super) changes: Patterns,
+    /// Sentences that say that something is not true, or no longer true.
+    pub(super) ends: Patterns,
+    /// Sentences with which a game or a story begins.
+    pub(super) plays: Patterns,
+    /// Sentences that are followed by somebody else's words or invented words.
+    pub(super) lends: Patterns,
+    /// Messages that continue somebody else's words or invented words.
+    pub(super) goes: Patterns,
+    /// Sentences from which on the person speaks for themselves again.
+    pub(super) earnest: Patterns,
+    /// Meaningless words at the start of a sentence.
+    lead: AtStart,
 }
 
-static ENGLISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/english.txt")));
-static CHINESE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/chinese.txt")));
-static SPANISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/spanish.txt")));
-static GERMAN: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/german.txt")));
+static ENGLISH: LazyLock<Table> = LazyLock::new(|| read(include_str!("cues/english.toml")));
+static CHINESE: LazyLock<Table> = LazyLock::new(|| read(include_str!("cues/chinese.toml")));
+static SPANISH: LazyLock<Table> = LazyLock::new(|| read(include_str!("cues/spanish.toml")));
+static GERMAN: LazyLock<Table> = LazyLock::new(|| read(include_str!("cues/german.toml")));
 
-/// Returns the table of `tongue`, which is parsed only once.
-pub(super) fn of(tongue: Language) -> &'static Table {
-    match tongue {
-        Language::Chinese => &CHINESE,
-        Language::Spanish => &SPANISH,
-        Language::German => &GERMAN,
-        _ => &ENGLISH,
-    }
+fn read(table: &str) -> Table {
+    toml::from_str(table).expect("the tables are constants")
 }
 
 impl Table {
-    /// Returns the table of `tongue`.
-    pub(super) fn of(tongue: Language) -> &'static Self {
-        of(tongue)
-    }
-
-    fn read(text: &str) -> Self {
-        let sections = sections(text);
-        let set = |name: &str| {
-            let lines = sections.iter().filter(|line| line.section == name);
-            compiled(lines.map(|line| &line.pattern))
-        };
-        let of_kinds = |is_exception: bool| {
-            let lines = sections.iter().filter(move |line| line.is_exception == is_exception);
-            lines.filter_map(|line| Some((Kind::named(&line.section)?, &line.pattern))).unzip()
-        };
-        let (kinds, cues): (Vec<Kind>, Vec<&String>) = of_kinds(false);
-        let (excepted, exceptions): (Vec<Kind>, Vec<&String>) = of_kinds(true);
-        let lead: Vec<&str> =
-            sections.iter().filter(|line| line.section == "lead").map(|line| line.pattern.as_str()).collect();
-        Self {
-            vetoes: set("veto"),
-            cues: compiled(cues),
-            kinds,
-            exceptions: compiled(exceptions),
-            excepted,
-            manner: set("manner"),
-            amends: set("amends"),
-            withdraws: set("withdraws"),
-            shifts: set("shifts"),
-            moves: set("moves"),
-            corrects: set("corrects"),
-            changes: set("changes"),
-            ends: set("ends"),
-            plays: set("plays"),
-            lends: set("lends"),
-            goes: set("goes"),
-            earnest: set("earnest"),
-            lead: Regex::new(&format!("^(?:{})", lead.join("|"))).expect("the tables are constants"),
+    /// Returns the table of a language.
+    pub(super) fn of(language: Language) -> &'static Self {
+        match language {
+            Language::Chinese => &CHINESE,
+            Language::Spanish => &SPANISH,
+            Language::German => &GERMAN,
+            _ => &ENGLISH,
         }
     }
 
     /// Returns the kind of the first cue in `sentence`.
     pub(super) fn cue(&self, sentence: &str) -> Option<Kind> {
-        let found = self.cues.matches(sentence);
-        if !found.matched_any() {
-            return None;
-        }
-        let not = self.exceptions.matches(sentence);
-        let is_allowed = |kind: Kind| !not.iter().any(|at| self.excepted[at] == kind);
-        found.iter().find(|&at| is_allowed(self.kinds[at])).map(|at| self.kinds[at])
+        let mut found = self.cues.matching(sentence).peekable();
+        found.peek()?;
+        let not: Vec<Kind> = self.exceptions.matching(sentence).collect();
+        found.find(|kind| !not.contains(kind))
     }
 
-    /// Whether `sentence` is not a serious and lasting statement of its speaker.
-    pub(super) fn forbids(&self, sentence: &str) -> bool {
-        self.vetoes.is_match(sentence)
-    }
-
-    /// Whether `sentence` is about how the assistant should answer.
-    pub(super) fn is_manner(&self, sentence: &str) -> bool {
-        self.manner.is_match(sentence)
-    }
-
-    /// Whether `sentence` retracts something said before.
-    pub(super) fn amends(&self, sentence: &str) -> bool {
-        self.amends.is_match(sentence)
-    }
-
-    /// Whether `message` begins by retracting the previous message, whatever its content.
-    pub(super) fn withdraws(&self, message: &str) -> bool {
-        self.withdraws.is_match(message)
-    }
-
-    /// Whether `sentence` changes the topic.
-    pub(super) fn shifts(&self, sentence: &str) -> bool {
-        self.shifts.is_match(sentence)
-    }
-
-    /// Whether the verb of `sentence` says that a day was changed.
-    pub(super) fn moves(&self, sentence: &str) -> bool {
-        self.moves.is_match(sentence)
-    }
-
-    /// Whether `sentence` begins with a correction of what was just said.
-    pub(super) fn corrects(&self, sentence: &str) -> bool {
-        self.corrects.is_match(sentence)
-    }
-
-    /// Whether `sentence` may state a new value for something that was different before.
-    pub(super) fn changes(&self, sentence: &str) -> bool {
-        self.changes.is_match(sentence)
-    }
-
-    /// Whether `sentence` says that something is not true, or no longer true.
-    pub(super) fn ends(&self, sentence: &str) -> bool {
-        self.ends.is_match(sentence)
-    }
-
-    /// Whether a game or a story begins with `sentence`.
-    pub(super) fn plays(&self, sentence: &str) -> bool {
-        self.plays.is_match(sentence)
-    }
-
-    /// Whether `sentence` is followed by somebody else's words or invented words.
-    pub(super) fn lends(&self, sentence: &str) -> bool {
-        self.lends.is_match(sentence)
-    }
-
-    /// Whether `message` continues somebody else's words or invented words.
-    pub(super) fn goes_on(&self, message: &str) -> bool {
-        self.goes.is_match(message)
-    }
-
-    /// Whether the person speaks for themselves again from `sentence` on.
-    pub(super) fn is_earnest(&self, sentence: &str) -> bool {
-        self.earnest.is_match(sentence)
-    }
-
-    /// Returns `sentence` without the leading words that have no meaning.
+    /// Returns `sentence` without meaningless words at its start.
     pub(super) fn without_lead<'t>(&self, sentence: &'t str) -> &'t str {
         let rest = &sentence[self.lead.find(sentence).map_or(0, |found| found.end())..];
         if rest.is_empty() { sentence } else { rest }
     }
 }
 
-fn compiled<'t>(patterns: impl IntoIterator<Item = &'t String>) -> RegexSet {
-    RegexSet::new(patterns).expect("the tables are constants")
+/// Patterns of kinds of statements, in the order in which they are tried.
+#[derive(Default, Deserialize)]
+#[serde(from = "Vec<(Kind, String)>")]
+struct Cues {
+    kinds: Vec<Kind>,
+    patterns: RegexSet,
 }
 
-/// A pattern of a table.
-#[derive(Debug, PartialEq, Eq)]
-struct Line {
-    section: String,
-    is_exception: bool,
-    pattern: String,
-}
-
-/// Returns the patterns of `text` in order.
-fn sections(text: &str) -> Vec<Line> {
-    let mut section = String::new();
-    let mut words: Vec<(String, String)> = Vec::new();
-    let mut found = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')).filter(|name| is_name(name))
-        {
-            name.clone_into(&mut section);
-        } else if let Some((name, value)) = line.split_once(" = ").filter(|(name, _)| is_name(name)) {
-            words.push((format!("@{name}"), format!("(?:{})", filled(value, &words))));
-        } else {
-            let exception = line.strip_prefix("not ");
-            let pattern = format!("(?i){}", filled(exception.unwrap_or(line), &words));
-            found.push(Line { section: section.clone(), is_exception: exception.is_some(), pattern });
-        }
+impl From<Vec<(Kind, String)>> for Cues {
+    fn from(cues: Vec<(Kind, String)>) -> Self {
+        let (kinds, patterns): (_, Vec<String>) =
+            cues.into_iter().map(|(kind, text)| (kind, format!("(?i){text}"))).unzip();
+        Self { kinds, patterns: RegexSet::new(patterns).expect("the tables are constants") }
     }
-    found
 }
 
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase())
-}
-
-fn filled(pattern: &str, words: &[(String, String)]) -> String {
-    // Longer names are replaced first, so that `@months` is not taken for `@month`.
-    let mut words: Vec<_> = words.iter().collect();
-    words.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    words.iter().fold(pattern.to_owned(), |pattern, (name, value)| pattern.replace(name.as_str(), value))
+impl Cues {
+    fn matching(&self, sentence: &str) -> impl Iterator<Item = Kind> {
+        self.patterns.matches(sentence).into_iter().map(|at| self.kinds[at])
+    }
 }
 
 /// The subject of an explicit statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     /// The statement says what must always or never be done.
     Rule,
@@ -254,21 +134,7 @@ pub(super) struct Shelf {
     pub(super) is_personal: bool,
 }
 
-/// Names of the sections of a table.
-const NAMES: &[(&str, Kind)] = &[
-    ("rule", Kind::Rule),
-    ("note", Kind::Note),
-    ("decision", Kind::Decision),
-    ("own", Kind::Own),
-    ("taste", Kind::Taste),
-];
-
 impl Kind {
-    /// Returns the kind whose section has this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
-    }
-
     /// Returns how statements of this kind are stored.
     pub(super) fn shelf(self) -> Shelf {
         let shelf =
@@ -288,41 +154,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_compiles_and_each_of_its_sections_is_known() {
-        for text in [
-            include_str!("cues/english.txt"),
-            include_str!("cues/chinese.txt"),
-            include_str!("cues/spanish.txt"),
-            include_str!("cues/german.txt"),
-        ] {
-            for Line { section, pattern, .. } in sections(text) {
-                let known = [
-                    "veto",
-                    "manner",
-                    "amends",
-                    "withdraws",
-                    "lead",
-                    "shifts",
-                    "moves",
-                    "corrects",
-                    "changes",
-                    "ends",
-                    "plays",
-                    "lends",
-                    "goes",
-                    "earnest",
-                ]
-                .contains(&section.as_str());
-                assert!(known || Kind::named(&section).is_some(), "[{section}]");
-                assert!(Regex::new(&pattern).is_ok_and(|pattern| !pattern.is_match("")), "[{section}] {pattern}");
-            }
+    fn every_table_is_read_and_no_pattern_matches_nothing() {
+        for language in [Language::English, Language::Chinese, Language::Spanish, Language::German] {
+            let table = Table::of(language);
+            let sets = [
+                &table.veto,
+                &table.manner,
+                &table.amends,
+                &table.withdraws,
+                &table.shifts,
+                &table.moves,
+                &table.corrects,
+                &table.changes,
+                &table.ends,
+                &table.plays,
+                &table.lends,
+                &table.goes,
+                &table.earnest,
+            ];
+            assert!(sets.iter().all(|patterns| !patterns.is_match("")), "{language:?}");
+            assert!(table.cue("").is_none() && table.lead.find("").is_none(), "{language:?}");
         }
     }
 
     #[test]
-    fn names_stand_for_words_and_comments_for_nothing() {
-        let table = "# animals\npet = cat|dog\npets = @pets?\n[people]\nmy @pet\n";
-        let pattern = "(?i)my (?:cat|dog)".to_owned();
-        assert_eq!(sections(table), [Line { section: "people".into(), is_exception: false, pattern }]);
+    fn an_unknown_section_is_a_fault() {
+        assert!(toml::from_str::<Table>(&format!("{}\nveot = []", include_str!("cues/chinese.toml"))).is_err());
     }
 }

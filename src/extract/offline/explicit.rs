@@ -32,7 +32,7 @@ pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Opti
     let frame = frame(language)?;
     let table = Table::of(language);
     let bare = table.without_lead(&text);
-    if table.forbids(&text) || table.forbids(bare) || bare.split(' ').count() < MIN_WORDS {
+    if table.veto.is_match(&text) || table.veto.is_match(bare) || bare.split(' ').count() < MIN_WORDS {
         return None;
     }
     let kind = table.cue(bare)?;
@@ -48,7 +48,7 @@ pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Opti
     let mut claim = Claim::new(shelf.memory_type, shelf.category, title(bare), content);
     claim.importance = shelf.importance;
     claim.confidence = CONFIDENCE;
-    let audience = if shelf.is_personal || table.is_manner(bare) { Audience::User } else { Audience::Project };
+    let audience = if shelf.is_personal || table.manner.is_match(bare) { Audience::User } else { Audience::Project };
     Some(Finding { claim, audience, since: dated.first })
 }
 

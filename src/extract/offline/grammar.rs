@@ -3,41 +3,21 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::Deserialize;
 
-/// Present-tense verbs that follow "I" or "we" in statements worth keeping.
-#[rustfmt::skip]
-const VERBS: &[&str] = &[
-    "accept", "add", "agree", "allow", "answer", "ask", "avoid", "believe", "build", "call", "care", "check",
-    "code", "come", "commit", "cook", "cover", "deploy", "design", "develop", "dislike", "do", "document", "drink",
-    "drive", "eat", "enforce", "enjoy", "expect", "feel", "find", "follow", "freeze", "get", "go", "hate", "have",
-    "host", "keep", "know", "lead", "learn", "like", "live", "loathe", "look", "love", "maintain", "make", "manage",
-    "mean", "measure", "merge", "name", "need", "pin", "plan", "play", "practice", "prefer", "program",
-    "publish", "push", "read", "own", "handle", "head", "cycle", "commute", "meditate", "exercise", "wake", "smoke", "ride", "sign", "encode",
-    "save", "serve", "format", "cache", "log", "render", "send", "sort", "monitor", "bundle", "lint", "provision",
-    "rebase", "rely", "release", "require", "review", "run", "sell", "ship", "sleep",
-    "speak", "spend", "squash", "start", "stay", "stick", "stop", "store", "study", "support", "swim", "tag",
-    "take", "target", "teach", "tend", "test", "think", "track", "train", "travel", "try", "type", "understand",
-    "use", "value", "version", "volunteer", "walk", "want", "wear", "work", "write",
-];
-/// Words that, after "and", are almost certainly verbs.
-const JOINED_VERBS: &[&str] = &["work", "live", "prefer", "use", "speak", "have", "hate", "run", "deploy", "write"];
-/// Past forms that do not end in "ed", and words that do not change in the third person.
-#[rustfmt::skip]
-const UNCHANGED: &[&str] = &[
-    "ate", "became", "began", "bought", "broke", "brought", "built", "came", "can", "can't", "cannot", "chose",
-    "could", "couldn't", "did", "didn't", "found", "gave", "got", "grew", "had", "hadn't", "joined", "kept", "knew",
-    "learnt", "led", "left", "made", "met", "must", "mustn't", "ran", "sold", "spent", "spoke", "taught", "took",
-    "was", "wasn't", "went", "will", "won't", "would", "wrote", "should", "shouldn't", "set", "put", "quit", "cut",
-    "agreed",
-];
-#[rustfmt::skip]
-const ADVERBS: &[&str] = &[
-    "absolutely", "all", "already", "also", "always", "both", "currently", "definitely", "even", "finally",
-    "generally", "just", "mainly", "mostly", "much", "never", "no", "normally", "now", "often", "only",
-    "personally", "primarily", "rarely", "really", "recently", "simply", "still", "strongly", "strictly",
-    "typically", "usually", "longer", "actually", "officially", "exclusively", "tend", "today", "then", "kind",
-    "together",
-];
+use crate::text::tokens::is_listed;
+
+/// The words of `rules/grammar.toml`.
+#[derive(Deserialize)]
+struct Grammar {
+    verbs: String,
+    joined_verbs: String,
+    unchanged: String,
+    adverbs: String,
+}
+
+static GRAMMAR: LazyLock<Grammar> =
+    LazyLock::new(|| toml::from_str(include_str!("rules/grammar.toml")).expect("the words are constants"));
 
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"`[^`]*`|"[^"]*"|“[^”]*”|[A-Za-z][A-Za-z'’-]*|[^A-Za-z`"“]+|."#).expect("the pattern is a constant")
@@ -66,10 +46,10 @@ pub(super) fn third_person(clause: &str, speaker: Option<&str>) -> Option<String
             out.push_str(&subject.0?);
             verb = subject.1;
             turned = true;
-        } else if verb && !ADVERBS.contains(&lower.as_str()) {
+        } else if verb && !is_listed(&GRAMMAR.adverbs, &lower) {
             out.push_str(&third_person_verb(&lower, &plain)?);
             verb = false;
-        } else if joined && turned && JOINED_VERBS.contains(&plain.as_str()) {
+        } else if joined && turned && is_listed(&GRAMMAR.joined_verbs, &plain) {
             out.push_str(&third_person_verb(&lower, &plain)?);
         } else {
             after_and = lower == "and" || lower == "but";
@@ -127,8 +107,8 @@ fn third_person_verb(lower: &str, word: &str) -> Option<String> {
         "haven't" => Some("has not".to_owned()),
         "aren't" => Some("is not".to_owned()),
         "weren't" => Some("was not".to_owned()),
-        _ if UNCHANGED.contains(&lower) => Some(word.to_owned()),
-        _ if VERBS.contains(&lower) => Some(conjugate(lower)),
+        _ if is_listed(&GRAMMAR.unchanged, lower) => Some(word.to_owned()),
+        _ if is_listed(&GRAMMAR.verbs, lower) => Some(conjugate(lower)),
         _ if lower.ends_with("ed") && lower.len() > 3 => Some(word.to_owned()),
         _ => lower.strip_prefix("squash-").or_else(|| lower.strip_prefix("force-")).map(|_| format!("{word}s")),
     }

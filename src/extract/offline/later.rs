@@ -171,9 +171,9 @@ fn changes(at: usize, message: &Message) -> Vec<Change> {
     let changes = prose_sentences(&message.text).into_iter().filter_map(|said| {
         let folded = fold(said);
         let table = Table::of(detect_read(&folded, usual)?);
-        let (moves, corrects) = (table.moves(&folded), table.corrects(&folded));
+        let (moves, corrects) = (table.moves.is_match(&folded), table.corrects.is_match(&folded));
         let values = values(said);
-        if values.is_empty() || !(moves || corrects || table.changes(&folded)) {
+        if values.is_empty() || !(moves || corrects || table.changes.is_match(&folded)) {
             return None;
         }
         let has_day = CALENDAR.is_match(said);
@@ -310,11 +310,11 @@ impl Fact {
 /// which it begins.
 fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
     let text = &message.text;
-    let Some(table) = detect_read(text, None).map(Table::of).filter(|table| table.ends(text)) else {
+    let Some(table) = detect_read(text, None).map(Table::of).filter(|table| table.ends.is_match(text)) else {
         return Vec::new();
     };
     let base = text.as_ptr() as usize;
-    let is_end = |said: &&str| table.ends(&fold(said)) && !scenes.hides(at, text, said);
+    let is_end = |said: &&str| table.ends.is_match(&fold(said)) && !scenes.hides(at, text, said);
     let ends = own_sentences(text).into_iter().filter(is_end);
     ends.map(|said| (said.as_ptr() as usize - base, Topic::of_end(said))).collect()
 }

@@ -29,7 +29,7 @@ pub(super) use explicit::title as first_words;
 pub(crate) use instructed::unfollowed;
 pub(crate) use sentence::prose_sentences;
 
-use crate::extract::{Extraction, Outcome, Spent, Task};
+use crate::extract::{Extraction, Task};
 use crate::memory::MemoryType;
 use crate::text::change::phrases;
 
@@ -66,8 +66,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
         let filter = InstructionFilter::read(instructions);
         candidates.retain(|candidate| filter.allows(candidate));
     }
-    let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
-    Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
+    Extraction::without_calls(candidates)
 }
 
 /// Adds what the person states in the message at index `at` of the transcript.

@@ -32,7 +32,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     if language.forbids(text) {
         return Vec::new();
     }
-    let dated = (language.definition.dates)(text, voice.now);
+    let dated = language.dated(text, voice.now);
     let expanded = named_again(&dated.text);
     let mut findings: Vec<Finding> = clauses(language, &expanded)
         .into_iter()
@@ -56,24 +56,9 @@ pub(super) fn is_abiding(sentence: &str) -> bool {
 
 /// Returns `part` with the subject that Chinese leaves out after the first clause of `whole`.
 fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
-    const VERBS: &[&str] = &[
-        "负责",
-        "主要负责",
-        "目前负责",
-        "现在负责",
-        "在",
-        "有",
-        "住在",
-        "方向",
-        "研究方向",
-        "今年",
-        "去年",
-        "最近",
-        "开始",
-        "20",
-    ];
+    const VERBS: &str = "负责 主要负责 目前负责 现在负责 在 有 住在 方向 研究方向 今年 去年 最近 开始 20";
     let later = !whole.starts_with(part) && whole.starts_with('我') && !whole.starts_with("我们");
-    if later && VERBS.iter().any(|verb| part.starts_with(verb)) { format!("我{part}").into() } else { part.into() }
+    if later && VERBS.split(' ').any(|verb| part.starts_with(verb)) { format!("我{part}").into() } else { part.into() }
 }
 
 fn is_out_of_range(text: &str) -> bool {
@@ -129,14 +114,14 @@ fn is_setting(text: &str) -> bool {
 
 fn recognised<'a>(
     language: &'static LanguageRules,
-    cue: &Cue,
+    cue: &'a Cue,
     text: &'a str,
     found: Captures<'a>,
     voice: &Voice<'_>,
     asked: bool,
 ) -> Option<Finding> {
-    match cue.act {
-        Act::Remember => remembered(language, found.name("rest")?.as_str(), voice, cue.confidence),
+    match &cue.0 {
+        Act::Remember => remembered(language, found.name("rest")?.as_str(), voice, cue.confidence()),
         Act::Mention => clause(language, found.name("rest")?.as_str(), voice, true),
         Act::Preference
         | Act::Dislike
@@ -149,7 +134,7 @@ fn recognised<'a>(
         | Act::Declared
         | Act::SelfFact(_)
         | Act::Standing => {
-            let hit = Hit { language, act: cue.act, confidence: cue.confidence, asked, clause: text, found };
+            let hit = Hit { language, act: &cue.0, confidence: cue.confidence(), asked, clause: text, found };
             claims::finding(&hit, voice)
         }
     }

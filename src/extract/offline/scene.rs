@@ -111,8 +111,8 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
         return all.chain(scripted(text)).collect();
     };
     // "One more thing" and "No, wait" are not dictated text.
-    let turns = *voice == Voice::Dictated && (table.shifts(text.trim_start()) || table.amends(text));
-    if (*voice == Voice::Lent && !table.goes_on(text.trim_start())) || turns {
+    let turns = *voice == Voice::Dictated && (table.shifts.is_match(text.trim_start()) || table.amends.is_match(text));
+    if (*voice == Voice::Lent && !table.goes.is_match(text.trim_start())) || turns {
         *voice = Voice::Own;
     }
     let asked = asked_from(text);
@@ -120,11 +120,11 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     for part in parts(text) {
         let folded = fold(&text[part.clone()]);
         let was = *voice;
-        if was != Voice::Own && table.is_earnest(&folded) {
+        if was != Voice::Own && table.earnest.is_match(&folded) {
             *voice = Voice::Own;
-        } else if was != Voice::Played && table.plays(&folded) {
+        } else if was != Voice::Played && table.plays.is_match(&folded) {
             *voice = if is_chat { Voice::Played } else { Voice::Lent };
-        } else if matches!(was, Voice::Own | Voice::Lent) && table.lends(&folded) {
+        } else if matches!(was, Voice::Own | Voice::Lent) && table.lends.is_match(&folded) {
             *voice = Voice::Dictated;
         } else if was == Voice::Own && asked.is_some_and(|at| part.contains(&at)) {
             *voice = Voice::Lent;

@@ -57,21 +57,7 @@ const ABBREVIATIONS: &[&str] = &[
 ];
 
 /// Months that may follow the day "1." in a German date.
-const GERMAN_MONTHS: &[&str] = &[
-    "Januar",
-    "Jänner",
-    "Februar",
-    "März",
-    "April",
-    "Mai",
-    "Juni",
-    "Juli",
-    "August",
-    "September",
-    "Oktober",
-    "November",
-    "Dezember",
-];
+const GERMAN_MONTHS: &str = "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember";
 
 /// Returns the sentences in `text` that its author said, as slices of `text` in order.
 pub(crate) fn prose_sentences(text: &str) -> Vec<&str> {
@@ -279,7 +265,7 @@ fn ends_sentence(before: &str, terminal: char, rest: &str, is_low: bool) -> bool
     // "To close: 1. count, 2. lock" is one sentence.
     let introduced = before.trim_end_matches('.').strip_suffix(word).unwrap_or("").trim_end();
     let listed = ordinal && introduced.ends_with([':', ',', ';', '：']);
-    let day = ordinal && GERMAN_MONTHS.iter().any(|month| next.starts_with(month));
+    let day = ordinal && GERMAN_MONTHS.split(' ').any(|month| next.starts_with(month));
     !(ABBREVIATIONS.contains(&bare.as_str())
         || initial
         || day

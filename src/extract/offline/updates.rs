@@ -62,8 +62,10 @@ fn forbids(language: Language, text: &str) -> bool {
     let rules = language::of(text).filter(|_| matches!(language, Language::English | Language::Chinese));
     // These are requests about the conversation, which the tables forbid as tasks.
     let forgets = ["vergiss", "bitte vergiss", "olvida"].iter().any(|start| text.to_lowercase().starts_with(start));
-    rules
-        .map_or_else(|| table.forbids(text) && !forgets, |rules| rules.forbids(text) || rules.conditions.is_match(text))
+    rules.map_or_else(
+        || table.veto.is_match(text) && !forgets,
+        |rules| rules.forbids(text) || rules.conditions.is_match(text),
+    )
 }
 
 /// Returns the part of `text` from the start of `first` to the end of `second`, which follows `first`.

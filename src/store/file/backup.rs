@@ -13,6 +13,7 @@ use super::keys::Keys;
 use super::path::{create_folder, create_private, refuse_folder, with_suffix};
 use super::schema::{known_version, schema_version};
 use crate::fault::point;
+use crate::store::row::count;
 use crate::store::{Database, Store, StoreError};
 
 /// The extension of automatic copies.
@@ -57,13 +58,15 @@ impl Store {
         // The full path of the copy is recorded, so that `forget` can list the copies later.
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = self.redact(full.to_string_lossy().into_owned());
-        self.read(|conn| {
-            let values = params![now.as_millisecond(), *named];
-            Ok(conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)", values)?)
-        })?;
+        let sql = "INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)";
+        self.execute(sql, params![now.as_millisecond(), *named])?;
         let copied = open_copy(path, &self.keys)?;
         let bytes = fs::metadata(path).map_or(0, |data| data.len());
-        Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
+        Ok(Backup {
+            path: path.to_owned(),
+            bytes,
+            memories: count(&copied, "memories").map_err(|error| StoreError::from(error).at(path))?,
+        })
     }
 
     /// Replaces the whole content of the file at `path` with the content of the copy at `from`; the previous content is
@@ -98,7 +101,10 @@ impl Store {
             create_folder(path)?;
             self::copy(&copy, path, keys, None).map_err(|error| error.at(path))?;
             let store = Self::open_with(path, keys)?;
-            return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
+            return Ok(Restored {
+                former: None,
+                memories: count(&store.conn, "memories").map_err(|error| StoreError::from(error).at(path))?,
+            });
         }
         refuse_mixture(path, from, &copy, keys)?;
         // This copy must be made before the pages are replaced, because otherwise the previous content could not be
@@ -120,7 +126,7 @@ impl Store {
         drop(store);
         // The store is opened again, because the copy may have an earlier schema, which opening migrates.
         let store = Self::open_with(path, keys)?;
-        let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
+        let memories = count(&store.conn, "memories").map_err(|error| StoreError::from(error).at(path))?;
         Ok(Restored { former, memories })
     }
 
@@ -148,10 +154,8 @@ impl Database {
     pub(crate) fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = beside(&self.path, ".");
         found.extend(unfinished(&self.path));
-        let noted: Vec<String> = self.read(|conn| {
-            let mut statement = conn.prepare("SELECT DISTINCT detail FROM audit WHERE action = 'backup'")?;
-            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
-        })?;
+        let sql = "SELECT DISTINCT detail FROM audit WHERE action = 'backup'";
+        let noted: Vec<String> = self.query_all(sql, (), |row| row.get(0))?;
         found.extend(noted.into_iter().map(PathBuf::from).filter(|path| path.exists()));
         // A backup next to the file is found twice: by its name and in the audit table.
         found.sort();
@@ -284,10 +288,6 @@ fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> R
         return Ok(());
     }
     Err(StoreError::MixedKeys { from: from.to_owned(), path: path.to_owned() })
-}
-
-fn memories_in(conn: &Connection) -> Result<usize, StoreError> {
-    Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?)
 }
 
 fn named(path: &Path, what: &str) -> PathBuf {

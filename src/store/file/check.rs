@@ -9,8 +9,7 @@ use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
 use crate::store::index::words::unpacked;
 use crate::store::index::words::{TERM_BYTES, each_texts};
-use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
-use crate::store::row::{json, spelled};
+use crate::store::row::{count, json, spelled};
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError};
 
@@ -90,11 +89,7 @@ impl Database {
             // The other checks read through the same pages; if pages are damaged, these checks would fail or report
             // spurious flaws.
             if checked.flaws.is_empty() {
-                db.check_links(&mut checked)?;
-                db.check_words(&mut checked)?;
-                db.check_near(&mut checked)?;
-                db.check_vectors(&mut checked)?;
-                db.check_counts(&mut checked)?;
+                db.check_rows(&mut checked)?;
                 db.check_history(&mut checked)?;
             }
             // A stable sort keeps flaws of one kind in the order in which they were found.
@@ -150,46 +145,79 @@ impl Database {
 
     /// Returns SQLite's messages about the pages.
     fn page_report(&self, pragma: &str) -> Result<Vec<String>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare(&format!("PRAGMA {pragma}({MOST})"))?;
-            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
-        })
+        self.query_all(&format!("PRAGMA {pragma}({MOST})"), (), |row| row.get(0))
     }
 
-    fn check_links(&self, checked: &mut Checked) -> Result<(), StoreError> {
+    fn check_rows(&self, checked: &mut Checked) -> Result<(), StoreError> {
         self.read(|conn| {
-            checked.memories = conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?;
-            checked.history = conn.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
-            // `integrity_check` ignores foreign keys, and SQLite enforces them only on connections that enable it.
-            let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
-            let dangling = statement.query_map((), |row| {
-                let (table, row, parent): (String, Option<i64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(format!(
-                    "{table} {} without its row in {parent}",
-                    row.map_or_else(String::new, |row| row.to_string())
-                ))
-            })?;
-            let dangling: Vec<String> = dangling.collect::<Result<_, _>>()?;
-            checked.add_each(FlawKind::Dangling, "orphaned rows", &dangling);
-            let mut statement = conn
-                .prepare("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_usage) ORDER BY id")?;
-            let uncounted: Vec<String> = statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
-            checked.add_each(FlawKind::Uncounted, "memories without usage counts", &uncounted);
+            checked.memories = count(conn, "memories")?;
+            checked.history = count(conn, "history")?;
+            for (kind, what, sql) in WRONG_ROWS {
+                checked.add_each(kind, what, &places(conn, sql)?);
+            }
+            // Words can be compared only with those of one place of the index.
+            if !checked.flaws.iter().any(|flaw| flaw.what.starts_with(NOT_ONCE)) {
+                let other = indexed_otherwise(conn)?;
+                checked.add_each(FlawKind::WordIndex, "memories that are indexed with different words, by row", &other);
+            }
             Ok(())
         })
     }
 }
 
-impl Database {
-    fn check_counts(&self, checked: &mut Checked) -> Result<(), StoreError> {
-        let sql = "SELECT DISTINCT of || ' ' || name || ' of ' || namespace FROM (
-                SELECT * FROM (SELECT * FROM memory_counts EXCEPT SELECT * FROM memory_counts_anew)
-                UNION ALL SELECT * FROM (SELECT * FROM memory_counts_anew EXCEPT SELECT * FROM memory_counts)) ORDER BY 1";
-        let wrong: Vec<String> = self.query_all(sql, (), |row| row.get(0))?;
-        checked.add_each(FlawKind::Counts, "wrong numbers of memories", &wrong);
-        Ok(())
-    }
-}
+const NOT_ONCE: &str = "memories that are not indexed exactly once";
+
+/// Rows that must not exist: the kind of flaw, its description, and a query for the rows.
+const WRONG_ROWS: [(FlawKind, &str, &str); 8] = [
+    (
+        FlawKind::Dangling,
+        "orphaned rows",
+        r#"SELECT "table" || ' ' || ifnull(rowid, '') || ' without its row in ' || parent FROM pragma_foreign_key_check"#,
+    ),
+    (
+        FlawKind::Uncounted,
+        "memories without usage counts",
+        "SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_usage) ORDER BY id",
+    ),
+    (
+        FlawKind::WordIndex,
+        "words of memories that do not exist, by row",
+        "SELECT seq FROM (SELECT seq FROM search_recent UNION ALL SELECT seq FROM search_docs
+                          UNION ALL SELECT seq FROM search_letters)
+         WHERE seq NOT IN (SELECT seq FROM memories) ORDER BY seq",
+    ),
+    (
+        FlawKind::WordIndex,
+        NOT_ONCE,
+        "SELECT m.id FROM memories m WHERE (SELECT count(*) FROM search_recent r WHERE r.seq = m.seq)
+         + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
+    ),
+    (
+        FlawKind::NearIndex,
+        "memories missing from the index of near claims",
+        "SELECT id FROM memories WHERE seq NOT IN (SELECT id FROM memory_near_docsize) ORDER BY seq",
+    ),
+    (
+        FlawKind::NearIndex,
+        "near claims of memories that do not exist, by row",
+        "SELECT id FROM memory_near_docsize WHERE id NOT IN (SELECT seq FROM memories) ORDER BY id",
+    ),
+    (
+        FlawKind::Vectors,
+        "vectors that do not belong to their memory, by row",
+        "SELECT v.seq FROM vectors v JOIN vector_models k ON k.id = v.model_id
+         JOIN memories m ON m.seq = v.seq
+         WHERE length(v.vector) <> 4 * k.dimension OR length(v.code) <> 4 + (k.dimension + 7) / 8
+         OR v.namespace <> m.namespace OR m.status = 'forgotten' ORDER BY v.seq",
+    ),
+    (
+        FlawKind::Counts,
+        "wrong numbers of memories",
+        "SELECT DISTINCT of || ' ' || name || ' of ' || namespace FROM (
+            SELECT * FROM (SELECT * FROM memory_counts EXCEPT SELECT * FROM memory_counts_anew)
+            UNION ALL SELECT * FROM (SELECT * FROM memory_counts_anew EXCEPT SELECT * FROM memory_counts)) ORDER BY 1",
+    ),
+];
 
 /// A compact representation of the terms of one memory: their number, and a sum that identifies them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -210,60 +238,6 @@ impl Sum {
         let mut sum = Self::default();
         terms.into_iter().for_each(|(term, weight)| sum.add(term, weight));
         sum
-    }
-}
-
-impl Database {
-    fn check_words(&self, checked: &mut Checked) -> Result<(), StoreError> {
-        self.read(|conn| {
-            let strange = places(
-                conn,
-                "SELECT seq FROM (SELECT seq FROM search_recent UNION ALL SELECT seq FROM search_docs
-                                  UNION ALL SELECT seq FROM search_letters)
-                 WHERE seq NOT IN (SELECT seq FROM memories) ORDER BY seq",
-            )?;
-            checked.add_each(FlawKind::WordIndex, "words of memories that do not exist, by row", &strange);
-            let several = places(
-                conn,
-                "SELECT m.id FROM memories m WHERE (SELECT count(*) FROM search_recent r WHERE r.seq = m.seq)
-                 + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
-            )?;
-            checked.add_each(FlawKind::WordIndex, "memories that are not indexed exactly once", &several);
-            // Each memory must be indexed exactly once; otherwise, the code below would fail.
-            let other = if several.is_empty() { indexed_otherwise(conn)? } else { Vec::new() };
-            checked.add_each(FlawKind::WordIndex, "memories that are indexed with different words, by row", &other);
-            Ok(())
-        })
-    }
-
-    fn check_near(&self, checked: &mut Checked) -> Result<(), StoreError> {
-        self.read(|conn| {
-            let missing = places(
-                conn,
-                "SELECT id FROM memories WHERE seq NOT IN (SELECT id FROM memory_near_docsize) ORDER BY seq",
-            )?;
-            checked.add_each(FlawKind::NearIndex, "memories missing from the index of near claims", &missing);
-            let strange = places(
-                conn,
-                "SELECT id FROM memory_near_docsize WHERE id NOT IN (SELECT seq FROM memories) ORDER BY id",
-            )?;
-            checked.add_each(FlawKind::NearIndex, "near claims of memories that do not exist, by row", &strange);
-            Ok(())
-        })
-    }
-
-    fn check_vectors(&self, checked: &mut Checked) -> Result<(), StoreError> {
-        self.read(|conn| {
-            let wrong = places(
-                conn,
-                "SELECT v.seq FROM vectors v JOIN vector_models k ON k.id = v.model_id
-                 JOIN memories m ON m.seq = v.seq
-                 WHERE length(v.vector) <> 4 * k.dimension OR length(v.code) <> 4 + (k.dimension + 7) / 8
-                 OR v.namespace <> m.namespace OR m.status = 'forgotten' ORDER BY v.seq",
-            )?;
-            checked.add_each(FlawKind::Vectors, "vectors that do not belong to their memory, by row", &wrong);
-            Ok(())
-        })
     }
 }
 
@@ -414,10 +388,7 @@ impl Database {
         memories: &mut Vec<String>,
         evidence: &mut Vec<String>,
     ) -> Result<(), StoreError> {
-        let found = self.read(|conn| {
-            let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
-            Ok(conn.prepare_cached(&sql)?.query_row([id], memory_from_row).optional()?)
-        })?;
+        let found = self.find(&MemoryId::from_stored(id))?;
         let is_so = match &replayed.memory {
             Recorded::Nothing => return Ok(()),
             Recorded::Gone => found.is_none(),

@@ -25,6 +25,8 @@ use super::keys::{Key, Keys, sync_folder, unwritable};
 use super::path::{create_private, refuse_folder, with_suffix};
 use super::schema::{BUSY_TIMEOUT, check_ours};
 use crate::fault::point;
+use crate::store::error::is_busy;
+use crate::store::row::{count, query_all};
 use crate::store::{Database, Store, StoreError};
 
 /// Whether this build can encrypt.
@@ -259,7 +261,7 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
         opened.remove(path);
     }
     let store = Store::open_with(path, keys)?;
-    let memories = store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?))?;
+    let memories = store.read(|conn| Ok(count(conn, "memories")?))?;
     Ok(Some(Conversion {
         path: path.to_owned(),
         bytes: fs::metadata(path).map_or(0, |data| data.len()),
@@ -323,7 +325,8 @@ impl<'a> Source<'a> {
         for check in
             [Some("PRAGMA integrity_check"), key.map(|_| "PRAGMA cipher_integrity_check")].into_iter().flatten()
         {
-            let said: Vec<String> = all(&written, check).map_err(|error| error.at(fresh))?;
+            let said: Vec<String> =
+                query_all(&written, check, (), |row| row.get(0)).map_err(|error| error.at(fresh))?;
             if let Some(flaw) = said.into_iter().find(|line| line != "ok") {
                 return Err(differs(fresh, &flaw));
             }
@@ -384,7 +387,7 @@ fn census(conn: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
     // Virtual tables have no pages; their content is in other tables, which are counted.
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     let mut counts = Vec::new();
-    for table in all::<String>(conn, tables)? {
+    for table in query_all(conn, tables, (), |row| row.get::<_, String>(0))? {
         let sql = format!("SELECT count(*) FROM \"{}\"", table.replace('"', "\"\""));
         counts.push((table, conn.query_row(&sql, (), |row| row.get(0))?));
     }
@@ -392,11 +395,6 @@ fn census(conn: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
         counts.push((sql.to_owned(), conn.query_row(sql, (), |row| row.get(0))?));
     }
     Ok(counts)
-}
-
-fn all<T: rusqlite::types::FromSql>(conn: &Connection, sql: &str) -> Result<Vec<T>, StoreError> {
-    let mut statement = conn.prepare(sql)?;
-    Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 /// Overwrites the content of a file with zeros, to its end.
@@ -414,10 +412,6 @@ fn overwrite(mut file: &fs::File) -> std::io::Result<()> {
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
     with_suffix(path, &format!(".{ending}"))
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 fn differs(path: &Path, why: &str) -> StoreError {

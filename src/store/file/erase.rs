@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, Row, params};
+use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use transcripts::{hex, true_path};
@@ -16,9 +16,10 @@ use transcripts::{hex, true_path};
 use crate::changeset::{Action, Entity};
 use crate::fault::point;
 use crate::memory::{Claim, Memory, MemoryId, Namespace, Status, Structured};
+use crate::store::error::is_busy;
 use crate::store::history::HistoryEntry;
 use crate::store::ledger::forget_requests_about;
-use crate::store::row::{time_or_none, to_json};
+use crate::store::row::{from_row, query_all, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// The data that was or would be erased; memories are given as ids.
@@ -257,8 +258,7 @@ impl Database {
                 let is_key = conn.prepare(IS_KEY)?.exists([part])?;
                 let sql =
                     if is_key { sql.replace("instr(", "(?1 = ").replace(", ?1) > 0", ")") } else { (*sql).into() };
-                let mut statement = conn.prepare(&sql)?;
-                all.extend(statement.query_map([part], conversation_from_row)?.collect::<Result<Vec<_>, _>>()?);
+                all.extend(query_all(conn, &sql, [part], conversation_from_row)?);
             }
             all.retain(|one| scope.holds(one));
             Ok(all)
@@ -270,9 +270,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn is_withdrawn(&self, key: &str) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            Ok(conn.prepare_cached("SELECT 1 FROM withdrawn WHERE key_hash = ?1")?.exists([key_hash(key)])?)
-        })
+        let sql = "SELECT EXISTS (SELECT 1 FROM withdrawn WHERE key_hash = ?1)";
+        self.query_only(sql, [key_hash(key)], |row| row.get(0))
     }
 }
 
@@ -282,9 +281,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn readmit(&self, key: &str) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            Ok(conn.prepare_cached("DELETE FROM withdrawn WHERE key_hash = ?1")?.execute(params![key_hash(key)])? > 0)
-        })
+        Ok(self.execute("DELETE FROM withdrawn WHERE key_hash = ?1", [key_hash(key)])? > 0)
     }
 }
 
@@ -334,14 +331,7 @@ fn key_hash(key: &str) -> String {
 }
 
 fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
-    Ok(Conversation {
-        key: row.get(0)?,
-        origin: row.get(1)?,
-        title: row.get(2)?,
-        started_at: time_or_none(row, 3)?,
-        ended_at: time_or_none(row, 4)?,
-        namespace: row.get(5)?,
-    })
+    from_row!(row, 0 => Conversation { key, origin, title, started_at, ended_at, namespace })
 }
 
 /// `?1` is a list of keys in JSON, `?2` the namespace of a project that is erased as a whole.
@@ -395,7 +385,7 @@ impl Database {
                     (row.get(1)?, row.get(2)?, row.get(3)?);
                 // Memories that a person wrote or imported are kept, unless the whole project is erased.
                 let goes = !elsewhere && (extracted || within == Some(true));
-                if goes { &mut alone } else { &mut others }.push(MemoryId::from_stored(row.get::<_, String>(0)?));
+                if goes { &mut alone } else { &mut others }.push(row.get(0)?);
             }
             Ok((alone, others))
         })
@@ -403,21 +393,15 @@ impl Database {
 
     /// Returns the memories that only memories in `gone` have superseded.
     fn superseded_by(&self, gone: &[MemoryId]) -> Result<Vec<MemoryId>, StoreError> {
-        let gone = to_json(&gone)?;
-        self.read(|conn| {
-            let mut statement = conn.prepare(
-                // The plus keeps SQLite from reading every superseded memory by the index of states.
-                "SELECT m.id FROM memories m WHERE +m.status = 'superseded'
+        // The plus keeps SQLite from reading every superseded memory by the index of states.
+        let sql = "SELECT m.id FROM memories m WHERE +m.status = 'superseded'
                  AND m.id NOT IN (SELECT value FROM json_each(?1))
                  AND m.id IN (SELECT to_id FROM relations WHERE type = 'supersedes'
                     AND from_id IN (SELECT value FROM json_each(?1)))
                  AND NOT EXISTS (SELECT 1 FROM relations WHERE type = 'supersedes' AND to_id = m.id
                     AND from_id NOT IN (SELECT value FROM json_each(?1)))
-                 ORDER BY m.id",
-            )?;
-            let found = statement.query_map([gone], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+                 ORDER BY m.id";
+        self.query_all(sql, [to_json(&gone)?], |row| row.get(0))
     }
 }
 
@@ -481,11 +465,8 @@ impl Writer<'_> {
     /// Assigns another source to a memory if its source was erased.
     fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
-        let is_gone = self.read(|conn| {
-            Ok(conn
-                .prepare_cached("SELECT 1 FROM json_each(?1) WHERE value = ?2")?
-                .exists(params![keys, memory.source])?)
-        })?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE value = ?2)";
+        let is_gone = self.query_only(sql, params![keys, memory.source], |row| row.get(0))?;
         let source = self.evidence(id)?.into_iter().next().map(|piece| piece.transcript);
         match source.filter(|_| is_gone) {
             Some(source) => self.replace(Memory { source, ..memory }, Action::Withdraw, None).map(drop),
@@ -523,13 +504,13 @@ fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
         // The history does not show when the evidence was added, so the memory's text counts as independent of it.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
-        return claim_of(last);
+        return claim_of(last.after.as_ref());
     };
-    claim_of(entries.iter().rev().find(|entry| entry.entity == Entity::Memory && entry.id < from)?)
+    claim_of(entries.iter().rev().find(|entry| entry.entity == Entity::Memory && entry.id < from)?.after.as_ref())
 }
 
-fn claim_of(entry: &HistoryEntry) -> Option<Claim> {
-    serde_json::from_value::<Memory>(entry.after.clone()?).ok().map(|memory| memory.claim)
+fn claim_of(state: Option<&serde_json::Value>) -> Option<Claim> {
+    serde_json::from_value::<Memory>(state?.clone()).ok().map(|memory| memory.claim)
 }
 
 /// Returns whether all changes of the memory's text since then were in writes that added erased evidence.
@@ -538,12 +519,8 @@ fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
     let brought = |entry: &HistoryEntry| {
         entries.iter().any(|other| lost.contains(&other.id) && other.at == entry.at && other.run == entry.run)
     };
-    let texts = |value: &Option<serde_json::Value>| {
-        let memory: Option<Memory> = value.clone().and_then(|value| serde_json::from_value(value).ok());
-        memory.map(|memory| memory.claim)
-    };
     entries.iter().filter(|entry| entry.entity == Entity::Memory && entry.id >= from).all(|entry| {
-        match (texts(&entry.before), texts(&entry.after)) {
+        match (claim_of(entry.before.as_ref()), claim_of(entry.after.as_ref())) {
             (Some(before), Some(after)) => texts_of(&before) == texts_of(&after) || brought(entry),
             _ => false,
         }
@@ -635,8 +612,8 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
 
 /// Deletes the contexts that agents load at every start, if they come from the files that `text` specifies.
 fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
-    let mut statement = conn.prepare("SELECT DISTINCT origin FROM known_context ORDER BY origin")?;
-    let origins = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let sql = "SELECT DISTINCT origin FROM known_context ORDER BY origin";
+    let origins: Vec<String> = query_all(conn, sql, (), |row| row.get(0))?;
     for origin in origins.iter().filter(|origin| lies_under(origin, text)) {
         conn.execute("DELETE FROM known_context WHERE origin = ?1", [origin])?;
     }
@@ -714,10 +691,6 @@ impl Store {
         let busy: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
         Ok(busy == 0)
     }
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 #[cfg(test)]

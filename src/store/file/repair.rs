@@ -28,7 +28,7 @@ use crate::store::index::near::fill_near;
 use crate::store::index::words::{fill as fill_words, fill_letters};
 use crate::store::memories::evidence;
 use crate::store::memories::row::put_memory;
-use crate::store::row::{json as from_json, spelled};
+use crate::store::row::{count, json as from_json, query_all, spelled};
 use crate::store::writer::Mark;
 use crate::store::{Store, StoreError, Writer};
 
@@ -224,7 +224,7 @@ fn copy_into(
         }
     }
     if drop_unreadable_history(&file)? && lost.iter().all(|loss| loss.table != "history") {
-        let kept = file.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
+        let kept = count(&file, "history")?;
         lost.push(Loss { table: "history".to_owned(), kept, restored: 0 });
     }
     file.execute_batch(&triggers)?;
@@ -256,22 +256,18 @@ fn drop_unreadable_history(conn: &Connection) -> Result<bool, StoreError> {
 
 /// Returns the tables to copy, and whether their rows have numbers.
 fn tables(conn: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
-    let mut statement = conn.prepare(
-        // `wr` marks the tables without row numbers, which cannot be read in ranges.
-        "SELECT name, wr = 0 FROM pragma_table_list
-         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
-    )?;
-    let found = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
-    // Derived tables are rebuilt from the copied rows, so their damage is no loss.
-    let is_own = |(name, _): &(String, bool)| !DERIVED.iter().any(|begin| name.starts_with(begin));
-    Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().filter(is_own).collect())
+    // `DERIVED` also covers the tables behind virtual tables.
+    let sql = "SELECT name, wr = 0 FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+    let mut found = query_all(conn, sql, (), |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    found.retain(|(name, _)| !DERIVED.iter().any(|begin| name.starts_with(begin)));
+    Ok(found)
 }
 
 /// Drops the triggers, and returns the statements that recreate them.
 fn drop_triggers(conn: &Connection) -> Result<String, StoreError> {
-    let mut statement = conn.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")?;
-    let triggers: Vec<(String, String)> =
-        statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name";
+    let triggers: Vec<(String, String)> = query_all(conn, sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut created = String::new();
     for (name, sql) in triggers {
         conn.execute_batch(&format!("DROP TRIGGER \"{name}\""))?;
@@ -297,10 +293,9 @@ struct TableCopy<'c> {
 
 impl<'c> TableCopy<'c> {
     fn new(from: &'c Connection, to: &'c Connection, table: &'c str) -> Result<Self, StoreError> {
-        let mut statement = to.prepare("SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid")?;
-        let found =
-            statement.query_map([table], |row| Ok((format!("\"{}\"", row.get::<_, String>(0)?), row.get(1)?)))?;
-        let columns: Vec<(String, usize)> = found.collect::<Result<_, _>>()?;
+        let sql = "SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid";
+        let columns: Vec<(String, usize)> =
+            query_all(to, sql, [table], |row| Ok((format!("\"{}\"", row.get::<_, String>(0)?), row.get(1)?)))?;
         let mut key: Vec<&(String, usize)> = columns.iter().filter(|(_, place)| *place > 0).collect();
         key.sort_by_key(|(_, place)| *place);
         let key = key.into_iter().map(|(name, _)| name.clone()).collect();
@@ -327,12 +322,10 @@ impl<'c> TableCopy<'c> {
 
     /// Returns the numbers of rows that are in an index but were not copied.
     fn indexed_numbers(&self) -> Result<BTreeSet<i64>, StoreError> {
-        let mut statement = self.to.prepare(
-            "SELECT list.name, info.name FROM pragma_index_list(?1) list JOIN pragma_index_info(list.name) info
-             WHERE list.partial = 0 AND info.seqno = 0 AND info.name IS NOT NULL",
-        )?;
-        let indexes = statement.query_map([self.table], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let indexes: Vec<(String, String)> = indexes.collect::<Result<_, _>>()?;
+        let sql = "SELECT list.name, info.name FROM pragma_index_list(?1) list JOIN pragma_index_info(list.name) info
+             WHERE list.partial = 0 AND info.seqno = 0 AND info.name IS NOT NULL";
+        let indexes: Vec<(String, String)> =
+            query_all(self.to, sql, [self.table], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut numbers = BTreeSet::new();
         for ((index, first), direction) in indexes.iter().flat_map(|index| [(index, ""), (index, "DESC")]) {
             let sql =
@@ -383,9 +376,7 @@ impl<'c> TableCopy<'c> {
              WHERE next - number > 1 ORDER BY next - number DESC LIMIT {MAX_RANGES}",
             self.table
         );
-        let mut statement = self.to.prepare(&sql)?;
-        let gaps = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(gaps.collect::<Result<_, _>>()?)
+        Ok(query_all(self.to, &sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into())
     }
 
     fn by_key(&mut self) -> Result<(), StoreError> {
@@ -515,11 +506,8 @@ fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -
             )?;
             Ok(())
         })?;
-        let ids: Vec<MemoryId> = writer.read(|conn| {
-            let mut statement = conn.prepare("SELECT DISTINCT memory_id FROM history ORDER BY memory_id")?;
-            let found = statement.query_map((), |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })?;
+        let sql = "SELECT DISTINCT memory_id FROM history ORDER BY memory_id";
+        let ids: Vec<MemoryId> = writer.query_all(sql, (), |row| row.get(0))?;
         for id in ids {
             let recorded = recorded(writer, &id)?;
             if recorded.is_known {
@@ -634,9 +622,8 @@ fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, St
     let mut count = 0;
     // Removing a row may orphan other rows that refer to it.
     loop {
-        let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
-        let dangling = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?)))?;
-        let dangling: Vec<(String, Option<i64>)> = dangling.collect::<Result<_, _>>()?;
+        let dangling: Vec<(String, Option<i64>)> =
+            query_all(conn, "PRAGMA foreign_key_check", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
         if dangling.is_empty() {
             return Ok(count);
         }

@@ -35,15 +35,9 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0008_lacking.sql")),
         step(include_str!("../migrations/0009_settled.sql")),
         step(include_str!("../migrations/0010_identity.sql")),
-        M::up_with_hook(include_str!("../migrations/0011_near.sql"), |file: &Transaction<'_>| {
-            point("migrate.step");
-            Ok(fill_near(file)?)
-        }),
+        filled(include_str!("../migrations/0011_near.sql"), |file| Ok(fill_near(file)?)),
         step(include_str!("../migrations/0012_passes.sql")),
-        M::up_with_hook(include_str!("../migrations/0013_search.sql"), |file: &Transaction<'_>| {
-            point("migrate.step");
-            fill_words(file).map_err(|error| HookError::Hook(error.to_string()))
-        }),
+        filled(include_str!("../migrations/0013_search.sql"), fill_words),
         step(include_str!("../migrations/0014_vectors.sql")),
         step(include_str!("../migrations/0015_lifecycle.sql")),
         step(include_str!("../migrations/0016_jobs.sql")),
@@ -58,32 +52,28 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0025_user.sql")),
         step(include_str!("../migrations/0026_counts.sql")),
         step(include_str!("../migrations/0027_sync.sql")),
-        M::up_with_hook(include_str!("../migrations/0028_parts.sql"), |file: &Transaction<'_>| {
-            point("migrate.step");
-            fill_parts(file).map_err(|error| HookError::Hook(error.to_string()))
-        }),
+        filled(include_str!("../migrations/0028_parts.sql"), fill_parts),
         step(include_str!("../migrations/0029_sources.sql")),
         step(include_str!("../migrations/0030_sync_automatic.sql")),
-        M::up_with_hook(include_str!("../migrations/0031_programs.sql"), |file: &Transaction<'_>| {
-            point("migrate.step");
-            fill_programs(file).map_err(|error| HookError::Hook(error.to_string()))
-        }),
-        M::up_with_hook(include_str!("../migrations/0032_names.sql"), |file: &Transaction<'_>| {
-            point("migrate.step");
-            forget_names(file).map_err(|error| HookError::Hook(error.to_string()))
-        }),
-        M::up_with_hook(include_str!("../migrations/0033_letters.sql"), |file: &Transaction<'_>| {
-            point("migrate.step");
-            fill_letters(file).map_err(|error| HookError::Hook(error.to_string()))
-        }),
+        filled(include_str!("../migrations/0031_programs.sql"), fill_programs),
+        filled(include_str!("../migrations/0032_names.sql"), forget_names),
+        filled(include_str!("../migrations/0033_letters.sql"), fill_letters),
     ]
 });
 
 /// A migration that consists only of SQL statements.
 fn step(sql: &'static str) -> M<'static> {
-    M::up_with_hook(sql, |_: &Transaction<'_>| {
+    filled(sql, |_| Ok(()))
+}
+
+/// A step of the schema after which `fill` writes rows.
+fn filled(sql: &'static str, fill: fn(&Transaction<'_>) -> Result<(), StoreError>) -> M<'static> {
+    M::up_with_hook(sql, move |file: &Transaction<'_>| {
         point("migrate.step");
-        Ok(())
+        fill(file).map_err(|error| match error {
+            StoreError::Sqlite(error) => HookError::RusqliteError(error),
+            error => HookError::Hook(error.to_string()),
+        })
     })
 }
 

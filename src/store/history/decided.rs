@@ -54,7 +54,7 @@ impl Database {
         let sql = "SELECT s.memory_id FROM settled s JOIN memories m ON m.id = s.memory_id
             WHERE s.claim_hash = ?1 AND s.sources_hash = ?2 AND m.namespace = ?3 ORDER BY s.memory_id LIMIT 1";
         let values = params![of.claim, of.sources, namespace.to_string()];
-        self.query_one(sql, values, |row| row.get::<_, String>(0).map(MemoryId::from_stored))
+        self.query_one(sql, values, |row| row.get(0))
     }
 }
 
@@ -148,19 +148,14 @@ impl Database {
         &self,
         namespace: &Namespace,
     ) -> Result<BTreeSet<(MemoryId, RelationType, MemoryId)>, StoreError> {
-        self.read(|conn| {
-            // An erasure clears history entries, and an entry without `after` does not show which link it concerned.
-            let mut statement = conn.prepare_cached(
-                "SELECT h.memory_id, json_extract(h.after, '$.type'), h.other_id
+        // An erasure clears history entries, and an entry without `after` does not show which link it concerned.
+        let sql = "SELECT h.memory_id, json_extract(h.after, '$.type'), h.other_id
                  FROM history h JOIN memories m ON m.id = h.other_id
                  WHERE h.undone = 1 AND h.entity = 'relation' AND h.action = 'relate' AND h.after IS NOT NULL
-                 AND m.namespace = ?1 ORDER BY h.id",
-            )?;
-            let id = |text: String| MemoryId::from_stored(text);
-            let found = statement
-                .query_map([namespace.to_string()], |row| Ok((id(row.get(0)?), spelled(row, 1)?, id(row.get(2)?))))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+                 AND m.namespace = ?1 ORDER BY h.id";
+        let decided =
+            self.query_all(sql, [namespace.to_string()], |row| Ok((row.get(0)?, spelled(row, 1)?, row.get(2)?)))?;
+        Ok(decided.into_iter().collect())
     }
 
     /// Returns the memories of a namespace for which an undo has reverted a change with this `action`.
@@ -172,14 +167,10 @@ impl Database {
         namespace: &Namespace,
         action: Action,
     ) -> Result<BTreeSet<MemoryId>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT h.memory_id FROM history h JOIN memories m ON m.id = h.memory_id
-                 WHERE h.undone = 1 AND h.action = ?2 AND m.namespace = ?1 ORDER BY h.id",
-            )?;
-            let found = statement.query_map([namespace.to_string().as_str(), action.as_str()], |row| row.get(0))?;
-            Ok(found.map(|id| id.map(|id: String| MemoryId::from_stored(id))).collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT h.memory_id FROM history h JOIN memories m ON m.id = h.memory_id
+                 WHERE h.undone = 1 AND h.action = ?2 AND m.namespace = ?1 ORDER BY h.id";
+        let touched = self.query_all(sql, [namespace.to_string().as_str(), action.as_str()], |row| row.get(0))?;
+        Ok(touched.into_iter().collect())
     }
 }
 

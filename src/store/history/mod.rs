@@ -7,7 +7,7 @@ pub(super) mod undo;
 use crate::changeset::{Action, Changeset, Entity, Row, RowChange, VERSION};
 use crate::memory::{Memory, MemoryId};
 use crate::store::RunId;
-use crate::store::row::{json, spelled, time};
+use crate::store::row::from_row;
 use crate::store::{Database, StoreError};
 use jiff::Timestamp;
 use rusqlite::{Row as SqlRow, ToSql, params};
@@ -57,24 +57,14 @@ impl HistoryEntry {
     /// [`StoreError`] if the entry cannot be read.
     pub(crate) fn change(&self) -> Result<RowChange, StoreError> {
         let row = match self.entity {
-            Entity::Memory => {
-                let (before, after) = self.sides()?;
-                Row::Memory { before, after }
-            }
+            Entity::Memory => self.sides().map(|(before, after)| Row::Memory { before, after }),
             Entity::Evidence => {
-                let (before, after) = self.sides()?;
-                Row::Evidence { memory: self.memory.clone(), before, after }
+                self.sides().map(|(before, after)| Row::Evidence { memory: self.memory.clone(), before, after })
             }
-            Entity::Relation => {
-                let (before, after) = self.sides()?;
-                Row::Relation { before, after }
-            }
-            Entity::Tombstone => {
-                let (before, after) = self.sides()?;
-                Row::Tombstone { before, after }
-            }
+            Entity::Relation => self.sides().map(|(before, after)| Row::Relation { before, after }),
+            Entity::Tombstone => self.sides().map(|(before, after)| Row::Tombstone { before, after }),
         };
-        Ok(RowChange { action: self.action, row, reason: self.reason.clone() })
+        Ok(RowChange { action: self.action, row: row?, reason: self.reason.clone() })
     }
 
     fn sides<T: DeserializeOwned>(&self) -> Result<(Option<T>, Option<T>), StoreError> {
@@ -130,22 +120,8 @@ impl Database {
 }
 
 pub(in crate::store) fn entry_from_row(row: &SqlRow<'_>) -> rusqlite::Result<HistoryEntry> {
-    let value = |index: usize| -> rusqlite::Result<Option<Value>> {
-        row.get_ref(index)?.as_str_or_null()?.map(|text| json(text, index)).transpose()
-    };
-    Ok(HistoryEntry {
-        id: row.get(0)?,
-        run: row.get::<_, Option<String>>(1)?.map(RunId::from_stored),
-        memory: MemoryId::from_stored(row.get::<_, String>(2)?),
-        other: row.get::<_, Option<String>>(3)?.map(MemoryId::from_stored),
-        at: time(row, 4)?,
-        action: spelled(row, 5)?,
-        entity: spelled(row, 6)?,
-        before: value(7)?,
-        after: value(8)?,
-        reason: row.get(9)?,
-        undone: row.get(10)?,
-        changeset: row.get(11)?,
+    from_row!(row, 0 => HistoryEntry {
+        id, run, memory, other, at, action, entity, before, after, reason, undone, changeset
     })
 }
 

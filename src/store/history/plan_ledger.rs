@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Row, params};
+use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::guard::Redact;
 use crate::guard::Redacted;
 use crate::memory::{Candidate, Namespace, Task};
 use crate::store::RunId;
-use crate::store::row::{json, spelled, to_json};
+use crate::store::row::{from_row, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 
 /// Rows of one file's ledger that are transferred to another file with the same memories. Times are milliseconds since
@@ -128,8 +128,8 @@ impl Database {
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
         let mut carried = PlanLedger { transcripts, windows, tasks: self.tasks_by(run)?, ..PlanLedger::default() };
-        carried.merges = self
-            .rows("SELECT namespace, into_namespace FROM project_merges ORDER BY namespace", |row| {
+        carried.merges =
+            self.query_all("SELECT namespace, into_namespace FROM project_merges ORDER BY namespace", (), |row| {
                 Ok((spelled(row, 0)?, spelled(row, 1)?))
             })?;
         let wanted: BTreeSet<Namespace> = carried.namespaces().into_iter().cloned().collect();
@@ -141,10 +141,6 @@ impl Database {
         Ok(carried)
     }
 
-    fn rows<T>(&self, sql: &str, read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>, StoreError> {
-        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), read)?.collect::<Result<_, _>>()?))
-    }
-
     /// Returns the windows that the run applied, and those in which it found nothing.
     fn carried_windows(&self, run: &RunId, begun: i64) -> Result<Vec<Part>, StoreError> {
         self.query_all(
@@ -154,19 +150,9 @@ impl Database {
                  ORDER BY t.key, w.start, w.id",
             params![run.as_str(), begun],
             |row| {
-                let value = |index: usize| json(row.get_ref(index)?.as_str()?, index);
-                Ok(Part {
-                    transcript: row.get(0)?,
-                    extractor: row.get(1)?,
-                    start: row.get(2)?,
-                    len: row.get(3)?,
-                    content_hash: row.get(4)?,
-                    outcome: row.get(5)?,
-                    candidates: json(row.get_ref(6)?.as_str()?, 6)?,
-                    dropped: value(7)?,
-                    spent: value(8)?,
-                    error: row.get(9)?,
-                    lacks: row.get(10)?,
+                from_row!(row, 0 => Part {
+                    transcript, extractor, start, len, content_hash, outcome, candidates, dropped, spent, error,
+                    lacks
                 })
             },
         )
@@ -174,21 +160,13 @@ impl Database {
 
     fn carried_transcripts(&self, windows: &[Part]) -> Result<Vec<Conversation>, StoreError> {
         let wanted: BTreeSet<&str> = windows.iter().map(|window| window.transcript.as_str()).collect();
-        let mut all = self.rows(
+        let mut all = self.query_all(
             "SELECT key, source, external_id, origin, title, project, namespace, started_at, ended_at, message_count
              FROM transcripts ORDER BY key",
+            (),
             |row| {
-                Ok(Conversation {
-                    key: row.get(0)?,
-                    source: row.get(1)?,
-                    external_id: row.get(2)?,
-                    origin: row.get(3)?,
-                    title: row.get(4)?,
-                    project: row.get(5)?,
-                    namespace: spelled(row, 6)?,
-                    started_at: row.get(7)?,
-                    ended_at: row.get(8)?,
-                    message_count: row.get(9)?,
+                from_row!(row, 0 => Conversation {
+                    key, source, external_id, origin, title, project, namespace, started_at, ended_at, message_count
                 })
             },
         )?;
@@ -197,15 +175,19 @@ impl Database {
     }
 
     fn carried_projects(&self) -> Result<Vec<Known>, StoreError> {
-        self.rows("SELECT id, name, namespace, seen_at FROM projects ORDER BY id", |row| {
-            Ok(Known { id: row.get(0)?, name: row.get(1)?, namespace: spelled(row, 2)?, seen_at: row.get(3)? })
-        })
+        self.query_all(
+            "SELECT id, name, namespace, seen_at FROM projects ORDER BY id",
+            (),
+            |row| from_row!(row, 0 => Known { id, name, namespace, seen_at }),
+        )
     }
 
     fn carried_folders(&self) -> Result<Vec<Folder>, StoreError> {
-        self.rows("SELECT path, project, mark, seen_at FROM project_paths ORDER BY path, project", |row| {
-            Ok(Folder { path: row.get(0)?, project: row.get(1)?, mark: row.get(2)?, seen_at: row.get(3)? })
-        })
+        self.query_all(
+            "SELECT path, project, mark, seen_at FROM project_paths ORDER BY path, project",
+            (),
+            |row| from_row!(row, 0 => Folder { path, project, mark, seen_at }),
+        )
     }
 
     /// Returns a namespace of `carried` that belongs to a different project here than in the file of origin.
@@ -242,24 +224,11 @@ impl Writer<'_> {
     }
 
     fn take_projects(&self, carried: &Redacted<PlanLedger>) -> Result<(), StoreError> {
-        self.read(|conn| {
-            for project in &carried.projects {
-                let values = params![project.id, project.name, project.namespace.to_string(), project.seen_at];
-                conn.prepare_cached(
-                    "INSERT INTO projects (id, name, namespace, seen_at) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT (id) DO UPDATE SET seen_at = max(seen_at, ?4)",
-                )?
-                .execute(values)?;
-            }
-            for folder in &carried.folders {
-                conn.prepare_cached(
-                    "INSERT INTO project_paths (path, project, mark, seen_at) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT (path, project) DO UPDATE SET mark = ifnull(?3, mark), seen_at = max(seen_at, ?4)",
-                )?
-                .execute(params![folder.path, folder.project, folder.mark, folder.seen_at])?;
-            }
-            Ok(())
-        })
+        for project in &carried.projects {
+            self.put_project(&project.id, &project.name, &project.namespace, project.seen_at)?;
+        }
+        let put = |one: &Folder| self.put_folder(&one.path, &one.project, one.mark.as_deref(), one.seen_at);
+        carried.folders.iter().try_for_each(put)
     }
 
     /// This file may have a newer record of the conversation, since the conversation may have grown.
@@ -288,10 +257,8 @@ impl Writer<'_> {
     fn take_window(&self, window: &Part) -> Result<usize, StoreError> {
         // As in the file of origin, a window without candidates belongs to no run, so that no undo reopens it.
         let run = if window.candidates.is_empty() { None } else { self.run.map(RunId::as_str) };
-        self.read(|conn| {
-            let taken = conn
-                .prepare_cached(
-                    "INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, outcome,
+        self.execute(
+            "INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, outcome,
                      candidates, dropped, spent, error, lacks, finished_at, applied_at, applied_run)
                      SELECT id, ?2, ?3, ?4, ?5, 'done', ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13
                      FROM transcripts WHERE key = ?1
@@ -301,23 +268,21 @@ impl Writer<'_> {
                      WHERE status = 'failed' OR (status = 'done' AND applied_at IS NULL)
                      OR (status = 'claimed' AND lease_until <= ?12)
                      OR applied_run IN (SELECT id FROM runs WHERE status = 'undone')",
-                )?
-                .execute(params![
-                    window.transcript,
-                    window.extractor,
-                    window.start,
-                    window.len,
-                    window.content_hash,
-                    window.outcome,
-                    to_json(&window.candidates)?,
-                    to_json(&window.dropped)?,
-                    to_json(&window.spent)?,
-                    window.error,
-                    window.lacks,
-                    self.now.as_millisecond(),
-                    run,
-                ])?;
-            Ok(taken)
-        })
+            params![
+                window.transcript,
+                window.extractor,
+                window.start,
+                window.len,
+                window.content_hash,
+                window.outcome,
+                to_json(&window.candidates)?,
+                to_json(&window.dropped)?,
+                to_json(&window.spent)?,
+                window.error,
+                window.lacks,
+                self.now.as_millisecond(),
+                run,
+            ],
+        )
     }
 }

@@ -122,14 +122,8 @@ impl Store {
                 // If the records were kept, the same candidates would still count as resolved by a decision that was
                 // undone.
                 w.forget_settled(run, &left)?;
-                w.read(|conn| {
-                    let values = params![run.as_str(), w.now.as_millisecond()];
-                    conn.execute(
-                        "UPDATE runs SET status = 'undone', finished_at = ifnull(finished_at, ?2) WHERE id = ?1",
-                        values,
-                    )?;
-                    Ok(())
-                })?;
+                let sql = "UPDATE runs SET status = 'undone', finished_at = ifnull(finished_at, ?2) WHERE id = ?1";
+                w.execute(sql, params![run.as_str(), w.now.as_millisecond()])?;
             }
             Ok(undone)
         })
@@ -302,15 +296,10 @@ fn is_purged(entry: &HistoryEntry) -> bool {
 /// Returns the runs, or `None` for changes without a run, that have changed the memory or one of its links after the
 /// change `since`. Changes of the memory's tier do not count.
 fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<Option<RunId>>, StoreError> {
-    db.read(|conn| {
-        let mut statement = conn.prepare_cached(
-            "SELECT run_id FROM history WHERE memory_id = ?1 AND id > ?2 AND undone = 0
+    let sql = "SELECT run_id FROM history WHERE memory_id = ?1 AND id > ?2 AND undone = 0
                 AND action NOT IN ('promote', 'demote')
-             UNION SELECT run_id FROM history WHERE other_id = ?1 AND id > ?2 AND undone = 0",
-        )?;
-        let found = statement.query_map(params![memory.as_str(), since], |row| row.get::<_, Option<String>>(0))?;
-        Ok(found.map(|run| Ok(run?.map(RunId::from_stored))).collect::<rusqlite::Result<_>>()?)
-    })
+             UNION SELECT run_id FROM history WHERE other_id = ?1 AND id > ?2 AND undone = 0";
+    Ok(db.query_all(sql, params![memory.as_str(), since], |row| row.get(0))?.into_iter().collect())
 }
 
 impl Writer<'_> {

@@ -14,3 +14,21 @@ mod near_tests;
 mod search_tests;
 #[cfg(test)]
 mod words_tests;
+
+/// Takes the next item that `admits` returns `true` for from each list in turn, until no list has another.
+fn in_turn<T, const N: usize>(lists: [Vec<T>; N], mut admits: impl FnMut(&T) -> bool) -> Vec<T> {
+    let (mut lists, mut taken) = (lists.map(Vec::into_iter), Vec::new());
+    loop {
+        let before = taken.len();
+        for list in &mut lists {
+            taken.extend(list.find(|item| admits(item)));
+        }
+        if taken.len() == before {
+            return taken;
+        }
+    }
+}
+
+fn count(of: usize) -> f64 {
+    u32::try_from(of).map_or(f64::MAX, f64::from)
+}

@@ -3,14 +3,15 @@
 //! Words are looked up in order of rarity. The lookup stops as soon as a claim with the same meaning would stand out
 //! even if some of its words differed. Claims are ranked by their shared words, each weighted by its rarity.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
 use crate::store::index::near_words::{Name, NearForms, subject_word};
-use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
-use crate::store::row::{rows as limit_of, spelled, to_json};
+use crate::store::index::ranking::load;
+use crate::store::index::{count, in_turn};
+use crate::store::row::{query_all, rows as limit_of, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
@@ -214,10 +215,6 @@ impl Scored {
     }
 }
 
-fn count(of: usize) -> f64 {
-    u32::try_from(of).map_or(f64::MAX, f64::from)
-}
-
 /// Returns the share of all claims that contain a word, estimated from the density of the first of these claims.
 fn density(first: &[i64]) -> f64 {
     let span = first.first().zip(first.last()).map_or(1, |(first, last)| last - first + 1);
@@ -246,47 +243,28 @@ fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) 
 /// Takes the first entry of each list, then the second of each, and so on, without taking any memory twice. Pending
 /// memories do not displace active memories.
 fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, bool>, limit: usize) -> Vec<i64> {
-    let mut lists = lists.map(Vec::into_iter);
-    let (mut seen, mut taken) = (HashSet::new(), Vec::new());
-    let (mut holding, mut waiting) = (0, 0);
-    loop {
-        let mut any = false;
-        for list in &mut lists {
-            let next = list.find(|seq| {
-                active.get(seq).is_some_and(|active| if *active { holding < limit } else { waiting < limit / 2 })
-                    && seen.insert(*seq)
-            });
-            let Some(seq) = next else { continue };
-            any = true;
-            if active[&seq] {
-                holding += 1;
-            } else {
-                waiting += 1;
-            }
-            taken.push(seq);
-        }
-        if !any {
-            return taken;
-        }
-    }
+    let (mut seen, mut holding, mut waiting) = (HashSet::new(), 0, 0);
+    in_turn(lists, |seq| {
+        let Some(is_active) = active.get(seq) else { return false };
+        let (taken, most) = if *is_active { (&mut holding, limit) } else { (&mut waiting, limit / 2) };
+        let admits = *taken < most && seen.insert(*seq);
+        *taken += usize::from(admits);
+        admits
+    })
 }
 
 /// Returns the first memories indexed under a word.
 fn holding(conn: &Connection, word: Name, limit: usize) -> Result<Vec<i64>, StoreError> {
-    let mut statement = conn.prepare_cached("SELECT rowid FROM memory_near WHERE memory_near MATCH ?1 LIMIT ?2")?;
-    let found = statement.query_map(params![word.to_string(), limit_of(limit)], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let sql = "SELECT rowid FROM memory_near WHERE memory_near MATCH ?1 LIMIT ?2";
+    query_all(conn, sql, params![word.to_string(), limit_of(limit)], |row| row.get(0))
 }
 
 /// Returns the memories with the same words, in the order in which they were learnt.
 fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT seq FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status IN ('active', 'pending')
-         ORDER BY created_at, id LIMIT ?3",
-    )?;
+    let sql = "SELECT seq FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status IN ('active', 'pending')
+         ORDER BY created_at, id LIMIT ?3";
     let values = params![normalised_hash(&around.claim.content), around.namespace.to_string(), limit_of(limit)];
-    let found = statement.query_map(values, |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    query_all(conn, sql, values, |row| row.get(0))
 }
 
 /// Returns the forgotten memories of the namespace among `close`, at most `most`, in the same order.
@@ -297,14 +275,10 @@ fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: u
     if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
         return Ok(Vec::new());
     }
-    let mut statement = conn.prepare_cached(
-        // SQLite never reorders a CROSS JOIN, so it starts with the few wanted rows, regardless of its statistics.
-        "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
-         WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
-    )?;
-    let values = params![to_json(&close)?, namespace, limit_of(most)];
-    let found = statement.query_map(values, |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    // SQLite never reorders a CROSS JOIN, so it starts with the few wanted rows, regardless of its statistics.
+    let sql = "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
+         WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3";
+    query_all(conn, sql, params![to_json(&close)?, namespace, limit_of(most)], |row| row.get(0))
 }
 
 /// Returns the memories with the same attribute, active memories before pending memories, most recently changed first.
@@ -314,14 +288,12 @@ fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<
          ORDER BY m.updated_at DESC, m.id DESC LIMIT ?4",
         of_key("?1"),
     );
-    let mut statement = conn.prepare_cached(&sql)?;
     let namespace = around.namespace.to_string();
     let mut same = Vec::new();
     for status in ["active", "pending"] {
         for key in around.keys {
             let values = params![key, namespace, status, limit_of(limit)];
-            let found = statement.query_map(values, |row| row.get(0))?;
-            same.extend(found.collect::<Result<Vec<i64>, _>>()?);
+            same.extend(query_all(conn, &sql, values, |row| row.get::<_, i64>(0))?);
         }
     }
     Ok(same)
@@ -329,27 +301,12 @@ fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<
 
 /// Returns whether each memory is active; memories that are neither active nor pending are left out.
 fn statuses(conn: &Connection, namespace: &Namespace, lists: &[Vec<i64>]) -> Result<HashMap<i64, bool>, StoreError> {
-    let mut statement = conn.prepare_cached(
+    let sql =
         "SELECT m.seq, m.status = 'active' FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
-         WHERE m.namespace = ?2 AND m.status IN ('active', 'pending')",
-    )?;
+         WHERE m.namespace = ?2 AND m.status IN ('active', 'pending')";
     let wanted: Vec<&i64> = lists.iter().flatten().collect();
-    let found =
-        statement.query_map(params![to_json(&wanted)?, namespace.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-/// Returns the memories in these rows, in the order of the rows.
-fn load(conn: &Connection, chosen: &[i64]) -> Result<Vec<Memory>, StoreError> {
-    let sql = format!(
-        "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
-         JOIN memory_usage u ON u.memory_id = m.id"
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let found = statement
-        .query_map([to_json(&chosen)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
-    let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
-    Ok(chosen.iter().filter_map(|seq| found.remove(seq)).collect())
+    let values = params![to_json(&wanted)?, namespace.to_string()];
+    Ok(query_all(conn, sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
 }
 
 /// Returns the SQL condition that the attribute of `m` equals `value` apart from case and punctuation, written exactly

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::memory::{Memory, MemoryId, MemoryType};
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row};
-use crate::store::row::{spelled as text, time, time_or_none, to_json};
+use crate::store::row::{from_row, query_all, to_json};
 use crate::store::{Database, StoreError};
 
 /// Maximum number of pieces of evidence that are read to find a piece that belongs to another memory.
@@ -83,28 +83,13 @@ impl Database {
         );
         let wanted = Value::from(spelled(rows)?);
         self.read(|conn| {
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found =
-                statement.query_map(params_from_iter(std::iter::once(wanted).chain(clauses.values)), |row| {
-                    Ok(Ranked {
-                        seq: Seq(row.get(0)?),
-                        id: MemoryId::from_stored(row.get::<_, String>(1)?),
-                        content: row.get(2)?,
-                        importance: row.get(3)?,
-                        confidence: row.get(4)?,
-                        updated_at: time(row, 5)?,
-                        created_at: time(row, 6)?,
-                        valid_from: time_or_none(row, 7)?,
-                        valid_to: time_or_none(row, 8)?,
-                        access_count: row.get(9)?,
-                        last_accessed_at: time_or_none(row, 10)?,
-                        confirmed_at: time_or_none(row, 11)?,
-                        memory_type: text(row, 12)?,
-                        pinned: row.get(13)?,
-                        said: Vec::new(),
-                    })
-                })?;
-            let mut found = found.collect::<Result<Vec<Ranked>, _>>()?;
+            let values = params_from_iter(std::iter::once(wanted).chain(clauses.values));
+            let mut found: Vec<Ranked> = query_all(conn, &sql, values, |row| {
+                from_row!(row, 1 => Ranked {
+                    id, content, importance, confidence, updated_at, created_at, valid_from, valid_to, access_count,
+                    last_accessed_at, confirmed_at, memory_type, pinned, seq: Seq(row.get(0)?), said: Vec::new()
+                })
+            })?;
             said(conn, &mut found)?;
             Ok(found)
         })
@@ -117,9 +102,7 @@ impl Database {
     pub(crate) fn rows_of(&self, ids: &[&MemoryId]) -> Result<HashMap<MemoryId, Seq>, StoreError> {
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
         let sql = "SELECT m.id, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.id = wanted.value";
-        let found = self.query_all(sql, [to_json(&ids)?], |row| {
-            Ok((MemoryId::from_stored(row.get::<_, String>(0)?), Seq(row.get(1)?)))
-        })?;
+        let found = self.query_all(sql, [to_json(&ids)?], |row| Ok((row.get(0)?, Seq(row.get(1)?))))?;
         Ok(found.into_iter().collect())
     }
 
@@ -148,18 +131,7 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn in_rows(&self, rows: &[Seq]) -> Result<Vec<Memory>, StoreError> {
-        let sql = format!(
-            "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN {MEMORY_TABLES}
-             WHERE m.seq = wanted.value"
-        );
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement
-                .query_map([spelled(rows)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
-            let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
-            // SQLite returns the rows in an unspecified order, but the caller's order is the ranking.
-            Ok(rows.iter().filter_map(|row| found.remove(&row.0)).collect())
-        })
+        self.read(|conn| load(conn, &rows.iter().map(|row| row.0).collect::<Vec<_>>()))
     }
 }
 
@@ -206,8 +178,7 @@ fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
     )?;
     let mut rows = statement.query([to_json(&ids)?])?;
     while let Some(row) = rows.next()? {
-        let said =
-            Said { transcript: row.get(1)?, piece: row.get(2)?, speaker: row.get(3)?, at: time_or_none(row, 4)? };
+        let said = from_row!(row, 1 => Said { transcript, piece, speaker, at })?;
         if let Some(memory) = memories.get_mut(row.get::<_, usize>(0)?) {
             memory.said.push(said);
         }
@@ -218,6 +189,17 @@ fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
         memory.said.truncate(PLACES);
     }
     Ok(())
+}
+
+/// Returns the memories in these rows, in the given order.
+pub(super) fn load(conn: &Connection, rows: &[i64]) -> Result<Vec<Memory>, StoreError> {
+    let sql = format!(
+        "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN {MEMORY_TABLES}
+         WHERE m.seq = wanted.value"
+    );
+    let read = |row: &Row<'_>| Ok((row.get(MEMORY_WIDTH)?, memory_from_row(row)?));
+    let mut found: BTreeMap<i64, Memory> = query_all(conn, &sql, [to_json(&rows)?], read)?.into_iter().collect();
+    Ok(rows.iter().filter_map(|row| found.remove(row)).collect())
 }
 
 fn spelled(rows: &[Seq]) -> Result<String, StoreError> {

@@ -14,9 +14,9 @@ use std::ops::Range;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use super::letters;
 use super::ranking::Seq;
 use super::words::{self, Entry, Texts, length_code, length_of, parts_text, unpacked, weight_in};
+use super::{count, in_turn, letters};
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Status};
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
@@ -293,24 +293,10 @@ pub(in crate::store) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], ste
 
 /// Takes the first entry of each list, then the second of each, and so on, without taking any memory twice.
 fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<Memory> {
-    let mut lists = lists.map(Vec::into_iter);
     let mut seen = HashSet::new();
-    let mut taken = Vec::new();
-    loop {
-        let mut any = false;
-        for list in &mut lists {
-            let Some(memory) = list.find(|memory| !seen.contains(&memory.id)) else { continue };
-            if taken.len() == limit {
-                return taken;
-            }
-            any = true;
-            seen.insert(memory.id.clone());
-            taken.push(memory);
-        }
-        if !any {
-            return taken;
-        }
-    }
+    let mut taken = in_turn(lists, |memory| seen.insert(memory.id.clone()));
+    taken.truncate(limit);
+    taken
 }
 
 /// Saturation of BM25: how quickly the effect of further occurrences of a word in one memory levels off.
@@ -555,10 +541,6 @@ impl Corpus {
         let stretch = &self.stretches[after.saturating_sub(1)];
         stretch.first + i64::try_from(place - stretch.place).unwrap_or_default()
     }
-}
-
-fn count(of: usize) -> f64 {
-    u32::try_from(of).map_or(f64::MAX, f64::from)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a score has only a few digits")]

@@ -278,7 +278,7 @@ impl Database {
         // list.
         let before = last.map_or(i64::MAX, |one| one.seq);
         self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
-            let id = MemoryId::from_stored(row.get::<_, String>(0)?);
+            let id = row.get(0)?;
             Ok(MissingVector { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
         })
     }
@@ -418,7 +418,7 @@ impl Database {
         rows.sort_unstable();
         let listed = Value::from(json_of(rows.into_iter()));
         self.query_all(&sql, rusqlite::params_from_iter(std::iter::once(listed).chain(clauses.values)), |row| {
-            Ok((row.get(0)?, product(query, row, 1)?, MemoryId::from_stored(row.get::<_, String>(2)?)))
+            Ok((row.get(0)?, product(query, row, 1)?, row.get(2)?))
         })
     }
 }

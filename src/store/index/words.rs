@@ -23,6 +23,7 @@ use rusqlite::{Connection, Statement, Transaction, params};
 use super::letters::{self, Letters, letters_of};
 use crate::store::StoreError;
 use crate::store::file::enlarge_cache;
+use crate::store::row::{from_row, query_all};
 use crate::store::terms::{Stems, Terms};
 
 /// Maximum number of memories that wait when a transaction ends.
@@ -373,12 +374,8 @@ struct Old {
 }
 
 fn unfinished(conn: &Connection) -> Result<Vec<Old>, StoreError> {
-    let mut statement =
-        conn.prepare_cached("SELECT id, first, docs, languages FROM search_segments WHERE docs < ?1 ORDER BY first")?;
-    let old = |row: &rusqlite::Row<'_>| {
-        Ok(Old { id: row.get(0)?, first: row.get(1)?, docs: row.get(2)?, languages: row.get(3)? })
-    };
-    Ok(statement.query_map([FULL], old)?.collect::<Result<_, _>>()?)
+    let sql = "SELECT id, first, docs, languages FROM search_segments WHERE docs < ?1 ORDER BY first";
+    query_all(conn, sql, [FULL], |row| from_row!(row, 0 => Old { id, first, docs, languages }))
 }
 
 /// Returns the size class of a segment.

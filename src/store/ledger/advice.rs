@@ -96,7 +96,7 @@ impl Database {
              ORDER BY memory_id";
         let found = self.query_all(sql, [to_json(&memories)?], |row| {
             let outcome = AdviceOutcome { helped: row.get(1)?, failed: row.get(2)? };
-            Ok((MemoryId::from_stored(row.get::<_, String>(0)?), outcome))
+            Ok((row.get(0)?, outcome))
         })?;
         Ok(found.into_iter().collect())
     }

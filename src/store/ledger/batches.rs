@@ -8,7 +8,7 @@ use super::requests::put_reply;
 use crate::guard::Redacted;
 use crate::llm::Reply;
 use crate::memory::string_enum;
-use crate::store::row::{spelled, time};
+use crate::store::row::from_row;
 use crate::store::{Database, Store, StoreError, Writer};
 
 string_enum!(
@@ -109,18 +109,8 @@ impl Database {
 }
 
 fn batch_from_row(row: &Row<'_>) -> rusqlite::Result<Batch> {
-    Ok(Batch {
-        id: row.get(0)?,
-        owner: row.get(1)?,
-        endpoint: row.get(2)?,
-        model: row.get(3)?,
-        stage: spelled(row, 4)?,
-        stage_at: time(row, 5)?,
-        input_file: row.get(6)?,
-        remote_id: row.get(7)?,
-        remote_status: row.get(8)?,
-        created_at: time(row, 9)?,
-        waiting: row.get(10)?,
+    from_row!(row, 0 => Batch {
+        id, owner, endpoint, model, stage, stage_at, input_file, remote_id, remote_status, created_at, waiting
     })
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::runs::process_may_live;
 use crate::memory::string_enum;
-use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
+use crate::store::row::{from_row, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
 /// Time for which a claim remains valid without a heartbeat.
@@ -341,18 +341,8 @@ impl Database {
 }
 
 fn job_from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
-    Ok(Job {
-        id: row.get(0)?,
-        kind: row.get(1)?,
-        agent: row.get(2)?,
-        path: row.get(3)?,
-        project: row.get(4)?,
-        status: spelled(row, 5)?,
-        attempts: row.get(6)?,
-        not_before: time(row, 7)?,
-        lease_until: time_or_none(row, 8)?,
-        error: row.get(9)?,
-        updated_at: time(row, 10)?,
+    from_row!(row, 0 => Job {
+        id, kind, agent, path, project, status, attempts, not_before, lease_until, error, updated_at
     })
 }
 

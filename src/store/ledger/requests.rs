@@ -20,7 +20,7 @@ use crate::fault::point;
 use crate::guard::{Guard, Redacted};
 use crate::llm::{Reply, Request};
 use crate::memory::Memory;
-use crate::store::row::{json, to_json};
+use crate::store::row::{from_row, json, query_all, to_json};
 use crate::store::{Database, Store, StoreError};
 
 /// Time for which a process's claim on a request that it is sending remains valid without a renewal.
@@ -429,7 +429,7 @@ fn drop_bodies_without_windows(conn: &Connection) -> Result<(), StoreError> {
 }
 
 fn close_all(conn: &Connection, roots: &str, params: impl Params) -> Result<(), StoreError> {
-    let roots: Vec<i64> = conn.prepare_cached(roots)?.query_map(params, |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let roots: Vec<i64> = query_all(conn, roots, params, |row| row.get(0))?;
     roots.into_iter().try_for_each(|root| close(conn, root))
 }
 
@@ -448,13 +448,7 @@ fn close(conn: &Connection, root: i64) -> Result<(), StoreError> {
 }
 
 fn reply_of(row: &Row<'_>) -> rusqlite::Result<Reply> {
-    Ok(Reply {
-        text: row.get(0)?,
-        finish: json(row.get_ref(1)?.as_str()?, 1)?,
-        prompt_tokens: row.get(2)?,
-        completion_tokens: row.get(3)?,
-        model: row.get(4)?,
-    })
+    from_row!(row, 0 => Reply { text, finish, prompt_tokens, completion_tokens, model })
 }
 
 fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<RequestClaim> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::RunId;
 use crate::fault::point;
 use crate::memory::string_enum;
-use crate::store::row::{ID_HAS_PART, json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
+use crate::store::row::{ID_HAS_PART, from_row, rows, to_json, whole_milliseconds};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// Time for which a run counts as alive after its last heartbeat.
@@ -252,17 +252,7 @@ fn new_run(command: &str, arguments: &Value, now: Timestamp) -> Run {
 }
 
 fn run_from_row(row: &Row<'_>) -> rusqlite::Result<Run> {
-    Ok(Run {
-        id: RunId::from_stored(row.get::<_, String>(0)?),
-        command: row.get(1)?,
-        arguments: json(row.get_ref(2)?.as_str()?, 2)?,
-        status: spelled(row, 3)?,
-        started_at: time(row, 4)?,
-        finished_at: time_or_none(row, 5)?,
-        pid: row.get(6)?,
-        heartbeat_at: time(row, 7)?,
-        summary: row.get_ref(8)?.as_str_or_null()?.map(|text| json(text, 8)).transpose()?,
-    })
+    from_row!(row, 0 => Run { id, command, arguments, status, started_at, finished_at, pid, heartbeat_at, summary })
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl Database {
         let shown = self.query_all(
             "SELECT memory_id FROM hook_told WHERE session = ?1 AND at >= ?2 ORDER BY 1",
             params![session, since.as_millisecond()],
-            |row| row.get::<_, String>(0).map(MemoryId::from_stored),
+            |row| row.get(0),
         )?;
         Ok(shown.into_iter().collect())
     }
@@ -212,25 +212,20 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn failed_commands(&self, session: &str) -> Result<Vec<FailedCommand>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT signature, command, error, call, steps, at FROM hook_failures WHERE session = ?1
-                 ORDER BY signature",
-            )?;
-            let found = statement.query_map([session], |row| {
-                let steps: String = row.get(4)?;
-                Ok(FailedCommand {
-                    signature: row.get(0)?,
-                    command: row.get(1)?,
-                    error: row.get(2)?,
-                    call: row.get(3)?,
-                    // A newer version may write other steps; without its steps, a failure is less useful, but still
-                    // valid.
-                    steps: serde_json::from_str(&steps).unwrap_or_default(),
-                    at: time(row, 5)?,
-                })
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
+        let sql = "SELECT signature, command, error, call, steps, at FROM hook_failures WHERE session = ?1
+                 ORDER BY signature";
+        self.query_all(sql, [session], |row| {
+            let steps: String = row.get(4)?;
+            Ok(FailedCommand {
+                signature: row.get(0)?,
+                command: row.get(1)?,
+                error: row.get(2)?,
+                call: row.get(3)?,
+                // A newer version may write other steps; without its steps, a failure is less useful, but still
+                // valid.
+                steps: serde_json::from_str(&steps).unwrap_or_default(),
+                at: time(row, 5)?,
+            })
         })
     }
 }

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 use serde::Serialize;
 
-use crate::store::row::{time, time_or_none};
+use crate::store::row::{count, time, time_or_none};
 use crate::store::{Database, StoreError};
 
 /// The state of the work.
@@ -80,10 +80,6 @@ impl Database {
             })
         })
     }
-}
-
-fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
-    conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
 }
 
 fn latest(conn: &Connection, what: &str) -> rusqlite::Result<Option<Timestamp>> {

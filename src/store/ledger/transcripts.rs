@@ -12,7 +12,7 @@ use super::TranscriptId;
 use crate::fault::point;
 use crate::guard::{Redact, Redacted};
 use crate::memory::{Namespace, string_enum};
-use crate::store::row::{spelled, time_or_none};
+use crate::store::row::from_row;
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// A transcript that was read, reduced to the fields that are compared with a file name.
@@ -64,14 +64,11 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn transcripts_seen(&self) -> Result<Vec<SeenTranscript>, StoreError> {
-        self.query_all("SELECT external_id, origin, started_at, ended_at FROM transcripts ORDER BY key", (), |row| {
-            Ok(SeenTranscript {
-                external_id: row.get(0)?,
-                origin: row.get(1)?,
-                started_at: time_or_none(row, 2)?,
-                ended_at: time_or_none(row, 3)?,
-            })
-        })
+        self.query_all(
+            "SELECT external_id, origin, started_at, ended_at FROM transcripts ORDER BY key",
+            (),
+            |row| from_row!(row, 0 => SeenTranscript { external_id, origin, started_at, ended_at }),
+        )
     }
 
     /// Returns the location that the transcript with this key was read from.
@@ -210,15 +207,7 @@ impl Store {
 }
 
 fn file_from_row(row: &Row<'_>) -> rusqlite::Result<FileRead> {
-    Ok(FileRead {
-        path: row.get(0)?,
-        stamp: row.get(1)?,
-        outcome: spelled(row, 2)?,
-        transcripts: row.get(3)?,
-        messages: row.get(4)?,
-        windows: row.get(5)?,
-        skipped_records: row.get(6)?,
-    })
+    from_row!(row, 0 => FileRead { path, stamp, outcome, transcripts, messages, windows, skipped_records })
 }
 
 /// A line of a file that agents read at every start.

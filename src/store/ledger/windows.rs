@@ -13,7 +13,7 @@ use crate::extract::{Dropped, Outcome, Spent};
 use crate::fault::point;
 use crate::guard::Redacted;
 use crate::memory::{Candidate, Namespace};
-use crate::store::row::{json, rows, spelled, time_or_none, to_json};
+use crate::store::row::{from_row, rows, time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// The identity of a window: the same text at the same position, extracted by the same kind of extractor.
@@ -214,15 +214,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn undone_windows(&self) -> Result<Vec<(RunId, usize)>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT w.applied_run, count(*) FROM windows w JOIN runs r ON r.id = w.applied_run
-                 WHERE r.status = 'undone' AND w.candidates <> '[]' GROUP BY w.applied_run ORDER BY w.applied_run DESC",
-            )?;
-            let rows =
-                statement.query_map((), |row| Ok((RunId::from_stored(row.get::<_, String>(0)?), row.get(1)?)))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT w.applied_run, count(*) FROM windows w JOIN runs r ON r.id = w.applied_run
+                 WHERE r.status = 'undone' AND w.candidates <> '[]' GROUP BY w.applied_run ORDER BY w.applied_run DESC";
+        self.query_all(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Resets the attempts of all failed windows and returns the number of these windows. The next run on their
@@ -397,28 +391,14 @@ impl Database {
 }
 
 fn pending_from_row(row: &Row<'_>) -> rusqlite::Result<PendingWindow> {
-    Ok(PendingWindow {
-        id: WindowId(row.get(0)?),
-        namespace: spelled(row, 1)?,
-        transcript: row.get(2)?,
-        started_at: time_or_none(row, 3)?,
-        start: row.get(4)?,
-        candidates: json(row.get_ref(5)?.as_str()?, 5)?,
-        user: row.get_ref(6)?.as_str_or_null()?.map(|_| spelled(row, 6)).transpose()?,
+    from_row!(row, 1 => PendingWindow {
+        namespace, transcript, started_at, start, candidates, user, id: WindowId(row.get(0)?)
     })
 }
 
 fn failed_from_row(row: &Row<'_>) -> rusqlite::Result<FailedWindow> {
-    Ok(FailedWindow {
-        id: WindowId(row.get(0)?),
-        transcript: row.get(1)?,
-        origin: row.get(2)?,
-        start: row.get(3)?,
-        len: row.get(4)?,
-        extractor: row.get(5)?,
-        attempts: row.get(6)?,
-        error: row.get(7)?,
-        finished_at: time_or_none(row, 8)?,
+    from_row!(row, 1 => FailedWindow {
+        transcript, origin, start, len, extractor, attempts, error, finished_at, id: WindowId(row.get(0)?)
     })
 }
 

@@ -130,5 +130,5 @@ impl Database {
 }
 
 fn brief_row(row: &Row<'_>, group: BriefGroup) -> rusqlite::Result<BriefRow> {
-    Ok(BriefRow { id: MemoryId::from_stored(row.get::<_, String>(0)?), group, last_sure: time(row, 1)? })
+    Ok(BriefRow { id: row.get(0)?, group, last_sure: time(row, 1)? })
 }

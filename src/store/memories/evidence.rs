@@ -45,7 +45,7 @@ impl Database {
         &self,
         ids: impl IntoIterator<Item = &'i MemoryId>,
     ) -> Result<HashMap<MemoryId, Timestamp>, StoreError> {
-        let read = |row: &SqlRow<'_>| Ok((MemoryId::from_stored(row.get::<_, String>(0)?), time(row, 1)?));
+        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, time(row, 1)?));
         let found = self.query_all(
             "SELECT memory_id, max(said_at) FROM evidence
                  WHERE memory_id IN (SELECT value FROM json_each(?1)) AND said_at IS NOT NULL GROUP BY memory_id",
@@ -70,7 +70,7 @@ impl Database {
             let mut all: HashMap<MemoryId, Vec<Evidence>> = HashMap::new();
             let mut rows = statement.query([to_json(&ids)?])?;
             while let Some(row) = rows.next()? {
-                all.entry(MemoryId::from_stored(row.get::<_, String>(8)?)).or_default().push(evidence_from_row(row)?);
+                all.entry(row.get(8)?).or_default().push(evidence_from_row(row)?);
             }
             Ok(all)
         })

@@ -62,15 +62,11 @@ impl Database {
         if let Some(memory) = self.find(&MemoryId::from_stored(&*part))? {
             return Ok(memory.id);
         }
-        let mut found = self.read(|conn| {
-            Ok(conn
-                .prepare_cached(&format!("SELECT id FROM memories WHERE {ID_HAS_PART} ORDER BY id"))?
-                .query_map([&part], |row| row.get(0))?
-                .collect::<Result<Vec<String>, _>>()?)
-        })?;
+        let sql = format!("SELECT id FROM memories WHERE {ID_HAS_PART} ORDER BY id");
+        let mut found: Vec<MemoryId> = self.query_all(&sql, [&part], |row| row.get(0))?;
         match found.len() {
             0 => Err(StoreError::UnknownMemory { id }),
-            1 => Ok(MemoryId::from_stored(found.remove(0))),
+            1 => Ok(found.remove(0)),
             count => Err(StoreError::AmbiguousMemory { id, count }),
         }
     }
@@ -284,35 +280,30 @@ impl Database {
         keys: &[String],
         limit: usize,
     ) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
                  AND m.status NOT IN ('active', 'pending') ORDER BY m.updated_at DESC, m.id DESC LIMIT ?3"
-            );
-            let (namespace, most) = (namespace.to_string(), rows(limit));
-            let mut statement = conn.prepare_cached(&sql)?;
-            let said = statement.query_map(params![normalised_hash(content), namespace, most], memory_from_row)?;
-            let mut past: Vec<Memory> = said.collect::<Result<_, _>>()?;
-            let sql = format!(
-                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.namespace = ?2 AND m.status = ?3
+        );
+        let (namespace, most) = (namespace.to_string(), rows(limit));
+        let mut past = self.query_all(&sql, params![normalised_hash(content), namespace, most], memory_from_row)?;
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.namespace = ?2 AND m.status = ?3
                  ORDER BY m.updated_at DESC, m.id DESC LIMIT ?4",
-                of_key("?1"),
-            );
-            let mut statement = conn.prepare_cached(&sql)?;
-            let mut of_key: Vec<Memory> = Vec::new();
-            for key in keys {
-                for status in [Status::Superseded, Status::Forgotten, Status::Expired] {
-                    let found = statement.query_map(params![key, namespace, status.as_str(), most], memory_from_row)?;
-                    of_key.extend(found.collect::<Result<Vec<_>, _>>()?);
-                }
+            of_key("?1"),
+        );
+        let mut of_key: Vec<Memory> = Vec::new();
+        for key in keys {
+            for status in [Status::Superseded, Status::Forgotten, Status::Expired] {
+                let values = params![key, namespace, status.as_str(), most];
+                of_key.extend(self.query_all(&sql, values, memory_from_row)?);
             }
-            of_key.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
-            // A memory with the same words may also have the same key, but must be returned only once.
-            of_key.retain(|memory| !past.iter().any(|said| said.id == memory.id));
-            past.extend(of_key);
-            past.truncate(limit);
-            Ok(past)
-        })
+        }
+        of_key.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
+        // A memory with the same words may also have the same key, but must be returned only once.
+        of_key.retain(|memory| !past.iter().any(|said| said.id == memory.id));
+        past.extend(of_key);
+        past.truncate(limit);
+        Ok(past)
     }
 
     /// Returns the memories of any status that are based on the quote of this piece of evidence, oldest first.
@@ -320,19 +311,15 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn resting_on(&self, namespace: &Namespace, piece: &Evidence) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT {MEMORY_COLUMNS} FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
                  JOIN memory_usage u ON u.memory_id = m.id
                  WHERE m.namespace = ?1 AND e.transcript = ?2 AND e.message = ?3
                  AND substr(e.quote, 1, 40) = substr(?4, 1, 40) AND e.quote = ?4
                  ORDER BY m.id"
-            );
-            let mut statement = conn.prepare_cached(&sql)?;
-            let message = piece.messages.first().map_or("", String::as_str);
-            let values = params![namespace.to_string(), piece.transcript, message, piece.quote];
-            let found = statement.query_map(values, memory_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        );
+        let message = piece.messages.first().map_or("", String::as_str);
+        let values = params![namespace.to_string(), piece.transcript, message, piece.quote];
+        self.query_all(&sql, values, memory_from_row)
     }
 }

@@ -5,7 +5,8 @@ use rusqlite::{Row, params_from_iter};
 
 use crate::memory::{MemoryId, MemoryType, Namespace, Scope, Status, Usage};
 use crate::store::memories::filter::{Clauses, Filter};
-use crate::store::row::{spelled, time, time_or_none};
+use crate::store::memories::row::usage_from_row;
+use crate::store::row::from_row;
 use crate::store::{Database, StoreError};
 
 /// A memory without its texts.
@@ -45,8 +46,8 @@ pub(crate) struct Outline {
 
 /// [`outline_from_row`] relies on the order of these columns; change both together.
 const COLUMNS: &str = "m.id, m.namespace, m.type, m.category, m.scope, m.status, m.importance, m.confidence, m.pinned, \
-    u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at, u.confirmed_at, m.expires_at, \
-    m.deleted_at, m.created_at, m.updated_at";
+    u.confirmed_at, m.expires_at, m.deleted_at, m.created_at, m.updated_at, u.access_count, u.last_accessed_at, u.tier, \
+    u.promotion_count, u.last_promoted_at";
 
 impl Database {
     /// Returns the outlines of all memories that pass `filter`, sorted by id.
@@ -71,28 +72,9 @@ impl Database {
 }
 
 fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
-    Ok(Outline {
-        id: MemoryId::from_stored(row.get::<_, String>(0)?),
-        namespace: spelled(row, 1)?,
-        memory_type: spelled(row, 2)?,
-        category: row.get(3)?,
-        scope: spelled(row, 4)?,
-        status: spelled(row, 5)?,
-        importance: row.get(6)?,
-        confidence: row.get(7)?,
-        pinned: row.get(8)?,
-        usage: Usage {
-            access_count: row.get(9)?,
-            last_accessed_at: time_or_none(row, 10)?,
-            tier: spelled(row, 11)?,
-            promotion_count: row.get(12)?,
-            last_promoted_at: time_or_none(row, 13)?,
-        },
-        confirmed_at: time_or_none(row, 14)?,
-        expires_at: time_or_none(row, 15)?,
-        deleted_at: time_or_none(row, 16)?,
-        created_at: time(row, 17)?,
-        updated_at: time(row, 18)?,
+    from_row!(row, 0 => Outline {
+        id, namespace, memory_type, category, scope, status, importance, confidence, pinned, confirmed_at, expires_at,
+        deleted_at, created_at, updated_at, usage: usage_from_row(row, 14)?
     })
 }
 

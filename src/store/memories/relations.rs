@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row as SqlRow, params};
 
 use crate::changeset::{Action, Row};
 use crate::memory::{MemoryId, Relation, RelationType};
-use crate::store::row::{spelled, time};
+use crate::store::row::from_row;
 use crate::store::{Database, StoreError, Writer};
 
 impl Database {
@@ -91,11 +91,5 @@ pub(in crate::store) fn delete_row(conn: &Connection, relation: &Relation) -> Re
 }
 
 fn relation_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Relation> {
-    Ok(Relation {
-        from: MemoryId::from_stored(row.get::<_, String>(0)?),
-        to: MemoryId::from_stored(row.get::<_, String>(1)?),
-        relation_type: spelled(row, 2)?,
-        reason: row.get(3)?,
-        created_at: time(row, 4)?,
-    })
+    from_row!(row, 0 => Relation { from, to, relation_type, reason, created_at })
 }

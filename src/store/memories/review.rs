@@ -9,7 +9,7 @@ use crate::changeset::{Action, Row, Tombstone};
 use crate::guard::{CleanText, order_in};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation, RelationType, Status};
 use crate::store::memories::filter::{Filter, Order};
-use crate::store::row::{spelled, time};
+use crate::store::row::from_row;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
@@ -269,15 +269,7 @@ pub(in crate::store) fn delete_tombstone(conn: &Connection, id: &MemoryId) -> Re
 }
 
 fn tombstone_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Tombstone> {
-    Ok(Tombstone {
-        memory: MemoryId::from_stored(row.get::<_, String>(0)?),
-        namespace: spelled(row, 1)?,
-        content_hash: row.get(2)?,
-        key: row.get(3)?,
-        value_hash: row.get(4)?,
-        reason: row.get(5)?,
-        at: time(row, 6)?,
-    })
+    from_row!(row, 0 => Tombstone { memory, namespace, content_hash, key, value_hash, reason, at })
 }
 
 #[cfg(test)]

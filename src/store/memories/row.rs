@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Statement, params};
 
 use crate::memory::{Claim, Memory, MemoryId, Usage};
 use crate::store::StoreError;
-use crate::store::row::{json, spelled, time, time_or_none, to_json};
+use crate::store::row::{from_row, to_json};
 use crate::text::normalise::normalised_hash;
 
 /// [`memory_from_row`] relies on the order of these columns; change both together.
@@ -52,46 +52,19 @@ const PUT_USAGE: &str = "
     ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
 
 pub(in crate::store) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
-    Ok(Memory {
-        id: MemoryId::from_stored(row.get::<_, String>(0)?),
-        claim: claim_from_row(row)?,
-        namespace: spelled(row, 17)?,
-        status: spelled(row, 18)?,
-        pinned: row.get(19)?,
-        source: row.get(20)?,
-        extraction_method: spelled(row, 21)?,
-        deleted_at: time_or_none(row, 22)?,
-        created_at: time(row, 23)?,
-        updated_at: time(row, 24)?,
-        usage: Usage {
-            access_count: row.get(25)?,
-            last_accessed_at: time_or_none(row, 26)?,
-            tier: spelled(row, 27)?,
-            promotion_count: row.get(28)?,
-            last_promoted_at: time_or_none(row, 29)?,
-        },
+    let claim = from_row!(row, 1 => Claim {
+        memory_type, category, title, content, summary, subject, key, value, structured, scope, importance,
+        confidence, tags, valid_from, valid_to, expires_at
+    });
+    from_row!(row, 17 => Memory {
+        namespace, status, pinned, source, extraction_method, deleted_at, created_at, updated_at, id: row.get(0)?,
+        claim: claim?, usage: usage_from_row(row, 25)?
     })
 }
 
-fn claim_from_row(row: &Row<'_>) -> rusqlite::Result<Claim> {
-    Ok(Claim {
-        memory_type: spelled(row, 1)?,
-        category: row.get(2)?,
-        title: row.get(3)?,
-        content: row.get(4)?,
-        summary: row.get(5)?,
-        subject: row.get(6)?,
-        key: row.get(7)?,
-        value: row.get(8)?,
-        structured: row.get::<_, Option<String>>(9)?.map(|text| json(&text, 9)).transpose()?,
-        scope: spelled(row, 10)?,
-        importance: row.get(11)?,
-        confidence: row.get(12)?,
-        tags: json(row.get_ref(13)?.as_str()?, 13)?,
-        valid_from: time_or_none(row, 14)?,
-        valid_to: time_or_none(row, 15)?,
-        expires_at: time_or_none(row, 16)?,
-    })
+/// Reads the usage of a memory from five columns, the first of which has the number `first`.
+pub(in crate::store) fn usage_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Usage> {
+    from_row!(row, first => Usage { access_count, last_accessed_at, tier, promotion_count, last_promoted_at })
 }
 
 /// The columns of a memory for which the stored form differs from the field.

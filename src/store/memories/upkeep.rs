@@ -163,14 +163,8 @@ impl crate::store::Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn forgotten_before(&self, cutoff: Timestamp) -> Result<Vec<MemoryId>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT id FROM memories WHERE status = 'forgotten' AND deleted_at <= ?1 ORDER BY id",
-            )?;
-            let found = statement
-                .query_map([cutoff.as_millisecond()], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT id FROM memories WHERE status = 'forgotten' AND deleted_at <= ?1 ORDER BY id";
+        self.query_all(sql, [cutoff.as_millisecond()], |row| row.get(0))
     }
 }
 
@@ -190,19 +184,15 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn same_words(&self) -> Result<Vec<Vec<MemoryId>>, StoreError> {
-        self.read(|conn| {
-            // Only the index is read; the query returns the few hashes that occur several times.
-            let sql = "WITH several AS MATERIALIZED (
+        // Only the index is read; the query returns the few hashes that occur several times.
+        let sql = "WITH several AS MATERIALIZED (
                     SELECT content_hash, namespace FROM memories INDEXED BY memories_by_hash
                     GROUP BY content_hash, namespace HAVING count(*) > 1)
                 SELECT json_group_array(m.id) FROM several s
                 JOIN memories m ON m.content_hash = s.content_hash AND m.namespace = s.namespace
                 WHERE m.status = 'active' GROUP BY m.content_hash, m.namespace HAVING count(*) > 1
                 ORDER BY min(m.id)";
-            let mut statement = conn.prepare_cached(sql)?;
-            let found = statement.query_map((), |row| crate::store::row::json(row.get_ref(0)?.as_str()?, 0))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        self.query_all(sql, (), |row| crate::store::row::json(row.get_ref(0)?.as_str()?, 0))
     }
 
     /// Returns the number of model replies stored up to `cutoff`.

@@ -17,7 +17,7 @@ use crate::guard::{Redact as _, Redacted};
 use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord};
 use crate::store::file::erase::mark_unsealed;
 use crate::store::memories::filter::{Clauses, Filter};
-use crate::store::row::{json, rows, spelled, to_json};
+use crate::store::row::{from_row, json, rows, spelled, to_json};
 use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};
 use crate::text::shell;
 
@@ -85,7 +85,7 @@ impl Database {
             rows(limit),
         );
         let values = tasks.values.into_iter().chain([Value::from(branch.to_owned())]).chain(memories.values);
-        self.query_all(&sql, params_from_iter(values), |row| Ok(MemoryId::from_stored(row.get::<_, String>(0)?)))
+        self.query_all(&sql, params_from_iter(values), |row| row.get(0))
     }
 }
 
@@ -499,15 +499,7 @@ impl Database {
 }
 
 fn task_from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
-    Ok(Task {
-        row: row.get(0)?,
-        id: row.get(1)?,
-        transcript: row.get(2)?,
-        parent: row.get(3)?,
-        place: row.get(4)?,
-        namespace: spelled(row, 5)?,
-        record: json(row.get_ref(6)?.as_str()?, 6)?,
-    })
+    from_row!(row, 0 => Task { row, id, transcript, parent, place, namespace, record })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::acts::new_evidence;
+use super::acts::{all_evidence, new_evidence};
 use super::field::Field;
 use super::lists::SOURCE;
 use crate::changeset::Action;
@@ -80,18 +80,8 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
     let claim = claim(&pattern, content, &episodes);
     // Another group may have produced exactly the same sentence.
     let is_known = field.active.values().any(|known| known.memory.claim.content == claim.content);
-    let evidence = episodes.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
-        all.extend(new_evidence(std::slice::from_ref(piece), &all));
-        all
-    });
-    let candidate = Candidate {
-        claim,
-        audience: Audience::Project,
-        evidence,
-        replaces: None,
-        is_pasted: false,
-        updates_only: false,
-    };
+    let evidence = all_evidence(&episodes);
+    let candidate = Candidate::new(claim, Audience::Project, evidence);
     if is_known || suspicion(&candidate).is_some() {
         return None;
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
-use minijinja::{Environment, context};
+use minijinja::context;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -16,9 +16,10 @@ use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::view::{View, Words};
 use crate::consolidate::pass::field::{Around, Field, said_at, said_hash};
 use crate::consolidate::pass::judge::view;
+use crate::consolidate::pass::lists::title;
 use crate::extract::Spent;
 use crate::guard::Guard;
-use crate::llm::{Complete, Cost, Finish, ReplySchema, Request, Turn, TurnRole};
+use crate::llm::{Complete, Finish, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{MemoryId, MemoryType, RelationType, Status, Structured};
 use crate::prompts::Prompt;
 use crate::schema::{Schema, schema_of};
@@ -166,14 +167,6 @@ const MAX_STATEMENT: usize = 240;
 // The share is below 1, because a summary may use function words and general words of its own, but no names or numbers.
 const MIN_GROUNDED: f64 = 0.6;
 
-static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut templates = Environment::new();
-    templates
-        .add_template("user", Prompt::ReflectUser.text())
-        .expect("the template is embedded, or was rendered when it was read");
-    templates
-});
-
 /// A statement that episodes have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Pattern {
@@ -185,9 +178,7 @@ pub(in super::super) struct Pattern {
 impl Pattern {
     /// Returns the pattern for a sentence that all episodes of a group share.
     pub(super) fn of(statement: String) -> Self {
-        let words: Vec<&str> = statement.split_whitespace().take(8).collect();
-        let title = words.join(" ").trim_end_matches(['.', ',', '。']).to_owned();
-        Self { memory_type: MemoryType::Semantic, title, statement }
+        Self { memory_type: MemoryType::Semantic, title: title(&statement), statement }
     }
 }
 
@@ -229,17 +220,7 @@ pub(in super::super) async fn ask_about<C: Complete>(
     for chunk in groups.chunks(MAX_GROUPS) {
         match model.complete(&request(field, chunk, guard)).await {
             Ok((reply, cost)) => {
-                match cost {
-                    Cost::Call => {
-                        replies.spent += Spent {
-                            calls: 1,
-                            prompt_tokens: reply.prompt_tokens,
-                            completion_tokens: reply.completion_tokens,
-                            ..Spent::default()
-                        };
-                    }
-                    Cost::Cached => replies.spent.cached += 1,
-                }
+                replies.spent += Spent::of(&reply, cost);
                 let found = if reply.finish == Finish::Refusal { BTreeMap::new() } else { read(&reply.text) };
                 replies.failed += u64::from(found.is_empty());
                 for (number, pattern) in found {
@@ -276,9 +257,7 @@ fn render(field: &Field, groups: &[Group]) -> String {
         });
         context! { number => index + 1, episodes => lines.collect::<Vec<_>>() }
     });
-    let template = TEMPLATES.get_template("user").expect("the template is added above");
-    let values = context! { groups => shown.collect::<Vec<_>>() };
-    template.render(values).expect("the template is embedded and a test renders it")
+    Prompt::ReflectUser.render(context! { groups => shown.collect::<Vec<_>>() })
 }
 
 /// The schema of an entry.
@@ -299,10 +278,9 @@ fn pattern(entry: &Entry) -> Option<Pattern> {
         Kind::None => return None,
     };
     let statement = entry.statement.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = entry.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = entry.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let fits = !statement.is_empty() && statement.chars().count() <= MAX_STATEMENT;
-    let title =
-        if title.is_empty() || title.chars().count() > 80 { Pattern::of(statement.clone()).title } else { title };
+    let title = if named.is_empty() || named.chars().count() > 80 { title(&statement) } else { named };
     fits.then_some(Pattern { memory_type, title, statement })
 }
 

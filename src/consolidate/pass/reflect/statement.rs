@@ -8,6 +8,7 @@ use regex::Regex;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::pass::reflect::model::day;
+use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
 
 /// Minimum number of content words in a shared sentence.
@@ -49,17 +50,6 @@ static COUNT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is a constant that a test uses")
 });
 
-/// The languages in which counts can be expressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Language {
-    English,
-    German,
-    Spanish,
-    Chinese,
-    Japanese,
-    Korean,
-}
-
 /// The number of times that something happened, with the first and the last day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Span {
@@ -78,13 +68,14 @@ impl Span {
     pub(super) fn after(&self, statement: &str) -> Option<String> {
         let bare = statement.trim().trim_end_matches(['.', '。', '!', '！']);
         let Self { times, first, last } = self;
-        Some(match language(bare)? {
+        Some(match detect(bare, COMPARED)? {
             Language::English => format!("{bare} ({times} times, {first} to {last})."),
             Language::German => format!("{bare} ({times}-mal, {first} bis {last})."),
             Language::Spanish => format!("{bare} ({times} veces, {first} a {last})."),
             Language::Chinese => format!("{bare}（{times} 次，{first} 至 {last}）。"),
             Language::Japanese => format!("{bare}（{times}回、{first} から {last}）。"),
             Language::Korean => format!("{bare} ({times}회, {first} ~ {last})."),
+            _ => return None,
         })
     }
 
@@ -138,7 +129,7 @@ fn common_start(texts: &[String]) -> Option<String> {
         let features = Features::of(text);
         features.polarity == Polarity::Positive && !features.except && !features.planned
     };
-    let spaced = matches!(language(texts.first()?)?, Language::English | Language::German | Language::Spanish);
+    let spaced = matches!(detect(texts.first()?, COMPARED)?, Language::English | Language::German | Language::Spanish);
     if !spaced || !texts.iter().all(is_plain) {
         return None;
     }
@@ -159,34 +150,6 @@ fn common_start(texts: &[String]) -> Option<String> {
     let length = (3..=length).rev().find(|length| split.iter().all(|words| ends_there(words, *length)))?;
     let sentence = split[0][..length].join(" ");
     Some(sentence.trim_end_matches(['.', ',', ';', ':', '!']).to_owned())
-}
-
-fn language(text: &str) -> Option<Language> {
-    let any = |ranges: &[std::ops::RangeInclusive<char>]| text.chars().any(|c| ranges.iter().any(|r| r.contains(&c)));
-    if any(&['\u{3040}'..='\u{30FF}']) {
-        return Some(Language::Japanese);
-    }
-    if any(&['\u{AC00}'..='\u{D7AF}']) {
-        return Some(Language::Korean);
-    }
-    if any(&['\u{4E00}'..='\u{9FFF}']) {
-        return Some(Language::Chinese);
-    }
-    let lower = text.to_lowercase();
-    let count = |listed: &str| {
-        let is = |word: &&str| listed.split(' ').any(|one| one == word.trim_matches(['.', ',', ';', ':', '(', ')']));
-        lower.split_whitespace().filter(is).count()
-    };
-    let scores = [
-        (count("the a an is was were has had of to with by in on and their its for from user"), Language::English),
-        (count("der die das ein eine ist war hat und mit von den dem im nutzer nutzerin sich nicht"), Language::German),
-        (count("el la los las un una es fue ha y con de del por se usuario usuaria en al"), Language::Spanish),
-    ];
-    let best = scores.iter().map(|(score, _)| *score).max().filter(|best| *best > 0)?;
-    // If two languages have the same score, the result is `None`: a count in the wrong language is worse than no count.
-    let mut leading = scores.iter().filter(|(score, _)| *score == best);
-    let first = leading.next()?;
-    leading.next().is_none().then_some(first.1)
 }
 
 #[cfg(test)]
