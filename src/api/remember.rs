@@ -20,14 +20,13 @@ use crate::memory::{
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Database, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
+use crate::text::normalise::title_of;
 use crate::text::visible::visible;
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
 pub(crate) const MAX_CONTENT_CHARS: usize = 8_000;
 /// Maximum number of memories about the same matter that are named after a new one.
 const MAX_NEAR: usize = 3;
-/// Number of words of a text that form its title if none is given.
-const TITLE_WORDS: usize = 8;
 
 /// The author of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +104,7 @@ impl MemoryDraft {
 
     fn claim(&self, now: Timestamp) -> Claim {
         let text = self.text.trim();
-        let title = self.title.clone().unwrap_or_else(|| first_words(text));
+        let title = self.title.clone().unwrap_or_else(|| title_of(text));
         Claim {
             subject: self.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty()).map(str::to_owned),
             key: self.key.clone(),
@@ -177,8 +176,8 @@ impl MemoryChange {
         let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
         let is_same = content == claim.content;
         let value = claim.value.as_ref().and_then(|value| value_in(&content, &claim.content, value));
-        let title = if claim.title == first_words(&claim.content) {
-            first_words(&content)
+        let title = if claim.title == title_of(&claim.content) {
+            title_of(&content)
         } else {
             // A title that the person wrote is kept, but the new value replaces the former value in it. A very short
             // value may be part of a word, so it is not replaced.
@@ -919,11 +918,6 @@ fn tidy(tags: &[String]) -> Vec<String> {
         }
     }
     kept
-}
-
-/// Returns the first words of a text, which represent it in lists.
-fn first_words(text: &str) -> String {
-    text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether `content` still has every word of `text` in some form, apart from insignificant words.

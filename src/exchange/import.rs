@@ -20,6 +20,7 @@ use crate::memory::{
 };
 use crate::schema::Schema;
 use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
+use crate::text::normalise::title_of;
 
 /// The reason why a line cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -225,8 +226,7 @@ fn foreign(mut plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported 
         plain.value = plain.value.or(Some(value));
         plain.confidence = plain.confidence.or(confidence);
     }
-    let words: Vec<_> = plain.content.split_whitespace().take(8).collect();
-    let title = plain.title.unwrap_or_else(|| words.join(" "));
+    let title = plain.title.unwrap_or_else(|| title_of(&plain.content));
     let claim = Claim {
         summary: plain.summary.filter(|summary| !summary.trim().is_empty()),
         structured,

@@ -17,6 +17,7 @@ use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Task,
 };
 use crate::store::{Database, KnownLine, StoreError};
+use crate::text::normalise::title_of;
 use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
@@ -232,9 +233,8 @@ impl Gathered {
 /// tag.
 pub(super) fn claim(category: &str, content: &str) -> Claim {
     let content = content.trim();
-    let words: Vec<_> = content.split_whitespace().take(8).collect();
     let known = CATEGORIES.contains(&category);
-    let claim = Claim::new(MemoryType::Semantic, if known { category } else { "note" }, words.join(" "), content);
+    let claim = Claim::new(MemoryType::Semantic, if known { category } else { "note" }, title_of(content), content);
     Claim { tags: if known { Vec::new() } else { vec![category.to_lowercase()] }, ..claim }
 }
 

@@ -336,3 +336,21 @@ fn a_run_shows_the_quote_behind_each_new_memory() {
     let reasons: Vec<&Value> = changes.as_array().unwrap().iter().map(|change| &change["reason"]).collect();
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.is_string()), "{changes}");
 }
+
+#[test]
+fn a_text_without_spaces_gets_a_title_wherever_it_is_written() {
+    let desk = Desk::new();
+    let text = |word: &str| format!("{}。", word.repeat(200));
+    let stored = desk.run(&["remember", "--global", &text("数据库")]);
+    assert_eq!(stored.code, 0, "{}", stored.err);
+    let id = desk.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(&["memory", "update", &id, "--content", &text("缓存层")]).code, 0);
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    client.call("memory_store", json!({"category": "fact", "subject": "a", "content": text("部署在")}));
+    client.call("memory_upsert", json!({"content": text("搜索词")}));
+    desk.write("one.jsonl", json!({"content": text("导入的")}).to_string());
+    desk.run(&["import", "one.jsonl"]);
+    let titles = desk.json(&["memory", "list", "--everywhere"]);
+    let titles: Vec<usize> = titles.iter().map(|one| one["title"].as_str().unwrap().chars().count()).collect();
+    assert_eq!(titles, [121; 4]);
+}

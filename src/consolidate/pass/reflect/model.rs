@@ -24,7 +24,7 @@ use crate::prompts::Prompt;
 use crate::schema::{Schema, schema_of};
 use crate::store::HashPair;
 use crate::text::markup::request_line;
-use crate::text::normalise::normalised_hash;
+use crate::text::normalise::{normalised_hash, title_of};
 
 /// Minimum number of episodes, on as many different days, for deriving a memory.
 // Two episodes may be a coincidence.
@@ -185,8 +185,7 @@ pub(in super::super) struct Pattern {
 impl Pattern {
     /// Returns the pattern for a sentence that all episodes of a group share.
     pub(super) fn of(statement: String) -> Self {
-        let words: Vec<&str> = statement.split_whitespace().take(8).collect();
-        let title = words.join(" ").trim_end_matches(['.', ',', '。']).to_owned();
+        let title = title_of(&statement).trim_end_matches(['.', ',', '。']).to_owned();
         Self { memory_type: MemoryType::Semantic, title, statement }
     }
 }
