@@ -5,6 +5,7 @@ mod export_tests;
 mod formats;
 mod import;
 mod notes;
+mod parts;
 mod place;
 
 use std::fmt::Write as _;
@@ -23,6 +24,7 @@ use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
 pub use import::{Counts, import_as_is, parse_line};
+pub(crate) use parts::structured;
 pub(crate) use place::{FilePlace, place_of};
 
 /// One memory as it is exported: one line of JSONL.
