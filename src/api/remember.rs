@@ -11,6 +11,7 @@ use crate::changeset::Action;
 use crate::consolidate::{
     self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
 };
+use crate::exchange::fallback_category;
 use crate::extract::{Span, Task, offline};
 use crate::guard::{Redact, order_in, secret_in};
 use crate::memory::{
@@ -342,7 +343,7 @@ impl Memories {
     pub(crate) fn draft_of(&self, text: &str) -> MemoryDraft {
         // Categories are configurable, so `fact` may not be among them.
         let categories = &self.config.categories.value;
-        let category = if categories.iter().any(|name| name == "fact") { "fact" } else { "note" };
+        let category = fallback_category(categories);
         let audience = if is_about_user(text) { Audience::User } else { Audience::Project };
         let plain = MemoryDraft { category: category.to_owned(), audience, ..MemoryDraft::new(text) };
         let transcript = Transcript { messages: vec![Message::user(text)], ..Transcript::default() };

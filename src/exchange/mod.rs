@@ -8,6 +8,7 @@ mod notes;
 mod parts;
 mod place;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -24,6 +25,7 @@ use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
 pub use import::{Counts, import_as_is, parse_line};
+pub(crate) use import::{allow_categories, fallback_category};
 pub(crate) use parts::structured;
 pub(crate) use place::{FilePlace, place_of};
 
@@ -203,6 +205,8 @@ pub struct Gathered {
     pub skipped: Vec<Skipped>,
     /// Records that were left out deliberately, such as placeholders.
     pub left_out: Vec<Skipped>,
+    /// Fields that memories do not have, with the number of lines that contain them.
+    pub left_out_fields: BTreeMap<String, usize>,
 }
 
 impl Gathered {
@@ -227,7 +231,8 @@ impl Gathered {
     /// Adds a memory that does not specify its own source.
     pub(super) fn add(&mut self, claim: Claim, namespace: Namespace, format: &str, at: Timestamp) {
         let memory = Memory::new(claim, namespace, format!("import:{format}"), ExtractionMethod::Imported, at);
-        self.memories.push(Imported { memory, id: IdOrigin::New, evidence: Vec::new(), relations: Vec::new() });
+        let (evidence, relations, left_out) = (Vec::new(), Vec::new(), Vec::new());
+        self.memories.push(Imported { memory, id: IdOrigin::New, evidence, relations, left_out });
     }
 }
 
@@ -278,4 +283,6 @@ pub struct Imported {
     pub evidence: Vec<Evidence>,
     /// Links of the memory, identified by the ids in the file.
     pub relations: Vec<(RelationType, MemoryId)>,
+    /// Names of fields of the line that a memory does not have.
+    pub left_out: Vec<String>,
 }

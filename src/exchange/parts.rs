@@ -54,6 +54,12 @@ const PROFILE_VALUES: &[(&str, &[&str])] = &[
     ("language_preference", &["auto", "en", "zh", "de", "es", "fr", "it", "pt", "nl", "sv", "ru", "ja", "ko"]),
 ];
 
+/// Whether an object looks like the structured parts of a memory.
+pub(super) fn is_known(fields: &Map<String, Value>) -> bool {
+    let has = |kind: &Kind| kind.fields.iter().any(|field| fields.contains_key(*field));
+    KINDS.iter().any(|kind| fields.contains_key(kind.name)) || has(&EPISODE) || has(&PROCEDURE)
+}
+
 /// Returns the structured parts of a memory from the fields of an object: an episode or a procedure, or any kind under
 /// its name. The names of fields may be written like `codeSnippet`.
 ///
