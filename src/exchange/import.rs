@@ -46,7 +46,7 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
     // A complete export is read as it is. Everything else may lack fields, or have them in another spelling.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
         check_scales(&exported.memory.claim).map_err(wrong)?;
-        return Ok(own(exported, IdOrigin::Export, Vec::new()));
+        return Ok(own(exported, IdOrigin::Export));
     }
     let not_json = |error: serde_json::Error| wrong(format!("invalid JSON at column {}", error.column()));
     let (value, _) = json::parse::<Value>(text).map_err(not_json)?;
@@ -246,8 +246,14 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
     if !line.has("content") {
         all.remove("content");
     }
-    let names: Vec<String> = all.keys().cloned().collect();
-    all.extend(names.into_iter().filter_map(|name| Some((name.clone(), line.take(&name)?))));
+    let mut absent = Vec::new();
+    for (name, field) in &mut all {
+        match line.take(name) {
+            Some(value) => *field = value,
+            None => absent.push(name.clone()),
+        }
+    }
+    absent.retain(|name| !(name == "structured" && parts.is_some() || name == "scope" && !all["expires_at"].is_null()));
     all.insert("namespace".to_owned(), place);
     all.extend(parts.map(|parts| ("structured".to_owned(), parts)));
     if let Some(relations) = all.get_mut("relations").and_then(Value::as_array_mut) {
@@ -276,7 +282,7 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
         exported.evidence.extend(evidence.map(piece));
     }
     line.left_out.extend(line.fields.into_values().map(|(given, _)| given));
-    Ok(own(exported, origin, line.left_out))
+    Ok(Imported { left_out: line.left_out, absent, ..own(exported, origin) })
 }
 
 /// The source of memories that do not name their own.
@@ -309,7 +315,7 @@ fn piece_of(transcript: String, messages: Vec<String>, quote: String) -> Evidenc
     Evidence { content_hash: normalised_hash(&quote), transcript, messages, quote, speaker: None, said_at: None }
 }
 
-fn own(exported: Exported, id: IdOrigin, left_out: Vec<String>) -> Imported {
+fn own(exported: Exported, id: IdOrigin) -> Imported {
     let Exported { memory, sources, relations, evidence } = exported;
     let relations = relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
     // Exports of earlier versions contain the sources alone.
@@ -318,7 +324,7 @@ fn own(exported: Exported, id: IdOrigin, left_out: Vec<String>) -> Imported {
     let evidence = sources.collect::<Vec<_>>().into_iter().chain(evidence).collect();
     // The ids of another program may be any text, but here they must be UUIDs, always the same UUID for the same text.
     let memory = Memory { id: memory.id.into_uuid(), ..memory };
-    Imported { memory, id, evidence, relations: relations.collect(), left_out }
+    Imported { evidence, relations: relations.collect(), ..Imported::new(memory, id) }
 }
 
 /// Gives memories whose category is not in `allowed` another one, with the former category as a tag. Returns how many
@@ -386,7 +392,7 @@ pub fn import_as_is(
         };
         let mut lists = Lists::of(writer, &gathered, context_of)?;
         for imported in gathered.memories {
-            let Imported { memory, id: origin, evidence, relations, .. } = imported;
+            let Imported { memory, id: origin, evidence, relations, absent, .. } = imported;
             // The memory is redacted first, since a second import of the same file compares with the redacted text.
             let memory = lists.placed(writer, memory)?;
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
@@ -403,7 +409,7 @@ pub fn import_as_is(
                 memory
             };
             let fate = match stored {
-                Some(stored) => edited(writer, stored, &memory)?,
+                Some(stored) => edited(writer, stored, &memory, &absent)?,
                 None => fate(writer, &memory, origin, &of_file)?,
             };
             match fate {
@@ -548,8 +554,9 @@ fn is_same_memory(stored: &Memory, memory: &Memory) -> bool {
 }
 
 /// Returns what happens to a stored memory that the file contains, too. Edits in the file since its last import are
-/// applied, and so are those made here. Where both changed the same field, the later change remains.
-fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory) -> Result<Fate, StoreError> {
+/// applied, and so are those made here. Where both changed the same field, the later change remains. Fields that are
+/// `absent` from the file stay as they are.
+fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory, absent: &[String]) -> Result<Fate, StoreError> {
     let is_current = matches!(stored.status, Status::Active | Status::Pending) && !stored.pinned;
     let file = memory_as_stored(memory);
     if !is_current || file.claim == stored.claim {
@@ -566,7 +573,9 @@ fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory) -> Result<Fate, 
         }
     }
     let is_later = file.updated_at >= stored.updated_at;
-    let claim = merged(base.as_ref(), &stored.claim, &file.claim, is_later);
+    let claim = merged(base.as_ref(), &stored.claim, &file.claim, &|name, here_is_base| {
+        !absent.iter().any(|one| one == name) && (here_is_base || is_later)
+    });
     let attribute = claim.key.as_deref().zip(claim.value.as_deref());
     if claim == stored.claim || writer.rejected(&stored.namespace, &claim.content, attribute)?.is_some() {
         return Ok(Fate::Known);
@@ -574,16 +583,16 @@ fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory) -> Result<Fate, 
     Ok(Fate::Changes(Box::new(Memory { claim, ..stored })))
 }
 
-/// Returns the stored claim with the fields that the file changed since `base`. If both changed a field, the value in the
-/// file counts if it `is_later`.
-fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, is_later: bool) -> Claim {
+/// Returns the stored claim with the fields that the file changed since `base`, as far as `takes` accepts them; it gets the
+/// name of a field, and whether the field was not changed here.
+fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, takes: &dyn Fn(&str, bool) -> bool) -> Claim {
     let fields = |claim: &Claim| serde_json::to_value(claim).unwrap_or_default();
     let (before, mut claim, file_fields) = (base.map(fields), fields(stored), fields(file));
     let Some(now) = claim.as_object_mut() else { return stored.clone() };
     for (name, here) in now.iter_mut() {
         let (there, before) = (&file_fields[name.as_str()], before.as_ref().map(|before| &before[name.as_str()]));
         let is_edited = before != Some(there) && *here != *there;
-        if is_edited && (before == Some(&*here) || is_later) {
+        if is_edited && takes(name, before == Some(&*here)) {
             *here = there.clone();
         }
     }
@@ -821,6 +830,12 @@ mod tests {
         here_is(&store, &id, "meals", 9);
         assert_eq!(import("Coffee.", "work", 7).5, "meals");
         assert_eq!(import("Coffee.", "work", 11).5, "work");
+        // A line with few fields changes only these.
+        let line = format!(r#"{{"id":"{id}","content":"Coffee and rum."}}"#);
+        let gathered = Gathered { memories: vec![parse(&line).unwrap()], ..Gathered::default() };
+        assert_eq!(import_as_is(&store, gathered, &Namespace::global(), day(11)).unwrap().changed, 1);
+        assert_eq!(store.memory(&id).unwrap().claim.subject.as_deref(), Some("work"));
+        assert_eq!(import("Coffee.", "work", 12).3, "Coffee.");
         store.write(None, day(12), |writer| writer.forget(&id, None)).unwrap();
         assert_eq!(import("Water.", "work", 13), (0, 0, 1, text("Coffee."), text("Coffee."), text("work")));
     }
@@ -980,7 +995,7 @@ mod tests {
     fn imported(content: &str, key: Option<&str>) -> Imported {
         let mut memory = memory("", content);
         memory.claim.key = key.map(str::to_owned);
-        Imported { memory, id: IdOrigin::New, evidence: Vec::new(), relations: Vec::new(), left_out: Vec::new() }
+        Imported::new(memory, IdOrigin::New)
     }
 
     #[test]

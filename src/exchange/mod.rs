@@ -231,8 +231,7 @@ impl Gathered {
     /// Adds a memory that does not specify its own source.
     pub(super) fn add(&mut self, claim: Claim, namespace: Namespace, format: &str, at: Timestamp) {
         let memory = Memory::new(claim, namespace, format!("import:{format}"), ExtractionMethod::Imported, at);
-        let (evidence, relations, left_out) = (Vec::new(), Vec::new(), Vec::new());
-        self.memories.push(Imported { memory, id: IdOrigin::New, evidence, relations, left_out });
+        self.memories.push(Imported::new(memory, IdOrigin::New));
     }
 }
 
@@ -285,4 +284,13 @@ pub struct Imported {
     pub relations: Vec<(RelationType, MemoryId)>,
     /// Names of fields of the line that a memory does not have.
     pub left_out: Vec<String>,
+    /// Names of fields of a memory that the line does not have.
+    pub absent: Vec<String>,
+}
+
+impl Imported {
+    /// Returns a memory without evidence and links.
+    pub(super) const fn new(memory: Memory, id: IdOrigin) -> Self {
+        Self { memory, id, evidence: Vec::new(), relations: Vec::new(), left_out: Vec::new(), absent: Vec::new() }
+    }
 }
