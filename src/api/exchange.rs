@@ -1,5 +1,6 @@
 //! Imports memories from files and exports them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -11,14 +12,14 @@ use super::{ApiError, Memories, Model, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::{
-    Counts, Exported, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms, exported, gather,
-    import_as_is, place_of, recognise,
+    Counts, Exported, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms, allow_categories,
+    exported, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
 use crate::guard::order_in;
 use crate::memory::{ExtractionMethod, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
-use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, RunId, RunStatus};
+use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, Project, RunId, RunStatus};
 
 /// Number of memories that an export reads at a time.
 const PAGE: usize = 500;
@@ -55,6 +56,21 @@ pub struct FileImport<'a> {
     pub failed: usize,
     /// The namespace of memories that specify no namespace.
     pub namespace: &'a Namespace,
+    /// What the memories of the file lost or have instead.
+    pub adapted: &'a Adapted,
+    /// Projects of the memories that are not connected with any repository or folder.
+    pub unconnected: Vec<Namespace>,
+}
+
+/// What the memories of a file lost or have instead of what the file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Adapted {
+    /// Fields that memories do not have, with the number of lines that contain them.
+    pub left_out_fields: BTreeMap<String, usize>,
+    /// Categories that the settings do not allow, with the number of memories that had them.
+    pub categories: BTreeMap<String, usize>,
+    /// The category that these memories have instead; their former category is a tag.
+    pub category: String,
 }
 
 /// An event during an import.
@@ -66,6 +82,8 @@ pub enum ImportEvent<'a> {
     LeftOut(&'a Path, &'a Skipped),
     /// An instruction file in an archive was left out, because its project is unknown.
     WithoutProject(&'a Path),
+    /// Fields were left out, or categories replaced.
+    Adapted(&'a Path, &'a Adapted),
     /// A file was stored.
     Stored(FileImport<'a>),
 }
@@ -224,6 +242,11 @@ impl Memories {
         for task in &mut gathered.tasks {
             task.namespace = store.merged_into(&task.namespace)?;
         }
+        // A file may come from anybody, so the list of categories applies to it as well.
+        let (categories, category) = allow_categories(&mut gathered.memories, &self.config.categories.value);
+        let left_out_fields = std::mem::take(&mut gathered.left_out_fields);
+        let adapted = &Adapted { left_out_fields, categories, category };
+        watch(ImportEvent::Adapted(&path, adapted));
         if options.gather {
             report.gathered.append(&mut gathered.memories);
             // Lines of instruction files are not consolidated, so they are stored now.
@@ -231,7 +254,14 @@ impl Memories {
                 return Ok(());
             }
         }
+        let places: BTreeSet<Namespace> =
+            gathered.memories.iter().map(|imported| imported.memory.namespace.clone()).collect();
         let counts = import_as_is(store, gathered, &namespace, Timestamp::now())?;
+        let is_unconnected = |project: &Project| {
+            places.contains(&project.namespace) && project.identities.is_empty() && project.paths.is_empty()
+        };
+        let projects = if counts.added > 0 { store.projects()? } else { Vec::new() };
+        let unconnected = projects.into_iter().filter(is_unconnected).map(|project| project.namespace).collect();
         let namespace = &namespace;
         watch(ImportEvent::Stored(FileImport {
             path: &path,
@@ -240,6 +270,8 @@ impl Memories {
             left_out,
             failed,
             namespace,
+            adapted,
+            unconnected,
         }));
         Ok(())
     }
@@ -387,7 +419,7 @@ fn arrival(imported: Imported) -> ImportedMemory {
 
 fn summary(settled: &ImportResult) -> Value {
     let count = |decision: &Decision| settled.changes.iter().filter(|(_, one)| one.decision == *decision).count();
-    let decisions: std::collections::BTreeMap<Decision, usize> =
+    let decisions: BTreeMap<Decision, usize> =
         Decision::ALL.iter().map(|decision| (*decision, count(decision))).collect();
     let spent = settled.spent;
     json!({

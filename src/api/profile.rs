@@ -106,7 +106,7 @@ fn has_one_value(memory: &Memory, name: &str, value: &Value) -> bool {
 fn fields_of(memory: &Memory) -> Vec<(String, Value)> {
     let claim = &memory.claim;
     if let Some(Structured::Profile { profile }) = &claim.structured {
-        return profile.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        return profile.iter().map(|(name, value)| (snake_case(name), value.clone())).collect();
     }
     let attribute = claim.key.as_deref().and_then(|key| key.strip_prefix("user.").or(key.strip_prefix("project.")));
     if let Some((name, value)) = attribute.zip(claim.value.clone()) {

@@ -11,7 +11,7 @@ use crate::changeset::Action;
 use crate::consolidate::{
     self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
 };
-use crate::exchange::first_words;
+use crate::exchange::fallback_category;
 use crate::extract::{Span, Task, offline};
 use crate::guard::{Redact, order_in, secret_in};
 use crate::memory::{
@@ -21,6 +21,7 @@ use crate::memory::{
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Database, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
+use crate::text::normalise::title_of;
 use crate::text::visible::visible;
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
@@ -124,7 +125,7 @@ impl MemoryDraft {
 
     fn claim(&self, now: Timestamp) -> Claim {
         let text = self.text.trim();
-        let title = self.title.clone().unwrap_or_else(|| first_words(text));
+        let title = self.title.clone().unwrap_or_else(|| title_of(text));
         Claim {
             subject: self.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty()).map(str::to_owned),
             key: self.key.clone(),
@@ -196,8 +197,8 @@ impl MemoryChange {
         let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
         let is_same = content == claim.content;
         let value = claim.value.as_ref().and_then(|value| value_in(&content, &claim.content, value));
-        let title = if claim.title == first_words(&claim.content) {
-            first_words(&content)
+        let title = if claim.title == title_of(&claim.content) {
+            title_of(&content)
         } else {
             // A title that the person wrote is kept, but the new value replaces the former value in it. A very short
             // value may be part of a word, so it is not replaced.
@@ -363,7 +364,7 @@ impl Memories {
     pub(crate) fn draft_of(&self, text: &str) -> MemoryDraft {
         // Categories are configurable, so `fact` may not be among them.
         let categories = &self.config.categories.value;
-        let category = if categories.iter().any(|name| name == "fact") { "fact" } else { "note" };
+        let category = fallback_category(categories);
         let audience = if is_about_user(text) { Audience::User } else { Audience::Project };
         let plain = MemoryDraft { category: category.to_owned(), audience, ..MemoryDraft::new(text) };
         let transcript = Transcript { messages: vec![Message::user(text)], ..Transcript::default() };

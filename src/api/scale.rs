@@ -3,12 +3,11 @@
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::ApiError;
-use crate::memory::{Blocker, Episode, MemoryId, PatternFields, Procedure, Structured};
-use crate::text::normalise::snake_case;
+use crate::exchange;
+use crate::memory::{MemoryId, Structured};
 
 /// Returns the importance on a scale from 0 to 1; numbers from 2 to 10 count as tenths, since both scales are in use.
 ///
@@ -74,73 +73,12 @@ pub(crate) fn period(text: &str) -> Option<Span> {
     .ok()
 }
 
-/// Returns the structured part of a memory from the fields of an object.
+/// Returns the structured part of a memory from the fields of an object; see [`exchange::structured`].
 ///
 /// # Errors
-/// [`ApiError::Structured`] if the fields are not those of any kind of memory, or a number is outside its scale.
+/// [`ApiError::Structured`] if the fields are not those of one kind of parts, or a value is not accepted.
 pub(crate) fn structured(fields: Map<String, Value>) -> Result<Structured, ApiError> {
-    let wrong = |reason| ApiError::Structured { reason };
-    // An episode or a procedure may also be named, as a pattern, a blocker and a profile are.
-    let named = ["episode", "procedure"].iter().find_map(|kind| fields.get(*kind).filter(|_| fields.len() == 1));
-    let fields = named.and_then(Value::as_object).cloned().unwrap_or(fields);
-    let Ok(parts) = serde_json::from_value(Value::Object(fields.clone())) else { return Err(wrong(fault_of(&fields))) };
-    if let Structured::Profile { profile } = &parts {
-        check_profile(profile).map_err(wrong)?;
-    }
-    let share = match &parts {
-        Structured::Procedure(procedure) => procedure.priority,
-        Structured::Pattern { pattern } => pattern.effectiveness,
-        Structured::Episode(_) | Structured::Blocker { .. } | Structured::Profile { .. } => None,
-    };
-    match share.filter(|share| !(0.0..=1.0).contains(share)) {
-        Some(share) => Err(wrong(format!("{share} is out of range; use 0 to 1"))),
-        None => Ok(parts),
-    }
-}
-
-/// Values of the fields of a profile that have a fixed set of values.
-const PROFILE_VALUES: &[(&str, &[&str])] = &[
-    ("response_preference", &["concise", "detailed", "balanced"]),
-    ("language_preference", &["auto", "en", "zh", "de", "es", "fr", "it", "pt", "nl", "sv", "ru", "ja", "ko"]),
-];
-
-/// Refuses a value of a profile that is not in the set of its field; the reason names both.
-fn check_profile(profile: &Map<String, Value>) -> Result<(), String> {
-    for (name, value) in profile {
-        let field = snake_case(name);
-        let Some((_, values)) = PROFILE_VALUES.iter().find(|(known, _)| *known == field) else { continue };
-        if !value.as_str().is_some_and(|value| values.contains(&value)) {
-            return Err(format!("a profile: {name} {value} is unknown; use one of {}", values.join(", ")));
-        }
-    }
-    Ok(())
-}
-
-/// Describes what is wrong with the fields of a structured part, as those of the kind that they resemble.
-fn fault_of(fields: &Map<String, Value>) -> String {
-    fn fault<T: DeserializeOwned>(kind: &str, value: Value) -> String {
-        let error = serde_json::from_value::<T>(value).err();
-        error.map_or_else(|| format!("{kind} has other fields as well"), |error| format!("{kind}: {error}"))
-    }
-    let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
-    let part = |name: &str| fields.get(name).cloned().unwrap_or_default();
-    if has(&["situation", "action", "outcome"]) {
-        fault::<Episode>("an episode", Value::Object(fields.clone()))
-    } else if has(&["steps", "triggers", "name", "description"]) {
-        fault::<Procedure>("a procedure", Value::Object(fields.clone()))
-    } else if has(&["pattern"]) {
-        fault::<PatternFields>("a pattern", part("pattern"))
-    } else if has(&["blocker"]) {
-        fault::<Blocker>("a blocker", part("blocker"))
-    } else if has(&["profile"]) {
-        fault::<Map<String, Value>>("a profile", part("profile"))
-    } else {
-        let names = fields.keys().cloned().collect::<Vec<_>>().join(", ");
-        format!(
-            "its fields are {names}; give an episode (situation, action, outcome), a procedure (name, description), a \
-             pattern, a blocker or a profile"
-        )
-    }
+    exchange::structured(fields).map_err(|reason| ApiError::Structured { reason })
 }
 
 /// Returns the id for a new memory that a caller chose.
@@ -195,39 +133,6 @@ mod tests {
         for text in ["2026-03-15", "2026-03-15T12:30:00Z", "0h", "-2h", "2x", "soon", "", "99999999999999999999d"] {
             let error = expiry(text, now).unwrap_err().to_string();
             assert!(error.contains("is in the past") || error.contains("is not a time"), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_structured_part_has_one_of_the_known_shapes() {
-        let read = |text: &str| structured(serde_json::from_str(text).unwrap());
-        assert!(matches!(read(r#"{"pattern": "Retry once."}"#).unwrap(), Structured::Pattern { .. }));
-        assert!(matches!(read(r#"{"pattern": {"description": "Retry."}}"#).unwrap(), Structured::Pattern { .. }));
-        assert!(matches!(read(r#"{"blocker": {"owner": "Ana"}}"#).unwrap(), Structured::Blocker { .. }));
-        for text in [
-            "{}",
-            r#"{"mood": "good"}"#,
-            r#"{"pattern": {"description": "Retry.", "effectiveness": 7}}"#,
-            r#"{"name": "n", "description": "d", "priority": 2}"#,
-        ] {
-            let error = read(text).unwrap_err().to_string();
-            assert!(error.starts_with("the structured part"), "{error}");
-        }
-        assert!(matches!(
-            read(r#"{"episode": {"situation": "s", "action": "a", "outcome": "success"}}"#).unwrap(),
-            Structured::Episode(_)
-        ));
-        for (text, named) in [
-            (r#"{"situation": "x", "action": "y", "outcome": "maybe"}"#, "maybe"),
-            (r#"{"situation": "x", "action": "y"}"#, "outcome"),
-            (r#"{"name": "n", "description": "d", "steps": "one"}"#, "a procedure"),
-            (r#"{"pattern": {"description": "d", "useCase": "x"}}"#, "useCase"),
-            (r#"{"blocker": {"who": "Ana"}}"#, "who"),
-            (r#"{"profile": "Ana"}"#, "a profile"),
-            (r#"{"mood": "good"}"#, "mood"),
-        ] {
-            let error = read(text).unwrap_err().to_string();
-            assert!(error.contains(named), "{text}: {error}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! `import` and `export`: read memories from files of this and other programs, and write such files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -25,9 +26,9 @@ use super::printer::{DIM, Printer, can_ask, counted, is_yes, one_line};
 /// already see, so that runs do not learn them again; they become memories only with --instructions-as-memories.
 /// Memories that do not specify a project belong to the project of the file, or else to all projects.
 ///
-/// Importing a file again adds only what is new. An edited note or bullet replaces its former text, while a memory with
-/// an id from an export stays as it is here. Memories that were superseded, forgotten or rejected here are not restored.
-/// Secrets are redacted. Memories that read like orders to an agent wait in the inbox.
+/// Importing a file again adds only what is new. An edited note, bullet or line with an id replaces its former text; a
+/// field that was changed both here and in the file keeps its later value. Memories that were superseded, forgotten or
+/// rejected here are not restored. A category that the settings do not list becomes a tag. Secrets are redacted. Memories that read like orders to an agent wait in the inbox.
 ///
 /// With --consolidate, memories are compared with the stored ones in chronological order. A model, if configured,
 /// decides unclear cases. `undo` can revert the import as one run. Prints one line for each memory, in the order of the
@@ -160,17 +161,42 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
              project/NAME",
             path.display()
         )),
+        ImportEvent::Adapted(path, adapted) => print_adapted(path, adapted, out),
         ImportEvent::Stored(file) => return print_file(file, out),
     }
     Ok(())
 }
 
+/// Reports fields that were left out and categories that were replaced.
+fn print_adapted(path: &Path, adapted: &Adapted, out: &Printer) {
+    let Adapted { left_out_fields, categories, category } = adapted;
+    let listed = |counts: &BTreeMap<String, usize>| {
+        counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
+    };
+    if !left_out_fields.is_empty() {
+        out.note(format_args!(
+            "{}: fields that memories do not have were left out: {}",
+            path.display(),
+            listed(left_out_fields)
+        ));
+    }
+    if !categories.is_empty() {
+        out.note(format_args!(
+            "{}: the setting `categories` does not list {}; these memories have the category {category}, and the \
+             former one as a tag",
+            path.display(),
+            listed(categories)
+        ));
+    }
+}
+
 fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
-    let FileImport { path, format, counts, left_out, failed, namespace } = file;
+    let FileImport { path, format, counts, left_out, failed, namespace, adapted, unconnected } = file;
     if out.is_json() {
         return out.json(&json!({
             "file": path, "format": format, "added": counts.added, "changed": counts.changed,
             "known": counts.known, "waiting": counts.waiting, "known_context": counts.context, "tasks": counts.tasks, "left_out": left_out, "failed": failed,
+            "left_out_fields": adapted.left_out_fields, "categories": adapted.categories, "unconnected": unconnected,
         }));
     }
     let context = match counts.context {
@@ -188,6 +214,13 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
         counts.changed,
         counts.known,
     ))?;
+    for project in unconnected {
+        let label = project.parts().last().map_or("", String::as_str);
+        out.note(format_args!(
+            "{project} is not connected with a folder yet: a repository with its remote is recognised; for any other \
+             folder, use `afterthought project alias FOLDER {label}`"
+        ));
+    }
     note_waiting(counts.waiting, "; to restore an export of your own as it was, import it with --trusted", out);
     Ok(())
 }

@@ -368,8 +368,9 @@ mod tests {
             ("temperature = 0.3", "line 1: `temperature` is no longer a setting; remove it"),
             (
                 "[memory]\nstorage_adapter = \"sqlite\"",
-                "line 2: `storage_adapter` is called `provider` under [embedding]",
+                "line 2: `storage_adapter` is no longer a setting; the scheme of `db`",
             ),
+            ("[memory.extraction]\nmodel = \"m\"", "line 2: `model` belongs at the top of the file or in the table"),
             ("[memory.extraction]\nautoExtract = false", "line 2: `autoExtract` is called `auto_extract`"),
             ("[guard]\nemails = \"redact\"", "line 2: `emails` is an entry in the list `redact` or `drop`"),
             ("[memory.brief]\nlong_term = 3", "line 1: `brief` is no longer a table; write `max_tokens` under"),

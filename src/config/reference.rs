@@ -10,8 +10,14 @@ const FORMER: &[(&str, &str)] = &[
     ("temperature", "is no longer a setting; remove it"),
     ("extraction_model", "is called `model`, at the top of the file"),
     ("extractionModel", "is called `model`, at the top of the file"),
-    ("storage_adapter", "is called `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
-    ("storageAdapter", "is called `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
+    (
+        "storage_adapter",
+        "is no longer a setting; the scheme of `db`, at the top of the file, selects it: \"sqlite:FILE\"",
+    ),
+    (
+        "storageAdapter",
+        "is no longer a setting; the scheme of `db`, at the top of the file, selects it: \"sqlite:FILE\"",
+    ),
     ("folder", "is no longer a setting; set a server with `base_url` under [embedding]"),
     ("document_prefix", "is no longer a setting, since the model decides it; remove it"),
     ("query_prefix", "is no longer a setting, since the model decides it; remove it"),
@@ -35,8 +41,10 @@ pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String>
     let snake = snake_case(key);
     let is_camel = snake != key && settings.iter().any(|one| one.key.rsplit('.').next() == Some(snake.as_str()));
     let tables = settings.iter().filter_map(|one| one.key.rsplit_once('.')).filter(|(_, name)| *name == key);
-    let tables: Vec<String> = tables.map(|(table, _)| format!("[{table}]")).collect();
-    let moved = (!tables.is_empty()).then(|| format!("belongs in the table {}", tables.join(" or ")));
+    let top = settings.iter().any(|one| one.key == key).then(|| "at the top of the file".to_owned());
+    let places: Vec<String> =
+        top.into_iter().chain(tables.map(|(table, _)| format!("in the table [{table}]"))).collect();
+    let moved = (!places.is_empty()).then(|| format!("belongs {}", places.join(" or ")));
     let now = former.or_else(|| is_camel.then(|| format!("is called `{snake}`"))).or(moved)?;
     Some(format!("`{key}` {now}"))
 }
@@ -112,6 +120,7 @@ mod tests {
             "`extraction_model` is called `model`, at the top of the file"
         );
         assert_eq!(replaced("autoExtract").unwrap(), "`autoExtract` is called `auto_extract`");
+        assert_eq!(replaced("model").unwrap(), "`model` belongs at the top of the file or in the table [embedding]");
         assert_eq!(replaced("modle"), None);
     }
 

@@ -2,10 +2,12 @@
 //!
 //! Markdown notes have no distinctive content and are recognised by the name of the file.
 
+use std::path::Path;
+
 use serde_json::Value;
 use transcripts::{Head, IngestError, Input, Records, Sink, instant};
 
-use super::import::{ImportError, parse_line};
+use super::import::{ImportError, SOURCE, parse_line};
 use super::notes::{INSTRUCTIONS, NOTES, front_matter, slug};
 use super::{ExportedTask, Gathered, MemoryFormat, Terms, claim, tagged, text_of};
 use crate::guard::secret_in;
@@ -84,6 +86,8 @@ fn each_record(
 fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let mut ignore = |_| {};
     let mut sink = Sink::new(&mut ignore);
+    let name = input.path.file_name().map(|name| format!("{SOURCE}:{}", name.to_string_lossy()));
+    let name = name.filter(|_| input.path != Path::new("-"));
     let is_array = Head::of(&input).document.is_some_and(|document| document.is_array());
     let mut records = if is_array { Records::elements(input) } else { Records::lines(input) };
     while let Some(record) = records.next(&mut sink)? {
@@ -100,6 +104,12 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
             Ok(mut imported) => {
                 if terms.is_forced {
                     imported.memory.namespace = terms.namespace.clone();
+                }
+                if imported.memory.source == SOURCE {
+                    imported.memory.source = name.clone().unwrap_or_else(|| SOURCE.to_owned());
+                }
+                for field in imported.left_out.drain(..) {
+                    *gathered.left_out_fields.entry(field).or_default() += 1;
                 }
                 if gathered.takes(&imported.memory.namespace, record.number) {
                     gathered.memories.push(imported);

@@ -4,22 +4,20 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use transcripts::{instant, json};
+use serde_json::{Map, Value, json};
+use transcripts::{MessageTime, TimeSource, instant, json};
 
 use super::notes::ITEM;
-use super::{Exported, Gathered, IdOrigin, Imported, OrderPolicy, first_words};
-use crate::changeset::Action;
+use super::{Exported, Gathered, IdOrigin, Imported, OrderPolicy, parts};
+use crate::changeset::{Action, Row, memory_as_stored};
 use crate::consolidate::compare::key::canonical;
 use crate::guard::{Redacted, order_in};
 use crate::memory::{
-    CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status,
-    Structured,
+    Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Scope, Status,
 };
 use crate::schema::Schema;
 use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
+use crate::text::normalise::{snake_case, title_of};
 
 /// The reason why a line cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,85 +33,9 @@ pub enum ImportError {
 }
 
 /// The reason for refusing a line whose fields have the right types but not the right values.
-const UNREADABLE: &str = "a namespace is a list of names without slashes, and a time such as 2027-01-31T18:00:00Z";
+const UNREADABLE: &str = "a namespace is a list of names without slashes, and an id is a text";
 
-static PLAIN: LazyLock<Schema> = LazyLock::new(Schema::of::<Plain>);
 static EXPORTED: LazyLock<Schema> = LazyLock::new(Schema::of::<Exported>);
-
-/// The required and the optional fields of a line.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Plain {
-    id: Option<String>,
-    content: String,
-    #[serde(rename = "type")]
-    memory_type: Option<MemoryType>,
-    category: Option<String>,
-    title: Option<String>,
-    summary: Option<String>,
-    // This is read without a check, since an unknown structure is not a reason to reject the line.
-    structured: Option<serde_json::Value>,
-    subject: Option<String>,
-    key: Option<String>,
-    value: Option<String>,
-    importance: Option<f64>,
-    confidence: Option<f64>,
-    scope: Option<Scope>,
-    #[serde(default)]
-    tags: Vec<String>,
-    #[schemars(with = "Option<Vec<String>>")]
-    namespace: Option<Namespace>,
-    #[schemars(with = "Option<String>")]
-    valid_from: Option<Timestamp>,
-    /// The time of learning: a text, or a number of milliseconds.
-    created_at: Option<Value>,
-    #[serde(default)]
-    metadata: PlainMetadata,
-    #[serde(rename = "structuredData")]
-    attribute: Option<PlainAttribute>,
-    profile: Option<Value>,
-    episode: Option<Value>,
-    procedure: Option<Value>,
-    pattern: Option<Value>,
-}
-
-/// Further fields in the layout of another program.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct PlainMetadata {
-    #[serde(default)]
-    tags: Vec<String>,
-    category: Option<String>,
-}
-
-/// An attribute in the layout of another program.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct PlainAttribute {
-    key: String,
-    value: String,
-    confidence: Option<f64>,
-}
-
-impl Plain {
-    /// Returns the structured parts, in our layout or in that of another program.
-    fn parts(&mut self) -> Option<Structured> {
-        let named = |name: &str, value: Value| json!({name: snake_case(value)});
-        let parts = (self.structured.take())
-            .or_else(|| self.profile.take().map(|value| named("profile", value)))
-            .or_else(|| self.pattern.take().map(|value| named("pattern", value)))
-            .or_else(|| self.episode.take().map(snake_case))
-            .or_else(|| self.procedure.take().map(snake_case));
-        parts.and_then(|value| serde_json::from_value(value).ok())
-    }
-}
-
-/// Returns an object whose keys are written like `code_snippet` instead of `codeSnippet`.
-fn snake_case(value: Value) -> Value {
-    let Value::Object(fields) = value else { return value };
-    let spelled = |key: String| {
-        let parts = key.chars().flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()));
-        parts.collect::<String>()
-    };
-    Value::Object(fields.into_iter().map(|(key, value)| (spelled(key), value)).collect())
-}
 
 /// Reads one line with the number `number`; `namespace` is used for a memory that specifies none.
 ///
@@ -121,140 +43,312 @@ fn snake_case(value: Value) -> Value {
 /// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
     let wrong = |reason: String| ImportError::Line { line: number, reason };
-    // An export is tried first: it would also parse as a plain object, which would lose id, status and evidence.
+    // A complete export is read as it is. Everything else may lack fields, or have them in another spelling.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
-        check_scale("importance", Some(exported.memory.claim.importance), 1.0).map_err(wrong)?;
-        check_scale("confidence", Some(exported.memory.claim.confidence), 1.0).map_err(wrong)?;
-        return Ok(own(exported));
+        check_scales(&exported.memory.claim).map_err(wrong)?;
+        return Ok(own(exported, IdOrigin::Export));
     }
     let not_json = |error: serde_json::Error| wrong(format!("invalid JSON at column {}", error.column()));
-    let (mut value, _) = json::parse::<Value>(text).map_err(not_json)?;
-    // An export that cannot be read would otherwise lose its id and status.
-    if ["status", "sources", "relations"].iter().all(|field| value.get(field).is_some()) {
-        let fault = EXPORTED.read::<Exported>(value).err().unwrap_or_else(|| UNREADABLE.to_owned());
-        return Err(wrong(fault));
-    }
-    unfold(&mut value);
-    let faults = PLAIN.faults(&value);
-    if !faults.is_empty() {
-        return Err(wrong(faults.join(", ")));
-    }
-    let plain: Plain = serde_json::from_value(value).map_err(|_| wrong(UNREADABLE.to_owned()))?;
-    if plain.created_at.as_ref().is_some_and(|at| instant(at).is_none()) {
-        return Err(wrong("/created_at value is not a time such as 2027-01-31T18:00:00Z".to_owned()));
-    }
-    if plain.content.trim().is_empty() {
-        return Err(wrong("\"content\" is empty".into()));
-    }
-    check_scale("importance", plain.importance, 10.0).map_err(wrong)?;
-    if let Some(value) = plain.importance.filter(|value| *value > 1.0 && *value < 2.0) {
-        return Err(wrong(format!("importance {value} is out of range; use 0 to 1, or 2 to 10")));
-    }
-    let confidence = plain.attribute.as_ref().and_then(|attribute| attribute.confidence).or(plain.confidence);
-    check_scale("confidence", confidence, 1.0).map_err(wrong)?;
-    Ok(foreign(plain, namespace, now))
+    let (value, _) = json::parse::<Value>(text).map_err(not_json)?;
+    let Value::Object(fields) = value else { return Err(wrong("it is not an object".to_owned())) };
+    loose(fields, namespace, now).map_err(wrong)
 }
 
-/// The structured parts of a memory in the layouts of several programs.
-const PARTS: &[&str] = &["structured", "structuredData", "profile", "episode", "procedure", "pattern"];
+/// Fields that may be JSON in a text.
+const FOLDED: &[&str] = &["namespace", "tags", "metadata", "structured", "structured_data"];
+/// The structured parts of a memory under their own names.
+const PARTS: &[&str] = &["episode", "procedure", "pattern", "blocker", "profile"];
 /// Other names of fields.
 const OTHER_NAMES: &[(&str, &str)] =
-    &[("memory", "content"), ("text", "content"), ("dedup_key", "key"), ("createdAt", "created_at")];
+    &[("memory", "content"), ("text", "content"), ("dedup_key", "key"), ("extracted_at", "created_at")];
+/// Fields that are a time.
+const TIMES: &[&str] = &[
+    "created_at",
+    "updated_at",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+    "deleted_at",
+    "last_accessed_at",
+    "last_promoted_at",
+];
 
-/// Gives the fields of a line the names and shapes that [`Plain`] has: JSON in a text becomes the value itself, a path
-/// such as `project/shop` a list, and a field without a value is removed.
-fn unfold(line: &mut Value) {
-    let Some(fields) = line.as_object_mut() else { return };
-    fields.retain(|_, value| !value.is_null());
-    for name in ["namespace", "tags", "metadata"].iter().chain(PARTS) {
-        let Some(Value::String(text)) = fields.get(*name) else { continue };
-        // Programs with a table of memories store these fields as JSON in a text.
-        let is_json = text.trim_start().starts_with(['[', '{']);
-        let read = if is_json { json::parse::<Value>(text).ok().map(|(value, _)| value) } else { None };
-        let path = || (*name == "namespace").then(|| json!(text.split('/').collect::<Vec<_>>()));
-        if let Some(value) = read.or_else(path) {
-            fields.insert((*name).to_owned(), value);
-        }
-    }
-    for (other, name) in OTHER_NAMES {
-        if let Some(value) = fields.remove(*other) {
-            fields.entry(*name).or_insert(value);
-        }
-    }
-    if let Some(mut metadata) = fields.remove("metadata") {
-        if let Some(inner) = metadata.as_object_mut() {
-            inner.remove("metadata");
-        }
-        unfold(&mut metadata);
-        // A table without columns for the parts of a memory stores them in the metadata.
-        for name in PARTS {
-            if let Some(value) = metadata.as_object_mut().and_then(|inner| inner.remove(*name)) {
-                fields.entry(*name).or_insert(value);
+/// The fields of a line, in the spelling of this program, with the names that the line gives them.
+#[derive(Default)]
+struct Line {
+    fields: BTreeMap<String, (String, Value)>,
+    /// Names of fields that a memory does not have.
+    left_out: Vec<String>,
+}
+
+impl Line {
+    /// Adds a field under its name in this program, unless another field with a different value has that name.
+    fn put(&mut self, name: &str, given: String, value: Value) {
+        let name = OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
+        match self.fields.get(name) {
+            Some((_, known)) if *known == value => {}
+            Some(_) => self.left_out.push(given),
+            None => {
+                self.fields.insert(name.to_owned(), (given, value));
             }
         }
-        fields.insert("metadata".to_owned(), metadata);
     }
+
+    /// Adds the fields of an object whose name is `prefix`.
+    fn extend(&mut self, prefix: &str, fields: Map<String, Value>) {
+        // A field without a value states nothing. A field under its own name takes precedence.
+        let mut fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
+        fields.sort_by_key(|(name, value)| (value.is_object(), OTHER_NAMES.iter().any(|(other, _)| other == name)));
+        for (given, value) in fields {
+            let name = snake_case(&given);
+            let is_folded = FOLDED.contains(&name.as_str()) || PARTS.contains(&name.as_str());
+            let value = if is_folded { unfolded(value) } else { value };
+            match (name.as_str(), value) {
+                ("metadata" | "structured_data", Value::Object(inner)) => {
+                    self.extend(&format!("{prefix}{given}."), inner);
+                }
+                ("tags", Value::Array(tags)) => {
+                    let known = self.fields.entry(name).or_insert_with(|| (given, json!([])));
+                    known.1.as_array_mut().into_iter().for_each(|known| known.extend(tags.iter().cloned()));
+                }
+                (name, value) => self.put(name, format!("{prefix}{given}"), value),
+            }
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.fields.remove(name).map(|(_, value)| value)
+    }
+
+    fn take_text(&mut self, name: &str) -> Result<Option<String>, String> {
+        match self.fields.remove(name) {
+            None => Ok(None),
+            Some((_, Value::String(text))) => Ok(Some(text)),
+            Some((given, _)) => Err(format!("{given} is not a text")),
+        }
+    }
+
+    /// Returns the namespace: the one that the line gives, or that of the project from which it comes, or `otherwise`.
+    fn take_place(&mut self, otherwise: &Namespace) -> Value {
+        let place = match self.take("namespace") {
+            Some(Value::String(path)) => Some(json!(path.split('/').collect::<Vec<_>>())),
+            place => place,
+        };
+        let Some((given, project)) = self.fields.remove("source_project_id") else {
+            return place.unwrap_or_else(|| json!(otherwise));
+        };
+        let project = project.as_str().and_then(|id| Namespace::project(id).ok()).map(|project| json!(project));
+        if place.is_some() && place != project || project.is_none() {
+            self.left_out.push(given);
+        }
+        place.or(project).unwrap_or_else(|| json!(otherwise))
+    }
+
+    /// Returns the conversation and the message from which the memory comes, in the layout of another program.
+    fn take_evidence(&mut self) -> Result<Option<(String, Vec<String>)>, String> {
+        let (conversation, message) = (self.take_text("source_conversation_id")?, self.take_text("source_message_id")?);
+        let is_known = conversation.is_some() || message.is_some();
+        let transcript = conversation.unwrap_or_else(|| SOURCE.to_owned());
+        Ok(is_known.then(|| (transcript, message.into_iter().collect())))
+    }
+
+    /// Returns the ids of the memories from which the memory was derived, in the layout of another program.
+    fn take_grounds(&mut self) -> Result<Vec<Value>, String> {
+        let Some((given, ids)) = self.fields.remove("consolidated_from") else { return Ok(Vec::new()) };
+        let ids = ids.as_array().filter(|ids| ids.iter().all(Value::is_string));
+        ids.cloned().ok_or_else(|| format!("{given} is not a list of ids"))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    fn time(&self, name: &str) -> Option<Timestamp> {
+        self.fields.get(name).and_then(|(_, value)| instant(value))
+    }
+
+    /// Writes times and the importance as this program does.
+    fn normalise(&mut self) -> Result<(), String> {
+        for name in TIMES {
+            if let Some((given, value)) = self.fields.get_mut(*name) {
+                let at = instant(value).ok_or_else(|| format!("{given} is not a time such as 2027-01-31T18:00:00Z"))?;
+                *value = json!(at);
+            }
+        }
+        if let Some((_, importance)) = self.fields.get_mut("importance")
+            && let Some(value) = importance.as_f64()
+        {
+            *importance = json!(share_of(value)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the fields of a memory of which only the content and the times of the line are known.
+    fn plain(&self, namespace: &Namespace, now: Timestamp) -> Result<Map<String, Value>, String> {
+        let content = self.fields.get("content").and_then(|(_, value)| value.as_str()).unwrap_or_default();
+        let expires = self.time("expires_at");
+        let claim = Claim {
+            scope: if expires.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
+            ..Claim::new(MemoryType::Semantic, "fact", title_of(content), content)
+        };
+        let at = self.time("created_at").or(self.time("updated_at")).unwrap_or(now);
+        let mut memory = Memory::new(claim, namespace.clone(), SOURCE, ExtractionMethod::Imported, at);
+        if expires.is_some_and(|at| at <= now) {
+            memory.status = Status::Expired;
+        }
+        let plain = Exported { memory, sources: Vec::new(), relations: Vec::new(), evidence: Vec::new() };
+        match serde_json::to_value(plain) {
+            Ok(Value::Object(fields)) => Ok(fields),
+            Ok(_) | Err(_) => Err(UNREADABLE.to_owned()),
+        }
+    }
+
+    /// Returns the structured parts, in our layout or in that of another program.
+    fn take_parts(&mut self) -> Result<Option<Value>, String> {
+        let mut parts = Map::new();
+        match self.fields.remove("structured") {
+            Some((_, Value::Object(fields))) if parts::is_known(&fields) => parts = fields,
+            // A structure of another kind is not a reason to refuse the line.
+            Some((given, _)) => self.left_out.push(given),
+            None => {}
+        }
+        let named: Vec<&str> = PARTS.iter().copied().filter(|name| self.has(name)).collect();
+        parts.extend(named.into_iter().filter_map(|name| Some((name.to_owned(), self.take(name)?))));
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        parts::structured(parts).map(|parts| serde_json::to_value(parts).ok())
+    }
+}
+
+/// Returns the value that a text contains as JSON, as programs with a table of memories write it.
+fn unfolded(value: Value) -> Value {
+    let is_json = |text: &&str| text.trim_start().starts_with(['[', '{']);
+    let read = value.as_str().filter(is_json).and_then(|text| json::parse::<Value>(text).ok());
+    read.map_or(value, |(value, _)| value)
+}
+
+/// Reads a line that is not a complete export: the fields that it has replace those of a plain memory.
+fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> Result<Imported, String> {
+    let mut line = Line::default();
+    line.extend("", fields);
+    line.normalise()?;
+    let is_own = ["id", "status", "extraction_method"].iter().all(|field| line.has(field));
+    let origin = match line.fields.get("id").map(|(_, id)| id.as_str()) {
+        None => IdOrigin::New,
+        Some(Some(id)) if is_own && !MemoryId::from_stored(id).into_uuid().is_derived() => IdOrigin::Export,
+        Some(_) => IdOrigin::Line,
+    };
+    let created = line.time("created_at");
+    let (parts, evidence) = (line.take_parts()?, line.take_evidence()?);
+    let (place, grounds) = (line.take_place(namespace), line.take_grounds()?);
+    let mut all = line.plain(namespace, now)?;
+    if !line.has("content") {
+        all.remove("content");
+    }
+    let mut absent = Vec::new();
+    for (name, field) in &mut all {
+        match line.take(name) {
+            Some(value) => *field = value,
+            None => absent.push(name.clone()),
+        }
+    }
+    absent.retain(|name| !(name == "structured" && parts.is_some() || name == "scope" && !all["expires_at"].is_null()));
+    all.insert("namespace".to_owned(), place);
+    all.extend(parts.map(|parts| ("structured".to_owned(), parts)));
+    if let Some(relations) = all.get_mut("relations").and_then(Value::as_array_mut) {
+        relations.extend(grounds.into_iter().map(|id| json!({"to": id, "type": RelationType::DerivedFrom})));
+    }
+    let all = Value::Object(all);
+    let faults = EXPORTED.faults(&all);
+    if !faults.is_empty() {
+        return Err(faults.join(", "));
+    }
+    let mut exported: Exported = serde_json::from_value(all).map_err(|_| UNREADABLE.to_owned())?;
+    let claim = &mut exported.memory.claim;
+    if claim.content.trim().is_empty() {
+        return Err("\"content\" is empty".into());
+    }
+    check_scales(claim)?;
+    if claim.memory_type == MemoryType::Episodic && origin != IdOrigin::Export {
+        // An episode happened on the day on which it was recorded, if the line gives no other.
+        claim.valid_from = claim.valid_from.or(created);
+    }
+    if exported.evidence.is_empty() {
+        // The conversation itself is not in the file, so the words of the memory stand for those of the message.
+        let said_at = created.map(|at| MessageTime { at, offset_seconds: None, source: TimeSource::File });
+        let piece =
+            |(transcript, messages)| Evidence { said_at, ..piece_of(transcript, messages, claim.content.clone()) };
+        exported.evidence.extend(evidence.map(piece));
+    }
+    line.left_out.extend(line.fields.into_values().map(|(given, _)| given));
+    Ok(Imported { left_out: line.left_out, absent, ..own(exported, origin) })
+}
+
+/// The source of memories that do not name their own.
+pub(super) const SOURCE: &str = "import";
+
+/// Returns an importance from 0 to 1; other programs use a scale from 1 to 10.
+fn share_of(importance: f64) -> Result<f64, String> {
+    check_scale("importance", importance, 10.0)?;
+    if importance > 1.0 && importance < 2.0 {
+        return Err(format!("importance {importance} is out of range; use 0 to 1, or 2 to 10"));
+    }
+    Ok(if importance > 1.0 { importance / 10.0 } else { importance })
+}
+
+fn check_scales(claim: &Claim) -> Result<(), String> {
+    check_scale("importance", claim.importance, 1.0)?;
+    check_scale("confidence", claim.confidence, 1.0)
 }
 
 /// Refuses a number that is not between 0 and `most`.
-fn check_scale(name: &str, value: Option<f64>, most: f64) -> Result<(), String> {
-    match value.filter(|value| !(0.0..=most).contains(value)) {
-        Some(value) => Err(format!("{name} {value} is out of range; use 0 to {most}")),
-        None => Ok(()),
+fn check_scale(name: &str, value: f64, most: f64) -> Result<(), String> {
+    if (0.0..=most).contains(&value) {
+        return Ok(());
     }
+    Err(format!("{name} {value} is out of range; use 0 to {most}"))
 }
 
-fn own(exported: Exported) -> Imported {
-    let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
+/// Returns evidence of which only the place and the words are known.
+fn piece_of(transcript: String, messages: Vec<String>, quote: String) -> Evidence {
+    Evidence { content_hash: normalised_hash(&quote), transcript, messages, quote, speaker: None, said_at: None }
+}
+
+fn own(exported: Exported, id: IdOrigin) -> Imported {
+    let Exported { memory, sources, relations, evidence } = exported;
+    let relations = relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
+    // Exports of earlier versions contain the sources alone.
+    let sources = sources.into_iter().filter(|_| evidence.is_empty());
+    let sources = sources.map(|source| piece_of(source.transcript, source.messages, source.quote));
+    let evidence = sources.collect::<Vec<_>>().into_iter().chain(evidence).collect();
     // The ids of another program may be any text, but here they must be UUIDs, always the same UUID for the same text.
-    let memory = Memory { id: exported.memory.id.into_uuid(), ..exported.memory };
-    Imported { memory, id: IdOrigin::Export, evidence: exported.evidence, relations: relations.collect() }
+    let memory = Memory { id: memory.id.into_uuid(), ..memory };
+    Imported { evidence, relations: relations.collect(), ..Imported::new(memory, id) }
 }
 
-fn foreign(mut plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
-    let structured = plain.parts();
-    let PlainMetadata { tags, category } = std::mem::take(&mut plain.metadata);
-    plain.tags.extend(tags);
-    match category.filter(|_| plain.category.is_none()) {
-        Some(known) if CATEGORIES.contains(&known.as_str()) => plain.category = Some(known),
-        // A category that does not exist here is kept as a tag.
-        other => plain.tags.extend(other),
+/// Gives memories whose category is not in `allowed` another one, with the former category as a tag. Returns how many
+/// memories of each category were changed, and the category that they have now.
+pub(crate) fn allow_categories(memories: &mut [Imported], allowed: &[String]) -> (BTreeMap<String, usize>, String) {
+    let general = fallback_category(allowed).to_owned();
+    let mut changed = BTreeMap::new();
+    for Imported { memory: Memory { claim, .. }, .. } in memories {
+        if allowed.contains(&claim.category) {
+            continue;
+        }
+        let category = std::mem::replace(&mut claim.category, general.clone());
+        *changed.entry(category.clone()).or_default() += 1;
+        if !claim.tags.contains(&category) {
+            claim.tags.push(category);
+        }
     }
-    if let Some(PlainAttribute { key, value, confidence }) = plain.attribute.take() {
-        plain.key = plain.key.or(Some(key));
-        plain.value = plain.value.or(Some(value));
-        plain.confidence = plain.confidence.or(confidence);
-    }
-    let title = plain.title.unwrap_or_else(|| first_words(&plain.content));
-    let claim = Claim {
-        summary: plain.summary.filter(|summary| !summary.trim().is_empty()),
-        structured,
-        subject: plain.subject,
-        key: plain.key,
-        value: plain.value,
-        scope: plain.scope.unwrap_or(Scope::LongTerm),
-        // Other programs use a scale from 1 to 10.
-        importance: plain.importance.map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }),
-        confidence: plain.confidence.unwrap_or(1.0),
-        tags: plain.tags,
-        valid_from: plain.valid_from,
-        ..Claim::new(
-            plain.memory_type.unwrap_or(MemoryType::Semantic),
-            plain.category.as_deref().unwrap_or("fact"),
-            title,
-            plain.content,
-        )
-    };
-    let at = plain.created_at.as_ref().and_then(instant).unwrap_or(now);
-    let namespace = plain.namespace.unwrap_or_else(|| namespace.clone());
-    let memory = Memory::new(claim, namespace, "import", ExtractionMethod::Imported, at);
-    let id = plain.id.map(|id| MemoryId::from_stored(id).into_uuid());
-    Imported {
-        id: if id.is_some() { IdOrigin::Line } else { IdOrigin::New },
-        memory: Memory { id: id.unwrap_or_else(|| memory.id.clone()), ..memory },
-        evidence: Vec::new(),
-        relations: Vec::new(),
-    }
+    (changed, general)
+}
+
+/// Returns the most general category that is allowed.
+pub(crate) fn fallback_category(allowed: &[String]) -> &str {
+    let general = ["fact", "note"].into_iter().find(|name| allowed.iter().any(|one| one == name));
+    general.or_else(|| allowed.first().map(String::as_str)).unwrap_or("fact")
 }
 
 /// Counts of the changes made by an import.
@@ -291,37 +385,41 @@ pub fn import_as_is(
 ) -> Result<Counts, StoreError> {
     store.write(None, now, |writer| {
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
-        let mut of_file = HashMap::new();
+        let (mut of_file, mut of_ids) = (HashMap::new(), HashSet::new());
         let is_order = |memory: &Memory, evidence: &[Evidence]| {
             let is_judged = gathered.orders == OrderPolicy::Review && memory.status == Status::Active;
             is_judged && order_in(&memory.claim, evidence).is_some()
         };
         let mut lists = Lists::of(writer, &gathered, context_of)?;
         for imported in gathered.memories {
-            let Imported { memory, id: origin, evidence, relations } = imported;
+            let Imported { memory, id: origin, evidence, relations, absent, .. } = imported;
             // The memory is redacted first, since a second import of the same file compares with the redacted text.
             let memory = lists.placed(writer, memory)?;
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
             // Memories are written before the comparison, because `fate` queries only the store.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
+            let is_repeated = origin != IdOrigin::New && !of_ids.insert(memory.id.clone());
+            let stored = if is_repeated { None } else { writer.find(&memory.id)? };
+            let stored = stored.filter(|stored| origin != IdOrigin::New && is_same_memory(stored, &memory));
             // Other programs number the memories of each file anew, and change what a memory says.
-            let memory = if origin == IdOrigin::Line && is_taken(writer, &memory)? {
+            let memory = if origin == IdOrigin::Line && stored.is_none() && is_taken(writer, &memory)? {
                 writer.redact(Memory { id: MemoryId::new(), ..memory.into_inner() })
             } else {
                 memory
             };
-            match fate(writer, &memory, origin, &of_file)? {
+            let fate = match stored {
+                Some(stored) => edited(writer, stored, &memory, &absent)?,
+                None => fate(writer, &memory, origin, &of_file)?,
+            };
+            match fate {
                 Fate::Known => counts.known += 1,
-                Fate::Changes(before) => {
-                    let Memory { claim, .. } = memory.into_inner();
-                    // Id, evidence and history are kept, so that links to the memory remain valid.
-                    let after = Memory { claim, ..*before };
+                Fate::Changes(after) => {
                     let waits = is_order(&after, &evidence);
-                    let after = writer.redact(after);
+                    let after = writer.redact(*after);
                     let after = if waits { after.waiting() } else { after };
                     counts.waiting += usize::from(waits);
-                    writer.update(&after, Action::Import, Some("the file now contains a different wording".into()))?;
+                    writer.update(&after, Action::Import, Some("the file has changed".into()))?;
                     counts.changed += 1;
                 }
                 Fate::New => {
@@ -443,7 +541,64 @@ impl Lists {
 enum Fate {
     New,
     Known,
+    /// A stored memory becomes this one.
     Changes(Box<Memory>),
+}
+
+/// Whether a memory with the id of a stored one is that memory. An id that is not a UUID may be a number that each file
+/// assigns anew, so it only identifies a memory within one file.
+fn is_same_memory(stored: &Memory, memory: &Memory) -> bool {
+    stored.namespace == memory.namespace && (!memory.id.is_derived() || stored.source == memory.source)
+}
+
+/// Returns what happens to a stored memory that the file contains, too. Edits in the file since its last import are
+/// applied, and so are those made here. Where both changed the same field, the later change remains. Fields that are
+/// `absent` from the file stay as they are.
+fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory, absent: &[String]) -> Result<Fate, StoreError> {
+    let is_current = matches!(stored.status, Status::Active | Status::Pending) && !stored.pinned;
+    let file = memory_as_stored(memory);
+    if !is_current || file.claim == stored.claim {
+        return Ok(Fate::Known);
+    }
+    let mut base = None;
+    for entry in writer.history(&stored.id)? {
+        let is_imported = matches!(entry.action, Action::Add | Action::Import) && !entry.undone;
+        if let Row::Memory { after: Some(after), .. } = entry.change()?.row
+            && is_imported
+            && after.id == stored.id
+        {
+            base = Some(after.claim);
+        }
+    }
+    let is_later = file.updated_at >= stored.updated_at;
+    let claim = merged(base.as_ref(), &stored.claim, &file.claim, &|name, here_is_base| {
+        !absent.iter().any(|one| one == name) && (here_is_base || is_later)
+    });
+    let attribute = claim.key.as_deref().zip(claim.value.as_deref());
+    if claim == stored.claim || writer.rejected(&stored.namespace, &claim.content, attribute)?.is_some() {
+        return Ok(Fate::Known);
+    }
+    Ok(Fate::Changes(Box::new(Memory { claim, ..stored })))
+}
+
+/// Returns the stored claim with the fields that the file changed since `base`, as far as `takes` accepts them; it gets the
+/// name of a field, and whether the field was not changed here.
+fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, takes: &dyn Fn(&str, bool) -> bool) -> Claim {
+    let fields = |claim: &Claim| serde_json::to_value(claim).unwrap_or_default();
+    let (before, mut claim, file_fields) = (base.map(fields), fields(stored), fields(file));
+    let Some(now) = claim.as_object_mut() else { return stored.clone() };
+    for (name, here) in now.iter_mut() {
+        let (there, before) = (&file_fields[name.as_str()], before.as_ref().map(|before| &before[name.as_str()]));
+        let is_edited = before != Some(there) && *here != *there;
+        if is_edited && takes(name, before == Some(&*here)) {
+            *here = there.clone();
+        }
+    }
+    let mut claim: Claim = serde_json::from_value(claim).unwrap_or_else(|_| stored.clone());
+    if claim.content != stored.content && claim.title == title_of(&stored.content) {
+        claim.title = title_of(&claim.content);
+    }
+    claim
 }
 
 fn fate(
@@ -473,7 +628,8 @@ fn fate(
     let Some(key) = claim.key.as_deref().filter(|key| key.starts_with("import.")) else { return Ok(Fate::New) };
     // A pinned memory keeps its text; the new text becomes a separate memory.
     let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
-    Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(before))))
+    // Id, evidence and history are kept, so that links to the memory remain valid.
+    Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(Memory { claim: claim.clone(), ..before }))))
 }
 
 /// Whether the id of a memory belongs to a memory with other words, or in another namespace.
@@ -558,7 +714,7 @@ impl Several {
 mod tests {
     use super::*;
     use crate::exchange::{Counts, Gathered, Imported, import_as_is};
-    use crate::memory::MemoryId;
+    use crate::memory::Structured;
     use crate::store::testing::{day, memory, memory_in, shop};
     use crate::store::{Filter, Order, Store};
 
@@ -588,20 +744,140 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_talkcody_keep_their_parts() {
-        let text = r#"{"type":"episodic","content":"Retry calls once.","importance":0.8,"createdAt":1700000000000,"namespace":["global"],
-            "metadata":{"tags":["net"],"category":"coding_style","accessCount":4},
+    fn rows_of_talkcody_keep_everything_that_a_memory_has() {
+        let text = r#"{"id":"m-7","type":"episodic","content":"Retry calls once.","importance":0.8,"createdAt":1700000000000,
+            "updatedAt":1790000000000,"namespace":["global"],"embedding":[0.5],
+            "metadata":{"tags":["net"],"category":"coding_style","accessCount":4,"lastAccessedAt":1780000000000,
+                "extractedAt":1700000000000,"extractionMethod":"auto","sourceConversationId":"conv-456","sourceMessageId":"msg-1",
+                "sourceProjectId":"shop","consolidatedFrom":["m-1"],"lastConsolidatedAt":1780000000000},
             "structuredData":{"key":"retries","value":"1","confidence":0.7},
             "pattern":{"description":"Retry once.","codeSnippet":"call()","useCase":"a flaky network","effectiveness":0.5}}"#;
-        let Memory { claim, created_at, .. } = parse(&text.replace('\n', " ")).unwrap().memory;
-        assert_eq!(claim.tags, ["net", "coding_style"]);
+        let imported = parse(&text.replace('\n', " ")).unwrap();
+        let Memory { claim, created_at, updated_at, usage, extraction_method, .. } = imported.memory;
+        assert_eq!((&claim.tags[..], claim.category.as_str()), (&["net".to_owned()][..], "coding_style"));
         assert_eq!((claim.key.as_deref(), claim.value.as_deref()), (Some("retries"), Some("1")));
-        assert!((claim.confidence - 0.7).abs() < 1e-9 && created_at.as_second() == 1_700_000_000);
+        assert!((claim.confidence - 0.7).abs() < 1e-9);
+        assert_eq!((created_at.as_second(), updated_at.as_second()), (1_700_000_000, 1_790_000_000));
+        assert_eq!(claim.valid_from, Some(created_at), "an episode happened when it was recorded");
+        let used = usage.last_accessed_at.map(Timestamp::as_second);
+        assert_eq!((usage.access_count, used, extraction_method), (4, Some(1_780_000_000), ExtractionMethod::Auto));
+        let [piece] = &imported.evidence[..] else { panic!("{:?}", imported.evidence) };
+        assert_eq!((piece.transcript.as_str(), &piece.messages[..]), ("conv-456", &["msg-1".to_owned()][..]));
+        assert_eq!(imported.relations, [(RelationType::DerivedFrom, MemoryId::from_stored("m-1").into_uuid())]);
+        assert_eq!(imported.left_out, ["metadata.sourceProjectId", "embedding", "metadata.lastConsolidatedAt"]);
         let Some(Structured::Pattern { pattern }) = claim.structured else { panic!("{:?}", claim.structured) };
         assert_eq!(
             (pattern.code_snippet.as_deref(), pattern.use_case.as_deref()),
             (Some("call()"), Some("a flaky network"))
         );
+        let of_project = parse(r#"{"content":"Tea.","metadata":{"sourceProjectId":"shop"}}"#).unwrap();
+        assert_eq!((of_project.memory.namespace.to_string().as_str(), of_project.left_out.len()), ("project/shop", 0));
+    }
+
+    #[test]
+    fn a_line_without_all_fields_of_an_export_keeps_those_that_it_has() {
+        let mut memory = parse(r#"{"content":"Tea."}"#).unwrap().memory;
+        memory.claim.expires_at = Some(day(99));
+        (memory.pinned, memory.status) = (true, Status::Superseded);
+        // As `memory list --json` prints it.
+        let listed = parse(&serde_json::to_string(&memory).unwrap()).unwrap();
+        assert_eq!((listed.memory, listed.id), (memory, IdOrigin::Export));
+        let line = parse(r#"{"content":"Tea.","expires_at":"1969-01-01T00:00:00Z","pinned":true}"#).unwrap().memory;
+        assert_eq!((line.claim.scope, line.status, line.pinned), (Scope::ShortTerm, Status::Expired, true));
+        assert_eq!(parse(r#"{"content":"Tea.","status":"forgotten"}"#).unwrap().memory.status, Status::Forgotten);
+        for field in ["expires_at", "updatedAt", "valid_to"] {
+            let error = parse(&format!(r#"{{"content":"Tea.","{field}":"next week"}}"#)).unwrap_err().to_string();
+            assert!(error.contains(&format!("{field} is not a time")), "{error}");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_not_accepted_are_named() {
+        for (parts, named) in [
+            (r#""episode":{"situation":"s","action":"a","outcome":"meh"}"#, "an episode: /outcome value is not one of"),
+            (r#""pattern":{"description":"d","useCase":"u","effectiveness":8}"#, "effectiveness 8 is out of range"),
+            (r#""profile":{"responsePreference":"loud"}"#, "response_preference is unknown; use one of concise"),
+            (r#""structured":{"profile":{"languagePreference":"klingon"}}"#, "language_preference is unknown"),
+            (r#""episode":{"situation":"s"},"pattern":"d""#, "its fields are episode, pattern"),
+        ] {
+            let error = parse(&format!(r#"{{"content":"Tea.",{parts}}}"#)).unwrap_err().to_string();
+            assert!(error.contains(named) && !error.contains("meh") && !error.contains("klingon"), "{error}");
+        }
+        assert_eq!(parse(r#"{"content":"Tea.","structured":{"mood":"good"}}"#).unwrap().left_out, ["structured"]);
+    }
+
+    #[test]
+    fn an_edit_in_the_file_and_an_edit_here_are_both_kept() {
+        let store = Store::in_memory().unwrap();
+        let id = MemoryId::new();
+        let import = |content: &str, subject: &str, at: i64| {
+            let line = format!(
+                r#"{{"id":"{id}","content":"{content}","subject":"{subject}","status":"active","extraction_method":"manual",
+                    "created_at":"{}","updated_at":"{}"}}"#,
+                day(0),
+                day(at)
+            );
+            let gathered = Gathered { memories: vec![parse(&line.replace('\n', "")).unwrap()], ..Gathered::default() };
+            let counts = import_as_is(&store, gathered, &Namespace::global(), day(2)).unwrap();
+            let stored = store.memory(&id).unwrap().claim;
+            (counts.added, counts.changed, counts.known, stored.content, stored.title, stored.subject.unwrap())
+        };
+        let text = |text: &str| text.to_owned();
+        assert_eq!(import("Tea.", "drinks", 0), (1, 0, 0, text("Tea."), text("Tea."), text("drinks")));
+        // The file still has its former time, since a person edited it by hand.
+        assert_eq!(import("Mate.", "drinks", 0), (0, 1, 0, text("Mate."), text("Mate."), text("drinks")));
+        assert_eq!(import("Mate.", "drinks", 0), (0, 0, 1, text("Mate."), text("Mate."), text("drinks")));
+        here_is(&store, &id, "habits", 5);
+        assert_eq!(import("Coffee.", "drinks", 0), (0, 1, 0, text("Coffee."), text("Coffee."), text("habits")));
+        // Both changed the subject: the later change remains.
+        here_is(&store, &id, "meals", 9);
+        assert_eq!(import("Coffee.", "work", 7).5, "meals");
+        assert_eq!(import("Coffee.", "work", 11).5, "work");
+        // A line with few fields changes only these.
+        let line = format!(r#"{{"id":"{id}","content":"Coffee and rum."}}"#);
+        let gathered = Gathered { memories: vec![parse(&line).unwrap()], ..Gathered::default() };
+        assert_eq!(import_as_is(&store, gathered, &Namespace::global(), day(11)).unwrap().changed, 1);
+        assert_eq!(store.memory(&id).unwrap().claim.subject.as_deref(), Some("work"));
+        assert_eq!(import("Coffee.", "work", 12).3, "Coffee.");
+        store.write(None, day(12), |writer| writer.forget(&id, None)).unwrap();
+        assert_eq!(import("Water.", "work", 13), (0, 0, 1, text("Coffee."), text("Coffee."), text("work")));
+    }
+
+    #[test]
+    fn a_title_never_ends_within_a_secret() {
+        let secret = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
+        let store = Store::in_memory().unwrap();
+        let line = format!(r#"{{"content":"{}：{secret}"}}"#, "数据库".repeat(36));
+        let gathered = Gathered { memories: vec![parse(&line).unwrap()], ..Gathered::default() };
+        import_as_is(&store, gathered, &Namespace::global(), day(0)).unwrap();
+        let claim = store.list(&Filter::default(), Order::Id, 9, 0).unwrap().remove(0).claim;
+        assert!(!claim.content.contains("ghp_") && !claim.title.contains("ghp_"), "{claim:?}");
+        assert_eq!(claim.title, title_of(&claim.content));
+    }
+
+    fn here_is(store: &Store, id: &MemoryId, subject: &str, at: i64) {
+        let mut memory = store.memory(id).unwrap();
+        memory.claim.subject = Some(subject.to_owned());
+        let memory = store.redact(memory);
+        store.write(None, day(at), |writer| writer.update(&memory, Action::Update, None)).unwrap();
+    }
+
+    #[test]
+    fn an_id_of_another_program_identifies_a_memory_of_its_file() {
+        let store = Store::in_memory().unwrap();
+        let import = |name: &str, text: &str| {
+            let terms = crate::exchange::formats::samples::terms();
+            let input = transcripts::Input::from_text(name, text);
+            let (_, gathered) = crate::exchange::gather(input, Some("jsonl"), &terms).unwrap();
+            let counts = import_as_is(&store, gathered, &Namespace::global(), day(0)).unwrap();
+            (counts.added, counts.changed, counts.known)
+        };
+        assert_eq!(import("a.jsonl", r#"{"id":"1","content":"Ana sings."}"#), (1, 0, 0));
+        assert_eq!(import("a.jsonl", r#"{"id":"1","content":"Ana sings and bakes."}"#), (0, 1, 0));
+        assert_eq!(import("b.jsonl", r#"{"id":"1","content":"Bo runs."}"#), (1, 0, 0), "a number of another file");
+        let uuid = r#"{"id":"018f6b2e-0000-7000-8000-000000000001","content":"Cy swims"}"#;
+        assert_eq!(import("a.jsonl", uuid), (1, 0, 0));
+        assert_eq!(import("b.jsonl", &uuid.replace("swims", "dives")), (0, 1, 0));
     }
 
     #[test]
@@ -646,7 +922,7 @@ mod tests {
             let memories = lines.iter().map(|line| parse(line).unwrap()).collect();
             import_as_is(&store, Gathered { memories, ..Gathered::default() }, &Namespace::global(), day(0)).unwrap()
         };
-        let counts = |added, known| Counts { added, changed: 0, known, waiting: 0, tasks: 0, context: 0 };
+        let counts = |added, known| Counts { added, known, ..Counts::default() };
         assert_eq!(import(&lines), counts(8, 1));
         assert_eq!(import(&lines), counts(0, 9), "the same file adds nothing");
         assert_eq!(import(&[r#"{"id":"9","content":"The build fails."}"#]), counts(0, 1), "another file repeats it");
@@ -722,7 +998,7 @@ mod tests {
     fn imported(content: &str, key: Option<&str>) -> Imported {
         let mut memory = memory("", content);
         memory.claim.key = key.map(str::to_owned);
-        Imported { memory, id: IdOrigin::New, evidence: Vec::new(), relations: Vec::new() }
+        Imported::new(memory, IdOrigin::New)
     }
 
     #[test]

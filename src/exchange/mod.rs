@@ -5,8 +5,10 @@ mod export_tests;
 mod formats;
 mod import;
 mod notes;
+mod parts;
 mod place;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -17,11 +19,14 @@ use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Task,
 };
 use crate::store::{Database, KnownLine, StoreError};
+use crate::text::normalise::title_of;
 use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
 pub use import::{Counts, import_as_is, parse_line};
+pub(crate) use import::{allow_categories, fallback_category};
+pub(crate) use parts::structured;
 pub(crate) use place::{FilePlace, place_of};
 
 /// One memory as it is exported: one line of JSONL.
@@ -200,6 +205,8 @@ pub struct Gathered {
     pub skipped: Vec<Skipped>,
     /// Records that were left out deliberately, such as placeholders.
     pub left_out: Vec<Skipped>,
+    /// Fields that memories do not have, with the number of lines that contain them.
+    pub left_out_fields: BTreeMap<String, usize>,
 }
 
 impl Gathered {
@@ -224,7 +231,7 @@ impl Gathered {
     /// Adds a memory that does not specify its own source.
     pub(super) fn add(&mut self, claim: Claim, namespace: Namespace, format: &str, at: Timestamp) {
         let memory = Memory::new(claim, namespace, format!("import:{format}"), ExtractionMethod::Imported, at);
-        self.memories.push(Imported { memory, id: IdOrigin::New, evidence: Vec::new(), relations: Vec::new() });
+        self.memories.push(Imported::new(memory, IdOrigin::New));
     }
 }
 
@@ -233,14 +240,8 @@ impl Gathered {
 pub(super) fn claim(category: &str, content: &str) -> Claim {
     let content = content.trim();
     let known = CATEGORIES.contains(&category);
-    let title = first_words(content);
-    let claim = Claim::new(MemoryType::Semantic, if known { category } else { "note" }, title, content);
+    let claim = Claim::new(MemoryType::Semantic, if known { category } else { "note" }, title_of(content), content);
     Claim { tags: if known { Vec::new() } else { vec![category.to_lowercase()] }, ..claim }
-}
-
-/// Returns the words of a text that form its title if none is given.
-pub(crate) fn first_words(text: &str) -> String {
-    text.split_whitespace().take(8).collect::<Vec<_>>().join(" ")
 }
 
 /// Adds `tags` to the tags of `claim`.
@@ -281,4 +282,15 @@ pub struct Imported {
     pub evidence: Vec<Evidence>,
     /// Links of the memory, identified by the ids in the file.
     pub relations: Vec<(RelationType, MemoryId)>,
+    /// Names of fields of the line that a memory does not have.
+    pub left_out: Vec<String>,
+    /// Names of fields of a memory that the line does not have.
+    pub absent: Vec<String>,
+}
+
+impl Imported {
+    /// Returns a memory without evidence and links.
+    pub(super) const fn new(memory: Memory, id: IdOrigin) -> Self {
+        Self { memory, id, evidence: Vec::new(), relations: Vec::new(), left_out: Vec::new(), absent: Vec::new() }
+    }
 }

@@ -11,6 +11,7 @@ use crate::guard::scan::{self, Findings};
 use crate::guard::{rescan, strips, veiled};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Status, Structured};
 use crate::project::ProjectSighting;
+use crate::text::normalise::title_of;
 
 /// Returns a text without secrets, for diagnostics.
 pub(crate) fn without_secrets(text: String) -> String {
@@ -211,8 +212,13 @@ impl Redact for Claim {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         // Imported files may contain any text as a category.
         edit(&mut self.category);
+        let has_derived_title = self.title == title_of(&self.content);
         edit(&mut self.title);
         edit(&mut self.content);
+        if has_derived_title {
+            // A title may end within a secret, whose first half is not recognised.
+            self.title = title_of(&self.content);
+        }
         if let (Some(key), Some(value)) = (&self.key, &mut self.value) {
             edit_named(key, value, edit);
         }

@@ -32,6 +32,11 @@ impl MemoryId {
         Self(uuid::Builder::from_custom_bytes(start).into_uuid().to_string())
     }
 
+    /// Whether [`MemoryId::into_uuid`] derived the id from a text. Such a text may be a number that other files use, too.
+    pub(crate) fn is_derived(&self) -> bool {
+        uuid::Uuid::try_parse(&self.0).is_ok_and(|id| id.get_version() == Some(uuid::Version::Custom))
+    }
+
     /// Wraps an id as it appears in the database or an export.
     #[must_use]
     pub fn from_stored(text: impl Into<String>) -> Self {

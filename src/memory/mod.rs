@@ -305,14 +305,14 @@ pub struct Procedure {
     /// Situations in which the procedure applies.
     #[serde(default)]
     pub triggers: Vec<String>,
-    /// Rank among procedures, from 0 to 1; a brief shows those with the highest priority first.
+    /// Rank among procedures, any number; a brief shows those with the highest priority first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
 }
 
-/// A pattern: what recurs, and how to use it. A pattern with only a description is written as a plain text.
+/// A pattern: what recurs, and how to use it. A plain text is read as a pattern with only a description.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "PatternForm", into = "PatternForm")]
+#[serde(from = "PatternForm", into = "PatternFields")]
 pub struct Pattern {
     /// What recurs.
     pub description: String,
@@ -339,8 +339,8 @@ impl Pattern {
     }
 }
 
-/// The serialised forms of a pattern.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+/// The forms in which a pattern is read. Earlier versions wrote a pattern with only a description as a text.
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum PatternForm {
     Text(String),
@@ -356,25 +356,27 @@ macro_rules! pattern_fields {
             $(#[serde(default, skip_serializing_if = "Option::is_none")] $field: Option<$kind>),+
         }
 
-        impl From<PatternForm> for Pattern {
-            fn from(form: PatternForm) -> Self {
-                match form {
-                    PatternForm::Text(description) => Self::of(description),
-                    PatternForm::Fields(PatternFields { description, $($field),+ }) => Self { description, $($field),+ },
-                }
+        impl From<PatternFields> for Pattern {
+            fn from(PatternFields { description, $($field),+ }: PatternFields) -> Self {
+                Self { description, $($field),+ }
             }
         }
 
-        impl From<Pattern> for PatternForm {
-            fn from(pattern: Pattern) -> Self {
-                if pattern == Pattern::of(&pattern.description) {
-                    return Self::Text(pattern.description);
-                }
-                let Pattern { description, $($field),+ } = pattern;
-                Self::Fields(PatternFields { description, $($field),+ })
+        impl From<Pattern> for PatternFields {
+            fn from(Pattern { description, $($field),+ }: Pattern) -> Self {
+                Self { description, $($field),+ }
             }
         }
     };
+}
+
+impl From<PatternForm> for Pattern {
+    fn from(form: PatternForm) -> Self {
+        match form {
+            PatternForm::Text(description) => Self::of(description),
+            PatternForm::Fields(fields) => fields.into(),
+        }
+    }
 }
 
 pattern_fields!(
@@ -424,11 +426,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_keeps_its_snippet_and_a_plain_one_stays_a_text() {
+    fn a_pattern_keeps_its_snippet_and_is_always_written_as_an_object() {
         let whole = r#"{"pattern":{"description":"Retry once.","code_snippet":"for _ in 0..2 {\n}","language":"rust","effectiveness":0.5}}"#;
-        for text in [r#"{"pattern":"Retry once."}"#, whole] {
+        let plain = r#"{"pattern":{"description":"Retry once."}}"#;
+        for (text, written) in [(r#"{"pattern":"Retry once."}"#, plain), (plain, plain), (whole, whole)] {
             let parts: Structured = serde_json::from_str(text).unwrap();
-            assert_eq!(serde_json::to_string(&parts).unwrap(), text);
+            assert_eq!(serde_json::to_string(&parts).unwrap(), written);
         }
     }
 }

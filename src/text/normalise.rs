@@ -211,6 +211,21 @@ fn same_mark(c: char) -> char {
     }
 }
 
+/// Maximum number of words of a title that is derived from a text.
+const TITLE_WORDS: usize = 8;
+/// Maximum length of a title that is derived from a text, in characters. A text in Chinese has no spaces between words.
+const TITLE_CHARS: usize = 120;
+
+/// Returns the title of a text that has none: its first words, which represent it in lists.
+#[must_use]
+pub(crate) fn title_of(text: &str) -> String {
+    let words = text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(TITLE_CHARS) {
+        Some((end, _)) => format!("{}…", words[..end].trim_end()),
+        None => words,
+    }
+}
+
 /// Returns a name such as `autoExtract` as `auto_extract`.
 #[must_use]
 pub(crate) fn snake_case(name: &str) -> String {
@@ -228,6 +243,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_title_has_few_words_and_an_end() {
+        assert_eq!(
+            title_of(" The shop\n deploys with Nomad to the cluster in Frankfurt."),
+            "The shop deploys with Nomad to the cluster"
+        );
+        let long = title_of(&"数据库".repeat(200));
+        assert_eq!((long.chars().count(), long.ends_with("库…")), (121, true));
+    }
 
     #[test]
     fn spelling_that_carries_no_meaning_is_folded_and_the_rest_is_kept() {

@@ -612,6 +612,13 @@ fn a_person_remembers_recalls_and_forgets_by_prompt() {
     for bare in ["/remember", "/remember --global", "/recall", "/forget "] {
         assert!(says("s3", bare)["reason"].as_str().unwrap().starts_with("There is nothing to"), "{bare}");
     }
+    let chinese = says("s4", &format!("/remember {}", "数据库".repeat(200)));
+    assert!(chinese["reason"].as_str().unwrap().starts_with("Remembered in project/shop"), "{chinese}");
+    fs::write(desk.world.path("memories.db"), "no database").unwrap();
+    for (prompt, told) in [("/remember Ana sings.", "Not remembered: "), ("/recall Ana", "Not recalled: ")] {
+        let failed = says("s9", prompt);
+        assert!(failed["reason"].as_str().is_some_and(|reason| reason.starts_with(told)), "{prompt}: {failed}");
+    }
 }
 
 #[test]

@@ -185,3 +185,98 @@ fn notes_of_one_project_beside_its_logs_are_no_memories_of_another() {
     let wrong = desk.run(&["import", "assistant", "--format", "memo"]);
     assert!(wrong.err.contains("there is no memory format \"memo\"; use one of claude-ai-memories, "), "{wrong:?}");
 }
+
+#[test]
+fn an_import_keeps_to_the_categories_of_the_settings_and_names_what_it_leaves_out() {
+    let desk = Desk::new();
+    desk.write("user.toml", "categories = [\"fact\", \"preference\"]\n");
+    desk.write("MEMORY.md", "## Tasks\n- Paint the boat.\n");
+    desk.write(
+        "c.jsonl",
+        "{\"content\":\"Ana chose oak.\",\"category\":\"decision\",\"embedding\":[1]}\n{\"content\":\"Bo bakes.\",\"category\":\"fact\"}\n",
+    );
+    let told = desk.run(&["import", "MEMORY.md", "c.jsonl", "--config", "user.toml"]);
+    assert!(told.out.contains("2 added"), "{told:?}");
+    for named in ["does not list task (1)", "does not list decision (1)", "left out: embedding (1)"] {
+        assert!(told.err.contains(named), "{named}: {told:?}");
+    }
+    let listed = desk.json(&["memory", "list", "--everywhere"]);
+    let kinds: Vec<_> = listed.iter().map(|one| (one["category"].clone(), one["tags"].clone())).collect();
+    for (category, tags) in [("fact", vec!["task"]), ("fact", vec!["decision"]), ("fact", vec![])] {
+        assert!(kinds.contains(&(category.into(), tags.clone().into())), "{tags:?} in {kinds:?}");
+    }
+    let again = desk.run(&["import", "MEMORY.md", "c.jsonl", "--config", "user.toml"]);
+    assert!(again.out.matches("0 added, 0 changed").count() == 2, "{again:?}");
+    // Without a list of one's own, an unknown category becomes a tag as well.
+    desk.write("d.jsonl", "{\"content\":\"Cy dives.\",\"category\":\"bogus\"}\n");
+    assert!(desk.run(&["import", "d.jsonl"]).err.contains("does not list bogus (1)"));
+}
+
+#[test]
+fn an_edited_export_changes_the_memory_and_undo_reverts_it() {
+    let desk = Desk::new();
+    desk.run(&["remember", "Ana keeps bees."]);
+    let listed = desk.run(&["memory", "list", "--json"]).out;
+    desk.write("list.jsonl", listed.replace("keeps bees", "keeps ten bees"));
+    let export = desk.run(&["export", "--all"]).out;
+    desk.write("own.jsonl", export.replace("keeps bees", "keeps two hives"));
+    let changed = desk.run(&["import", "own.jsonl"]);
+    assert!(changed.out.contains("0 added, 1 changed"), "{changed:?}");
+    assert_eq!(desk.memories(), [("active".to_owned(), "Ana keeps two hives.".to_owned())]);
+    assert!(desk.run(&["import", "own.jsonl"]).out.contains("0 added, 0 changed, 1 already stored"));
+    assert_eq!(desk.run(&["undo", "last"]).code, 0);
+    assert_eq!(desk.memories(), [("active".to_owned(), "Ana keeps bees.".to_owned())]);
+    let changed = desk.run(&["import", "list.jsonl"]);
+    assert!(changed.out.contains("0 added, 1 changed"), "{changed:?}");
+}
+
+#[test]
+fn a_project_of_an_export_is_connected_with_its_repository() {
+    let desk = Desk::new();
+    for (name, remote) in [("shop", Some("https://example.org/ana/shop.git")), ("barn", None)] {
+        desk.write(&format!("{name}/.git/HEAD"), "ref: refs/heads/main\n");
+        std::fs::create_dir_all(desk.path(&format!("{name}/.git/objects"))).unwrap();
+        if let Some(remote) = remote {
+            desk.write(&format!("{name}/.git/config"), format!("[remote \"origin\"]\n\turl = {remote}\n"));
+        }
+        let mut command = desk.command(&["remember", &format!("The {name} sells tea.")]);
+        command.current_dir(desk.path(name));
+        assert_eq!(desk.finish(command).code, 0);
+    }
+    desk.write("own.jsonl", desk.run(&["export", "--all"]).out);
+    let imported = desk.run(&["import", "own.jsonl", "--db", "new.db"]);
+    assert_eq!(imported.err.matches("is not connected with a folder yet").count(), 2, "{imported:?}");
+    // The digits of the project come from its remote, so the repository is recognised.
+    let new = desk.path("new.db").display().to_string();
+    let mut command = desk.command(&["remember", "The shop opens at nine.", "--db", &new]);
+    command.current_dir(desk.path("shop"));
+    desk.finish(command);
+    let label = imported.err.split("alias FOLDER barn").nth(1).unwrap().split('`').next().unwrap();
+    std::fs::rename(desk.path("barn"), desk.path("byre")).unwrap();
+    assert_eq!(desk.run(&["project", "alias", "./byre", &format!("barn{label}"), "--db", &new]).code, 0);
+    let mut command = desk.command(&["remember", "The barn opens at ten.", "--db", &new]);
+    command.current_dir(desk.path("byre"));
+    desk.finish(command);
+    let projects = desk.json(&["project", "list", "--db", &new]);
+    let counts: Vec<_> = projects.iter().map(|project| project["memories"].clone()).collect();
+    assert_eq!(counts, [2, 2], "{projects:?}");
+}
+
+#[test]
+fn episodes_of_several_days_in_a_foreign_layout_show_a_pattern() {
+    let desk = Desk::new();
+    let line = |day: usize| {
+        serde_json::json!({"type": "episodic", "content": "The nightly export failed because the disk was full.",
+            "namespace": ["global"], "importance": 0.6, "createdAt": format!("2026-03-{day:02}T10:00:00Z"),
+            "episode": {"situation": "nightly export", "action": format!("freed {day} GB"), "outcome": "failure",
+                "learnings": [format!("check the disk on day {day}")]}})
+        .to_string()
+    };
+    desk.write("episodes.jsonl", [1, 4, 7].map(line).join("\n"));
+    assert!(desk.run(&["import", "episodes.jsonl"]).out.contains("3 added"));
+    let told = desk.run(&["db", "consolidate", "--extractor", "rules"]);
+    let active = desk.memories().into_iter().filter(|(status, _)| status == "active");
+    let derived = desk.json(&["memory", "list", "--everywhere"]);
+    let derived: Vec<_> = derived.iter().filter(|memory| memory["structured"]["pattern"].is_object()).collect();
+    assert_eq!((active.count(), derived.len()), (4, 1), "{told:?}");
+}

@@ -115,7 +115,7 @@ fn arguments_that_would_mislead_are_refused() {
     assert!(gone["count"] == 2 && gone["memories"][1]["status"] == "forgotten", "{gone}");
     let profile = |field: &str, value: &str| json!({"category": "profile", "subject": "user", "content": format!("{field} {value}."), "structured": {"profile": {field: value}}});
     let refused = client.refused("memory_store", profile("responsePreference", "verbose"));
-    assert!(refused.contains("responsePreference \"verbose\" is unknown; use one of concise"), "{refused}");
+    assert!(refused.contains("response_preference is unknown; use one of concise"), "{refused}");
     assert!(client.refused("memory_store", profile("language_preference", "zz")).contains("use one of auto, en, zh"));
     client.call("memory_store", profile("response_preference", "concise"));
 }
@@ -335,4 +335,39 @@ fn a_run_shows_the_quote_behind_each_new_memory() {
     let changes = desk.json(&["runs", "show", "last"]).remove(0)["changes"].take();
     let reasons: Vec<&Value> = changes.as_array().unwrap().iter().map(|change| &change["reason"]).collect();
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.is_string()), "{changes}");
+}
+
+#[test]
+fn a_text_without_spaces_gets_a_title_wherever_it_is_written() {
+    let desk = Desk::new();
+    let text = |word: &str| format!("{}。", word.repeat(200));
+    let stored = desk.run(&["remember", "--global", &text("数据库")]);
+    assert_eq!(stored.code, 0, "{}", stored.err);
+    let id = desk.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(&["memory", "update", &id, "--content", &text("缓存层")]).code, 0);
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    client.call("memory_store", json!({"category": "fact", "subject": "a", "content": text("部署在")}));
+    client.call("memory_upsert", json!({"content": text("搜索词")}));
+    desk.write("one.jsonl", json!({"content": text("导入的")}).to_string());
+    desk.run(&["import", "one.jsonl"]);
+    let titles = desk.json(&["memory", "list", "--everywhere"]);
+    let titles: Vec<usize> = titles.iter().map(|one| one["title"].as_str().unwrap().chars().count()).collect();
+    assert_eq!(titles, [121; 4]);
+}
+
+#[test]
+fn a_profile_has_one_spelling_and_its_latest_value() {
+    let desk = Desk::new();
+    for (text, parts) in [
+        ("The user reads Chinese.", r#"{"profile":{"languagePreference":"zh"}}"#),
+        ("The user now reads Japanese.", r#"{"profile":{"language_preference":"ja"}}"#),
+    ] {
+        assert_eq!(desk.run(&["remember", "--global", text, "--structured", parts]).code, 0);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let profile = desk.json(&["memory", "profile"]).remove(0);
+    let values = &profile["fields"]["language_preference"];
+    assert!(values.as_array().is_some_and(|values| values.len() == 1 && values[0]["value"] == "ja"), "{profile}");
+    let refused = desk.run(&["remember", "Ana writes Rust.", "--structured", r#"{"profile":{"name":42}}"#]);
+    assert!(refused.code == 2 && refused.err.contains("the value of name is not a text"), "{}", refused.err);
 }

@@ -13,7 +13,7 @@ use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::{Arity, BETWEEN_VALUES as BETWEEN, arity, attribute};
 use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
-use crate::text::normalise::comparable;
+use crate::text::normalise::{comparable, title_of};
 
 /// Minimum number of values for creating a list.
 // Two memories are as easy to read as a list with two values.
@@ -216,8 +216,7 @@ fn joints(text: &str) -> (&'static str, &'static str) {
     }]
 }
 
-/// Returns the first words of `content`.
+/// Returns a title for `content`.
 pub(super) fn title(content: &str) -> String {
-    let words: Vec<&str> = content.split_whitespace().take(8).collect();
-    words.join(" ").trim_end_matches(['.', ',', '。']).to_owned()
+    title_of(content).trim_end_matches(['.', ',', '。']).to_owned()
 }

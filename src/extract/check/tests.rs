@@ -270,7 +270,7 @@ fn parts_follow_the_type() {
     assert_eq!(parts(&json!({"type": "procedural"}))["name"], "Peanut allergy");
     assert_eq!(
         parts(&json!({"type": "episodic", "category": "pattern"})),
-        json!({"pattern": "Ana is allergic to peanuts."})
+        json!({"pattern": {"description": "Ana is allergic to peanuts."}})
     );
     assert_eq!(parts(&json!({"category": "profile"})), json!({"profile": {"allergy": "peanuts"}}));
     assert_eq!(parts(&json!({"episode": episode})), Value::Null);

@@ -38,6 +38,22 @@ pub struct FollowUp {
 /// # Errors
 /// [`HookError`] if something could not be done; the output is nevertheless valid.
 pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> Result<FollowUp, HookError> {
+    let mut has_answered = false;
+    let handled = attempt(call, now, &mut |output| {
+        has_answered = true;
+        say(output);
+    });
+    // A person who gave a command waits for its result, and does not read the log of the hooks.
+    if let Err(error) = &handled
+        && call.event == Event::UserPromptSubmit
+        && !has_answered
+    {
+        prompt::failed(call, error).into_iter().for_each(say);
+    }
+    handled
+}
+
+fn attempt(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> Result<FollowUp, HookError> {
     // For a sub-agent, only the end of its session is used, and only if this is enabled.
     let is_subagents = call.input.subagent.is_some() && call.event != Event::SubagentStop;
     if is_subagents && !call.subagents {

@@ -35,6 +35,16 @@ impl<'a> Command<'a> {
     }
 }
 
+/// Returns the output for a command of a person that failed; `None` for any other prompt.
+pub(super) fn failed(call: &HookCall, error: &HookError) -> Option<HookOutput> {
+    let what = match Command::read(call.input.prompt.as_deref()?)? {
+        Command::Remember(_) => "remembered",
+        Command::Recall(_) => "recalled",
+        Command::Forget(_) => "forgotten",
+    };
+    Some(block(&format!("Not {what}: {error}.")))
+}
+
 /// Returns the output for a prompt.
 pub(super) fn submitted(memories: &Memories, session: &Session<'_>, call: &HookCall) -> Result<Submitted, HookError> {
     let Some(prompt) = call.input.prompt.as_deref() else { return Ok((None, None)) };

@@ -25,7 +25,7 @@ use crate::prompts::Prompt;
 use crate::schema::{Schema, schema_of};
 use crate::store::HashPair;
 use crate::text::markup::request_line;
-use crate::text::normalise::normalised_hash;
+use crate::text::normalise::{normalised_hash, title_of};
 
 /// Minimum number of episodes, on as many different days, for deriving a memory.
 // Two episodes may be a coincidence.
