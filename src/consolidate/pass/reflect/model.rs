@@ -227,7 +227,8 @@ pub(in super::super) async fn ask_about<C: Complete>(
 ) -> PatternReplies {
     let mut replies = PatternReplies::default();
     for chunk in groups.chunks(MAX_GROUPS) {
-        match model.complete(&request(field, chunk, guard)).await {
+        let request = request(field, chunk, guard);
+        match model.complete(&request).await {
             Ok((reply, cost)) => {
                 match cost {
                     Cost::Call => {
@@ -241,7 +242,10 @@ pub(in super::super) async fn ask_about<C: Complete>(
                     Cost::Cached => replies.spent.cached += 1,
                 }
                 let found = if reply.finish == Finish::Refusal { BTreeMap::new() } else { read(&reply.text) };
-                replies.failed += u64::from(found.is_empty());
+                if found.is_empty() {
+                    replies.failed += 1;
+                    model.discard(&request);
+                }
                 for (number, pattern) in found {
                     // Groups are numbered from 1, so an invalid 0 wraps to an index that no chunk contains.
                     if let Some(group) = chunk.get(number.wrapping_sub(1)) {
