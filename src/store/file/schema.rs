@@ -76,6 +76,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
             point("migrate.step");
             fill_letters(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
+        step(include_str!("../migrations/0034_open_work.sql")),
     ]
 });
 
