@@ -118,7 +118,7 @@ impl From<&Memory> for MemoryView {
 
 impl MemoryView {
     /// Gives the importance from 1 to 10, as the tools of blockcell take it.
-    fn in_tenths(mut self) -> Self {
+    pub(super) fn in_tenths(mut self) -> Self {
         self.importance = rounded((self.importance * 10.0).clamp(1.0, 10.0));
         self
     }

@@ -164,7 +164,7 @@ impl MemoryTool for Upsert {
                 title: given.title.clone(),
                 summary: given.summary.clone(),
                 subject: given.subject.clone(),
-                key: arguments.dedup_key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()),
+                key: arguments.dedup_key.filter(|key| !key.is_empty()),
                 scope: arguments.scope.unwrap_or(Scope::LongTerm),
                 importance: given.importance.unwrap_or(0.5),
                 tags: given.tags.clone().unwrap_or_default(),
@@ -236,6 +236,9 @@ impl MemoryTool for Update {
         if change == MemoryChange::default() {
             return Err(ApiError::NothingGiven);
         }
+        if change.subject.as_ref().is_some_and(|subject| subject.trim().is_empty()) {
+            return Err(ApiError::NoSubject);
+        }
         let (memory, _) = memories.update_memory(&arguments.id, &change, Author::Agent)?;
         Ok(One { done: "updated".to_owned(), memory: (&memory).into() })
     }
@@ -246,6 +249,9 @@ pub(super) struct ForgetOne;
 
 /// Forgets by id or by filters, and restores, as blockcell does.
 pub(super) struct Forget;
+
+/// Does the same as [`Forget`], for clients whose only scale of importance is that of blockcell.
+pub(super) struct ForgetInTenths;
 
 /// A memory.
 #[derive(Deserialize, JsonSchema)]
@@ -335,7 +341,7 @@ impl MemoryTool for Forget {
         recalled nor learnt again; action restore undoes this within 30 days. Check with dry_run before deleting by \
         filters. Pinned memories are not changed.";
     const EFFECT: Effect = Effect::Changes;
-    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Blockcell, Profile::Full];
+    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
     fn call(memories: &Memories, arguments: ForgetArguments) -> Result<ForgetAnswer, ApiError> {
@@ -373,6 +379,22 @@ impl MemoryTool for Forget {
                 Err(ApiError::NothingNamed { remedy: "give an id, or at least one of scope, type, tags and subject" })
             }
         }
+    }
+}
+
+impl MemoryTool for ForgetInTenths {
+    type Arguments = ForgetArguments;
+    type Answer = ForgetAnswer;
+    const NAME: &'static str = Forget::NAME;
+    const TITLE: &'static str = Forget::TITLE;
+    const DESCRIPTION: &'static str = Forget::DESCRIPTION;
+    const EFFECT: Effect = Forget::EFFECT;
+    const PROFILES: &'static [Profile] = &[Profile::Blockcell];
+    const CATEGORY: Option<&'static str> = Forget::CATEGORY;
+
+    fn call(memories: &Memories, arguments: ForgetArguments) -> Result<ForgetAnswer, ApiError> {
+        let answer = Forget::call(memories, arguments)?;
+        Ok(ForgetAnswer { memories: answer.memories.into_iter().map(MemoryView::in_tenths).collect(), ..answer })
     }
 }
 
