@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{ApiError, Memories};
-#[cfg(feature = "serve")]
+#[cfg(any(feature = "cli", feature = "serve"))]
 use crate::memory::Task;
 use crate::search::{FoundTask, search_tasks};
 use crate::store::{Filter, NamespaceSubtree};
@@ -18,6 +18,16 @@ impl Memories {
     pub fn search_tasks(&self, text: &str, filter: &Filter, limit: usize) -> Result<Vec<FoundTask>, ApiError> {
         let filter = self.confined(filter.clone())?;
         Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
+    }
+
+    /// Returns the task with this id.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the tasks cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn task(&self, id: &str) -> Result<Option<Task>, ApiError> {
+        let found = self.ledger("show a task")?.tasks_of(&[id.trim().to_owned()])?;
+        Ok(found.into_iter().find(|task| self.reaches(&task.namespace)))
     }
 
     /// Returns the tasks that touched a file; tasks that changed the file come first. `commit` is the commit that last

@@ -20,6 +20,9 @@ pub(crate) struct ExportArgs {
     /// Format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
+    /// Not supported; only for the hint in its error
+    #[arg(long, hide = true, value_name = "FILE")]
+    out: Option<String>,
     #[command(flatten)]
     selection: Selection,
 }
@@ -31,6 +34,9 @@ enum Format {
 }
 
 pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if let Some(file) = &args.out {
+        anyhow::bail!("export prints on standard output; redirect it, as in `afterthought export > {file}`");
+    }
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     if args.tasks {
         return export_tasks(&memories, context);
@@ -49,7 +55,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         context.out.line(markdown(&collected).trim_end())?;
     }
     if count == 0 {
-        return Ok(context.out.nothing(args.selection.no_match()));
+        return context.nothing_in(&memories, args.selection.no_match());
     }
     Ok(ExitStatus::Success)
 }
