@@ -251,7 +251,7 @@ pub(super) struct ForgetOne;
 pub(super) struct Forget;
 
 /// Does the same as [`Forget`], for clients whose only scale of importance is that of blockcell.
-pub(super) struct ForgetInTenths;
+pub(super) struct BlockcellForgetTool;
 
 /// A memory.
 #[derive(Deserialize, JsonSchema)]
@@ -382,7 +382,7 @@ impl MemoryTool for Forget {
     }
 }
 
-impl MemoryTool for ForgetInTenths {
+impl MemoryTool for BlockcellForgetTool {
     type Arguments = ForgetArguments;
     type Answer = ForgetAnswer;
     const NAME: &'static str = Forget::NAME;
