@@ -91,6 +91,18 @@ pub enum ApiError {
         /// Name of the rule that found the secret.
         name: &'static str,
     },
+    /// A key cannot be kept exactly as it was given.
+    #[error("the key {reason}")]
+    Key {
+        /// What is wrong with the key, and what to do.
+        reason: &'static str,
+    },
+    /// An agent would write a text that was forgotten.
+    #[error("the text was {reason}")]
+    ForgottenText {
+        /// When the text was rejected, and what a person can do.
+        reason: String,
+    },
     /// The text would act as an instruction to a model that recalls it.
     #[error("the text {reason}, and only a person may store such a memory; state a fact instead of an instruction")]
     Order {
@@ -105,11 +117,13 @@ pub enum ApiError {
         /// The categories that are allowed.
         allowed: String,
     },
-    /// The importance is outside both accepted scales.
-    #[error("importance {value} is out of range; use 0 to 1, or tenths from 2 to 10")]
+    /// The importance is outside its scale.
+    #[error("importance {value} is out of range; use {scale}")]
     Importance {
         /// The given value.
         value: f64,
+        /// The accepted values.
+        scale: &'static str,
     },
     /// The confidence is outside its scale.
     #[error("confidence {value} is out of range; use 0 to 1")]

@@ -12,14 +12,16 @@ use super::{ApiError, Memories, Model, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::{
-    Counts, Exported, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms, allow_categories,
-    exported, gather, import_as_is, place_of, recognise,
+    Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms,
+    allow_categories, exported, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
 use crate::guard::order_in;
 use crate::memory::{ExtractionMethod, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
-use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, Project, RunId, RunStatus};
+use crate::store::{
+    Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, Project, RunId, RunStatus, StoreError,
+};
 
 /// Number of memories that an export reads at a time.
 const PAGE: usize = 500;
@@ -375,6 +377,12 @@ impl Memories {
         let filter = self.confined(filter)?;
         let (store, audit) = (self.ledger("export memories")?, self.audit()?);
         let (mut count, now) = (0, Timestamp::now());
+        // A link to a forgotten memory is exported only together with that memory.
+        let has_forgotten = filter.statuses.is_empty() || filter.statuses.contains(&Status::Forgotten);
+        let is_shown = |relation: &ExportedRelation| -> Result<bool, StoreError> {
+            let to = if has_forgotten { None } else { store.find(&relation.to)? };
+            Ok(to.is_none_or(|memory| memory.status != Status::Forgotten))
+        };
         loop {
             // Ids sort by creation, so memories that are added in the meantime appear on later pages.
             let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
@@ -382,7 +390,15 @@ impl Memories {
             count += page.len();
             point("export.page");
             for memory in page {
-                each(exported(store, memory.with_status_at(now)).map_err(ApiError::from)?)?;
+                let mut line = exported(store, memory.printed_at(now)).map_err(ApiError::from)?;
+                let mut relations = Vec::with_capacity(line.relations.len());
+                for relation in line.relations {
+                    if is_shown(&relation).map_err(ApiError::from)? {
+                        relations.push(relation);
+                    }
+                }
+                line.relations = relations;
+                each(line)?;
             }
             if is_last {
                 break;

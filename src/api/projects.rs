@@ -151,7 +151,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    #[cfg(feature = "serve")]
+    #[cfg(any(feature = "cli", feature = "serve"))]
     pub(crate) fn namespaces_in_use(&self) -> Result<Vec<Namespace>, ApiError> {
         let stored = self.ledger(PROJECTS)?.namespaces()?;
         let known = stored.iter().filter_map(|namespace| namespace.parse().ok());

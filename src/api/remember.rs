@@ -9,7 +9,7 @@ use super::scale::{own_id, unit_confidence, unit_importance};
 use super::{ApiError, Memories};
 use crate::changeset::Action;
 use crate::consolidate::{
-    self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules, supported,
+    self, Change, Decision, IncomingClaim, Restored, RivalPolicy, near, settle_by_rules_among, supported,
 };
 use crate::exchange::fallback_category;
 use crate::extract::{Span, Task, offline};
@@ -21,7 +21,8 @@ use crate::memory::{
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Database, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
-use crate::text::normalise::title_of;
+use crate::text::normalise::{caseless, title_of};
+use crate::text::person::{is_about_others, is_about_user};
 use crate::text::visible::visible;
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
@@ -125,9 +126,9 @@ impl MemoryDraft {
 
     fn claim(&self, now: Timestamp) -> Claim {
         let text = self.text.trim();
-        let title = self.title.clone().unwrap_or_else(|| title_of(text));
+        let title = self.title.as_deref().and_then(given).unwrap_or_else(|| title_of(text));
         Claim {
-            subject: self.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty()).map(str::to_owned),
+            subject: self.subject.as_deref().and_then(given),
             key: self.key.clone(),
             value: self.value.clone(),
             summary: self.summary.clone().filter(|summary| !summary.trim().is_empty()),
@@ -164,7 +165,7 @@ pub struct Remembered {
 pub struct MemoryChange {
     /// The content. If the title, summary or value was derived from the former content, it is updated as well.
     pub content: Option<String>,
-    /// A few words.
+    /// A few words; an empty text derives them from the content.
     pub title: Option<String>,
     /// A shorter wording for briefs; an empty text removes it.
     pub summary: Option<String>,
@@ -172,7 +173,7 @@ pub struct MemoryChange {
     pub value: Option<String>,
     /// Category of the memory.
     pub category: Option<String>,
-    /// Topic of the memory.
+    /// Topic of the memory; an empty text removes it.
     pub subject: Option<String>,
     /// The importance, from 0 to 1; numbers from 2 to 10 count as tenths.
     pub importance: Option<f64>,
@@ -208,7 +209,7 @@ impl MemoryChange {
             }
         };
         Claim {
-            title: change.title.unwrap_or(title),
+            title: change.title.map_or(title, |text| given(&text).unwrap_or_else(|| title_of(&content))),
             value: change.value.or(if is_same { claim.value.clone() } else { value }),
             // Otherwise, a summary of the former content would be recalled instead of the new content.
             summary: match change.summary {
@@ -216,7 +217,7 @@ impl MemoryChange {
                 None => claim.summary.clone().filter(|_| is_same),
             },
             category: change.category.unwrap_or_else(|| claim.category.clone()),
-            subject: change.subject.or_else(|| claim.subject.clone()),
+            subject: change.subject.map_or_else(|| claim.subject.clone(), |text| given(&text)),
             importance: change.importance.unwrap_or(claim.importance),
             confidence: change.confidence.unwrap_or_else(|| {
                 if self.content.is_some() { supported(claim.confidence, 1.0, true) } else { claim.confidence }
@@ -268,6 +269,16 @@ impl Memories {
     /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if the memory
     /// cannot be written.
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
+        self.remember_among(draft, &|_| true)
+    }
+
+    /// Stores a memory as [`Memories::remember`] does, but compares it only with the memories for which `is_compared`
+    /// is true.
+    fn remember_among(
+        &self,
+        draft: &MemoryDraft,
+        is_compared: &dyn Fn(&Memory) -> bool,
+    ) -> Result<Remembered, ApiError> {
         let mut incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
         if let Some(id) = &incoming.id
@@ -280,7 +291,8 @@ impl Memories {
             }
             incoming.id = None;
         }
-        let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
+        let claims = std::slice::from_ref(&incoming);
+        let mut plan = settle_by_rules_among(store, claims, is_compared, None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
         if let Some(ended) = memory.as_ref().filter(|memory| has_ended(memory))
@@ -305,9 +317,10 @@ impl Memories {
             return Ok(Remembered { change, memory, restored: true, updated: Vec::new(), near: Vec::new() });
         }
         let change = match (&memory, change.decision) {
-            (None, Decision::Skip) => {
-                Change { reason: not_again(store, &incoming)?.unwrap_or(change.reason), ..change }
-            }
+            (None, Decision::Skip) => Change {
+                reason: not_again(store, &incoming.namespace, &incoming.candidate.claim)?.unwrap_or(change.reason),
+                ..change
+            },
             _ => change,
         };
         let near = match &memory {
@@ -334,7 +347,7 @@ impl Memories {
         let other = draft.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty());
         let own = known.claim.subject.as_deref();
         let subject = given.subject.clone().or_else(|| other.filter(|_| own.is_none()).map(str::to_owned));
-        let is_other = |subject: &&str| own.is_some_and(|own| own.to_lowercase() != subject.to_lowercase());
+        let is_other = |subject: &&str| own.is_some_and(|own| caseless(own) != caseless(subject));
         tags.extend(other.filter(is_other).filter(|_| given.subject.is_none()).map(str::to_owned));
         let change = MemoryChange { content: None, tags: Some(tags), importance, subject, ..given.clone() };
         if draft.category != known.claim.category && given.category.is_none() {
@@ -392,11 +405,11 @@ impl Memories {
         }
     }
 
-    /// Returns whom a memory concerns whose author does not say so: preferences of the user apply in every project, if
-    /// the global namespace can be accessed.
+    /// Returns whom a memory concerns whose author does not say so: preferences and the profile are those of the user and
+    /// apply in every project, unless they are about others or the global namespace cannot be accessed.
     pub(crate) fn audience_of(&self, category: &str, content: &str) -> Audience {
         let is_preference = matches!(category, "preference" | "profile");
-        if is_preference && is_about_user(content) && self.reaches(&Namespace::global()) {
+        if is_preference && !is_about_others(content) && self.reaches(&Namespace::global()) {
             Audience::User
         } else {
             Audience::Project
@@ -417,9 +430,10 @@ impl Memories {
         Ok(Some(store.memory(&known.id)?))
     }
 
-    /// Stores a memory under its key. The active memory in the namespace with this key takes over the `given` fields,
-    /// and keeps its id and all other fields. If there is no such memory, the new memory is stored as by
-    /// [`Memories::remember`] and receives the key.
+    /// Stores a memory under its key. The active memory with this key takes over the `given` fields, and keeps its id,
+    /// its namespace and all other fields. It is looked up in the namespace of the draft, in the own project and in the
+    /// global namespace. If there is no such memory, the new memory is stored as by [`Memories::remember`] and receives
+    /// the key. It is not compared with memories that have other keys, so that each key has a memory of its own.
     ///
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
@@ -427,16 +441,15 @@ impl Memories {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("replace a memory by its key")?;
         let Some(key) = incoming.candidate.claim.key.clone() else { return self.remember(draft) };
-        if let Some(known) = active_with_key(store, &incoming.namespace, &key)?.into_iter().next() {
-            return self.replace(store, draft, given, incoming, known);
+        for namespace in [incoming.namespace.clone(), self.home(), Namespace::global()] {
+            let known = if self.reaches(&namespace) { active_with_key(store, &namespace, &key)? } else { Vec::new() };
+            if let Some(known) = known.into_iter().next() {
+                return self.replace(store, draft, given, IncomingClaim { namespace, ..incoming }, known);
+            }
         }
-        let remembered = self.remember(draft)?;
+        let has_no_other_key = |known: &Memory| known.claim.key.as_ref().is_none_or(|own| *own == key);
+        let remembered = self.remember_among(draft, &has_no_other_key)?;
         let Some(memory) = holder(store, &remembered.change)? else { return Ok(remembered) };
-        if let (Some(own), None) = (memory.claim.key.as_ref().filter(|own| **own != key), &remembered.change.new_id) {
-            let reason = format!("{}; it keeps its key {own}", remembered.change.reason);
-            let change = Change { reason, ..remembered.change };
-            return Ok(Remembered { change, memory: Some(memory), ..remembered });
-        }
         if memory.claim.key.is_none() {
             // The memory was stored without a key. With the key, the next draft with this key refers to it.
             let claim = Claim { key: Some(key), ..given.applied_to(&memory.claim) };
@@ -475,7 +488,9 @@ impl Memories {
             refuse_orders(&incoming.candidate.claim)?;
         }
         // What was forgotten does not return as a new wording of another memory.
-        let forgotten = if draft.author == Author::Agent { not_again(store, &incoming)? } else { None };
+        let claim = &incoming.candidate.claim;
+        let forgotten =
+            if draft.author == Author::Agent { not_again(store, &incoming.namespace, claim)? } else { None };
         let before = known.claim.clone();
         let importance = given.importance.map(unit_importance).transpose()?;
         let claim = MemoryChange { importance, ..given.clone() }.applied_to(&before);
@@ -515,6 +530,7 @@ impl Memories {
 
     fn incoming(&self, draft: &MemoryDraft) -> Result<IncomingClaim, ApiError> {
         let claim = self.checked(draft.claim(Timestamp::now()), &draft.source)?;
+        check_key(draft.key.as_deref(), claim.key.as_deref())?;
         let namespace = match &self.namespaces {
             Some(namespaces) => namespaces.for_audience(draft.audience)?.clone(),
             None => self.home(),
@@ -574,10 +590,16 @@ impl Memories {
         let claim = MemoryChange { importance, ..change.clone() }.applied_to(&before.claim);
         check_sizes(&claim, "")?;
         refuse_secrets(claim.clone())?;
+        let store = self.ledger("change a memory with its history")?;
         if author == Author::Agent {
             refuse_orders(&claim)?;
+            let is_new = (&claim.content, &claim.value) != (&before.claim.content, &before.claim.value);
+            let stored = self.guard.redact(claim.clone()).0.into_inner();
+            let forgotten = if is_new { not_again(store, &before.namespace, &stored)? } else { None };
+            if let Some(reason) = forgotten {
+                return Err(ApiError::ForgottenText { reason });
+            }
         }
-        let store = self.ledger("change a memory with its history")?;
         let audit = self.audit()?;
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
         let (memory, is_changed) = self.rewrite(store, Memory { claim, ..before }, why)?;
@@ -746,7 +768,8 @@ impl Memories {
     /// retires the other memory.
     ///
     /// # Errors
-    /// [`ApiError`] if either memory does not exist, if they are the same, or if an agent would retire a pinned memory.
+    /// [`ApiError`] if either memory does not exist or is forgotten, if they are the same, or if an agent would retire a
+    /// pinned memory.
     pub fn relate(
         &self,
         from: &str,
@@ -756,6 +779,10 @@ impl Memories {
         author: Author,
     ) -> Result<(Relation, bool), ApiError> {
         let (from, to) = (self.resolve(from)?, self.resolve(to)?);
+        if let Some(gone) = [&from, &to].into_iter().find(|memory| memory.status == Status::Forgotten) {
+            let remedy = "restore it first";
+            return Err(ApiError::NotNow { id: gone.id.to_string(), status: gone.status, remedy });
+        }
         let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
         if retires {
             refuse_pinned(&to, author)?;
@@ -858,6 +885,20 @@ fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
     if claim.tags.len() > MAX_TAGS { Err(ApiError::ManyTags { most: MAX_TAGS }) } else { Ok(()) }
 }
 
+/// Refuses a key that looks like another one, or that the guard changed from `given` to `stored`: two keys would become
+/// one.
+fn check_key(given: Option<&str>, stored: Option<&str>) -> Result<(), ApiError> {
+    let Some(key) = given else { return Ok(()) };
+    if visible(key, false).trim() != key {
+        let reason = "has white space at its start or end, or invisible characters; leave them out";
+        return Err(ApiError::Key { reason });
+    }
+    if stored != given {
+        return Err(ApiError::Key { reason: "contains personal data, which would be redacted; choose another key" });
+    }
+    Ok(())
+}
+
 /// Maximum number of tags of a memory.
 const MAX_TAGS: usize = 100;
 
@@ -914,14 +955,9 @@ fn differing(before: &Claim, after: &Claim) -> Vec<&'static str> {
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
-/// Whether a text begins with the person, whom memories call "the user".
-fn is_about_user(text: &str) -> bool {
-    let mut words = text.split_whitespace().map(|word| word.split(['\'', '’']).next().unwrap_or_default());
-    match words.next() {
-        Some("I" | "User") => true,
-        Some(first) => first.eq_ignore_ascii_case("the") && words.next().is_some_and(|next| next == "user"),
-        None => false,
-    }
+/// Returns a text without spaces around it; `None` if it is empty, which counts as not given.
+fn given(text: &str) -> Option<String> {
+    Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// Returns tags without spaces around them, empty ones and repetitions.
@@ -970,10 +1006,9 @@ fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiErro
 
 /// Returns why a text that was forgotten is not stored again, and what a person can do; `None` if it was rejected in
 /// another way.
-fn not_again(store: &Store, incoming: &IncomingClaim) -> Result<Option<String>, ApiError> {
-    let claim = &incoming.candidate.claim;
+fn not_again(store: &Store, namespace: &Namespace, claim: &Claim) -> Result<Option<String>, ApiError> {
     let value = claim.key.as_deref().zip(claim.value.as_deref());
-    let rejected = store.rejected(&incoming.namespace, &claim.content, value)?;
+    let rejected = store.rejected(namespace, &claim.content, value)?;
     let known = rejected.map(|rejected| store.find(&rejected.memory)).transpose()?.flatten();
     let forgotten = known.filter(|memory| memory.status == Status::Forgotten);
     Ok(forgotten.map(|memory| {

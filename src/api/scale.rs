@@ -18,17 +18,21 @@ pub(crate) fn unit_importance(value: f64) -> Result<f64, ApiError> {
         value if (0.0..=1.0).contains(&value) => Ok(value),
         // A number between the scales is a mistake, since 1 is the maximum of the first scale and not a tenth.
         value if (2.0..=10.0).contains(&value) => Ok(value / 10.0),
-        value => Err(ApiError::Importance { value }),
+        value => Err(ApiError::Importance { value, scale: "0 to 1, or tenths from 2 to 10" }),
     }
 }
 
-/// Returns the importance on a scale from 0 to 1 of a number on a scale from 1 to 10; fractions of 1 are kept.
+/// Returns the importance on a scale from 0 to 1 of a number on a scale from 1 to 10; fractions from 0.1 are kept.
 ///
 /// # Errors
 /// [`ApiError::Importance`] for any other number.
 pub(crate) fn importance_of_tenths(value: f64) -> Result<f64, ApiError> {
-    // On this scale 1 is the minimum, not the maximum.
-    if (1.0..=10.0).contains(&value) { Ok(value / 10.0) } else { unit_importance(value) }
+    match value {
+        // On this scale 1 is the minimum, not the maximum.
+        value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
+        value if (0.1..1.0).contains(&value) => Ok(value),
+        value => Err(ApiError::Importance { value, scale: "1 to 10" }),
+    }
 }
 
 /// Returns a confidence from 0 to 1 unchanged.
@@ -100,7 +104,7 @@ mod tests {
     #[test]
     fn a_value_outside_its_scale_is_an_error() {
         for (value, unit, tenths) in
-            [(0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (1.0, 1.0, 0.1), (2.0, 0.2, 0.2), (10.0, 1.0, 1.0)]
+            [(0.1, 0.1, 0.1), (0.5, 0.5, 0.5), (1.0, 1.0, 0.1), (2.0, 0.2, 0.2), (10.0, 1.0, 1.0)]
         {
             assert_eq!(
                 (unit_importance(value).unwrap(), importance_of_tenths(value).unwrap()),
@@ -109,6 +113,7 @@ mod tests {
             );
         }
         assert!(unit_importance(1.5).is_err() && importance_of_tenths(1.5).is_ok());
+        assert!(unit_importance(0.0).is_ok() && importance_of_tenths(0.0).is_err());
         for value in [-0.1, 10.1, f64::NAN, f64::INFINITY] {
             assert!(unit_importance(value).is_err() && importance_of_tenths(value).is_err(), "{value}");
             assert!(unit_confidence(value).is_err(), "{value}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::embed::EmbedError;
-#[cfg(feature = "serve")]
+#[cfg(any(feature = "cli", feature = "serve"))]
 use crate::memory::Task;
 use crate::memory::{Memory, MemoryId};
 use crate::pipeline::{Stamp, is_unread};
@@ -15,6 +15,7 @@ use crate::store::{
     Database, EnqueueOutcome, FailedCommand, Filter, JobRequest, NamespaceSubtree, Step, Store, StoreError,
 };
 use crate::text::shell::signature;
+use crate::text::tokens::is_general;
 use crate::work::act::{ACTION_TOKENS, Fact, PROMPT_TOKENS, few};
 use crate::work::command::{error_line, tidied};
 use crate::work::{self, FileUsage, KnownError, Usage, fixes};
@@ -142,8 +143,11 @@ impl Session<'_> {
             direct(self.store, query, &filter, MAX_SHOWN * 2 + shown.len(), vectors, self.now)?;
         let asked = Database::words_of(query).len();
         let answers = |hit: &Found| asked <= SHORT_PROMPT && has_most_words(hit, asked);
-        let by_words =
-            |hit: &Found| (shared(hit, 4) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE) || answers(hit);
+        let names_subject = |hit: &Found| hit.matched.iter().any(|word| is_counted(word, 3) && !is_general(word));
+        let by_words = |hit: &Found| {
+            let is_similar = shared(hit, 4) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;
+            (is_similar || answers(hit)) && names_subject(hit)
+        };
         let bears = |hit: &Found| by_words(hit) || stand_out.contains(&hit.memory.id);
         let found = found.into_iter().filter(|hit| bears(hit) && !shown.contains(&hit.memory.id));
         let fresh: Vec<Memory> = found.take(most).map(|hit| hit.memory).collect();
@@ -353,8 +357,12 @@ fn has_most_words(hit: &Found, asked: usize) -> bool {
 /// Returns the number of words of a prompt that a memory contains, without words of fewer than `least` letters, which
 /// occur everywhere.
 fn shared(hit: &Found, least: usize) -> usize {
+    hit.matched.iter().filter(|word| is_counted(word, least)).count()
+}
+
+fn is_counted(word: &str, least: usize) -> bool {
     // Words of Chinese or Japanese are short, so only ASCII words are left out because of their length.
-    hit.matched.iter().filter(|word| word.chars().count() >= least || !word.is_ascii()).count()
+    word.chars().count() >= least || !word.is_ascii()
 }
 
 impl Memories {
@@ -366,6 +374,16 @@ impl Memories {
     pub fn search_tasks(&self, text: &str, filter: &Filter, limit: usize) -> Result<Vec<FoundTask>, ApiError> {
         let filter = self.confined(filter.clone())?;
         Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
+    }
+
+    /// Returns the task with this id.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the tasks cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn task(&self, id: &str) -> Result<Option<Task>, ApiError> {
+        let found = self.ledger("show a task")?.tasks_of(&[id.trim().to_owned()])?;
+        Ok(found.into_iter().find(|task| self.reaches(&task.namespace)))
     }
 
     /// Returns the tasks that touched a file; tasks that changed the file come first. `commit` is the commit that last

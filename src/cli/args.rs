@@ -14,6 +14,7 @@ use crate::api::{
 use crate::config::{Config, Folders, LogFormat, Partial};
 use crate::memory::Namespace;
 
+use super::exit::ExitStatus;
 use super::printer::{DiagnosticsWriter, Output, Printer, Verbosity};
 
 /// Options that stand before or after any command.
@@ -182,6 +183,31 @@ impl Context<'_> {
         Ok(Some(builder.through(AuditChannel::Command).read_only().open()?))
     }
 }
+
+impl Context<'_> {
+    /// Prints that nothing was found: `hint`, or that no memory has the given namespace, with the names like it.
+    pub(crate) fn nothing_in(&self, memories: &Memories, hint: &str) -> anyhow::Result<ExitStatus> {
+        let Some(asked) = &self.global.namespace else { return Ok(self.out.nothing(hint)) };
+        let known = memories.namespaces_in_use()?;
+        if known.iter().any(|one| one.parts().starts_with(asked.parts())) {
+            return Ok(self.out.nothing(hint));
+        }
+        let last = |namespace: &Namespace| namespace.parts().last().cloned().unwrap_or_default();
+        let alike = |one: &Namespace| {
+            let whole = strsim::normalized_levenshtein(&one.to_string(), &asked.to_string());
+            whole.max(strsim::normalized_levenshtein(&last(one), &last(asked)))
+        };
+        let mut near: Vec<(f64, String)> = known.iter().map(|one| (alike(one), one.to_string())).collect();
+        near.retain(|(alike, _)| *alike >= LIKE_NAME);
+        near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let names: Vec<String> = near.into_iter().take(3).map(|(_, name)| name).collect();
+        let similar = if names.is_empty() { String::new() } else { format!("; similar: {}", names.join(", ")) };
+        Ok(self.out.nothing(format_args!("no memory has the namespace {asked}{similar}")))
+    }
+}
+
+/// Minimum similarity of a namespace that is named instead of one without memories, between 0 and 1.
+const LIKE_NAME: f64 = 0.6;
 
 /// Returns the message to print if there is no database at `path`.
 pub(crate) fn no_memories(path: &Path) -> String {

@@ -3,7 +3,7 @@
 use crate::api::{Author, MemoryChange, Restored, RivalPolicy};
 use crate::memory::{Memory, MemoryId, MemoryType, RelationType, Scope, Status, Structured};
 
-use super::args::{Context, expires};
+use super::args::{Context, expires, now};
 use super::exit::ExitStatus;
 use super::printer::one_line;
 use super::remember::parts;
@@ -182,7 +182,7 @@ pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result
 pub(super) fn report(context: &Context<'_>, changed: &[Memory], word: &str) -> anyhow::Result<ExitStatus> {
     for memory in changed {
         let (id, text) = (memory.id.short(), one_line(&memory.claim.content, 160));
-        context.out.show(memory, format_args!("{word} {id} {text}"))?;
+        context.out.show(&memory.clone().printed_at(now()), format_args!("{word} {id} {text}"))?;
     }
     Ok(if changed.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }

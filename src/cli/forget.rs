@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<Ex
         args.ids.clone()
     };
     if ids.is_empty() {
-        return Ok(context.out.nothing("no memory matches these filters; nothing was forgotten"));
+        return context.nothing_in(&memories, "no memory matches these filters; nothing was forgotten");
     }
     if args.dry_run {
         // Ids are resolved even for a dry run, so that a mistyped id is an error in both cases.

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use crate::api::{
-    Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportEvent, ImportOptions,
+    Adapted, Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportEvent, ImportOptions,
     ImportOutcome, ImportReport, Memories, OrderPolicy, markdown,
 };
 
@@ -305,6 +305,9 @@ pub(crate) struct ExportArgs {
     /// Format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
+    /// Not supported; only for the hint in its error
+    #[arg(long, hide = true, value_name = "FILE")]
+    out: Option<String>,
     #[command(flatten)]
     selection: Selection,
 }
@@ -316,6 +319,9 @@ enum Format {
 }
 
 pub(crate) fn export(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if let Some(file) = &args.out {
+        anyhow::bail!("export prints on standard output; redirect it, as in `afterthought export > {file}`");
+    }
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     if args.tasks {
         return export_tasks(&memories, context);
@@ -333,7 +339,10 @@ pub(crate) fn export(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result
     if !collected.is_empty() {
         context.out.line(markdown(&collected).trim_end())?;
     }
-    Ok(context.out.unless_empty(count == 0, args.selection.no_match()))
+    if count == 0 {
+        return context.nothing_in(&memories, args.selection.no_match());
+    }
+    Ok(ExitStatus::Success)
 }
 
 fn export_tasks(memories: &Memories, context: &Context<'_>) -> anyhow::Result<ExitStatus> {

@@ -23,11 +23,15 @@ pub(crate) struct OneMemory {
 fn details(id: &str, context: &Context<'_>) -> anyhow::Result<Option<(Memories, MemoryDetails)>> {
     let Some(memories) = context.existing_memories()? else { return Ok(None) };
     let details = memories.details(id)?;
-    Ok(Some((memories, MemoryDetails { memory: details.memory.with_status_at(now()), ..details })))
+    Ok(Some((memories, MemoryDetails { memory: details.memory.printed_at(now()), ..details })))
 }
 
 pub(crate) fn show(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let (memories, details) = match details(&args.id, context) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(ExitStatus::NoMatch),
+        Err(error) => return show_task(&args.id, context)?.ok_or(error),
+    };
     let out = context.out;
     if out.is_json() {
         let mut value = serde_json::to_value(&details.memory)?;
@@ -50,6 +54,36 @@ pub(crate) fn show(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<Ex
     print_relations(&details, &memories, out)?;
     note_use(memories, &details.memory);
     Ok(ExitStatus::Success)
+}
+
+/// Prints the task with this id; returns `None` if there is none. A search prints the ids of tasks beside those of
+/// memories.
+fn show_task(id: &str, context: &Context<'_>) -> anyhow::Result<Option<ExitStatus>> {
+    let (out, Some(memories)) = (context.out, context.memories_if_any()?) else { return Ok(None) };
+    let Some(task) = memories.task(id)? else { return Ok(None) };
+    if out.is_json() {
+        out.json(&task)?;
+        return Ok(Some(ExitStatus::Success));
+    }
+    let record = &task.record;
+    out.line(format_args!("{BOLD}{}{BOLD:#}", one_line(&record.goal, 400)))?;
+    let changed = record.files.iter().filter(|file| file.edited > 0 || file.created || file.deleted);
+    let changed: Vec<&str> = changed.map(|file| file.path.as_str()).collect();
+    let fields = [
+        ("id", Some(task.id.clone())),
+        ("outcome", Some(format!("{} ({})", record.outcome, record.reason))),
+        ("namespace", Some(task.namespace.to_string())),
+        ("branch", record.branch.clone()),
+        ("ended", record.ended_at.map(|at| at.to_string())),
+        ("changed", (!changed.is_empty()).then(|| changed.join(", "))),
+        ("report", record.report.as_ref().map(|report| one_line(&report.text, 400))),
+        ("log", Some(task.transcript.clone())),
+    ];
+    for (name, value) in fields {
+        let Some(value) = value else { continue };
+        out.line(format_args!("{DIM}{name:>12}{DIM:#}  {value}"))?;
+    }
+    Ok(Some(ExitStatus::Success))
 }
 
 /// Counts that a person opened a memory. If the file cannot be written, the use is not counted, but the command

@@ -222,7 +222,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         limit: args.limit,
         offset: args.offset,
     })?;
-    let memories: Vec<Memory> = memories.into_iter().map(|memory| memory.with_status_at(now())).collect();
+    let memories: Vec<Memory> = memories.into_iter().map(|memory| memory.printed_at(now())).collect();
     if context.out.is_narrow() && !context.out.is_json() {
         for memory in &memories {
             lines(memory, context.out)?;
@@ -246,11 +246,12 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         if all.count_memories(filter)? > 0 {
             return Ok(context.out.nothing("nothing to list with this --offset and --limit"));
         }
-        return Ok(context.out.nothing(if args.selection.is_empty() {
+        let hint = if args.selection.is_empty() {
             "no memories here; `afterthought run PATH` reads conversation logs"
         } else {
             args.selection.no_match()
-        }));
+        };
+        return context.nothing_in(&all, hint);
     }
     if !context.out.is_json() {
         print_rest(&all, filter, memories.len(), context.out)?;

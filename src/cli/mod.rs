@@ -107,7 +107,7 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum MemoryCommand {
     List(list::ListArgs),
-    /// Show a memory with its evidence and relations
+    /// Show a memory with its evidence and relations, or a task
     #[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
     Show(inspect::OneMemory),
     /// Show the evidence for a memory and the decisions about it

@@ -59,7 +59,8 @@ pub(crate) struct SearchArgs {
 pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let (out, request) = (context.out, args.request(&memories, context)?);
-    let SearchResults { found, standing, fallback } = memories.search(&request)?;
+    let SearchResults { mut found, mut standing, fallback } = memories.search(&request)?;
+    found.iter_mut().chain(&mut standing).for_each(|hit| hit.memory.usage.tier = hit.memory.tier());
     // Orders and pages apply only to memories, not to tasks.
     let is_ranked = args.sort.is_none() && args.offset == 0 && args.min_match <= 0.0;
     let tasks = if is_ranked { memories.search_tasks(&request.text, &request.filter, args.limit)? } else { Vec::new() };
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         }
     }
     if !any {
-        return Ok(out.nothing("no memory matches; try other words, or `afterthought memory list`"));
+        return context.nothing_in(&memories, "no memory matches; try other words, or `afterthought memory list`");
     }
     // The last connection to close removes temporary files beside the database, which a read-only connection cannot.
     drop(memories.into_writable());

@@ -16,8 +16,8 @@ const NAMED: usize = 5;
 /// Undo a run, or the last change
 ///
 /// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a change by
-/// hand such as `remember` or `memory update`. Tasks that the run recorded are removed from the work ledger. If a later
-/// run has changed a memory again, you are asked whether to keep that memory or to undo the later run too. Later
+/// hand such as `remember`, `memory update` or `import`. Tasks that the run recorded are removed from the work ledger,
+/// but tasks that an import added stay. If a later run has changed a memory again, you are asked whether to keep that memory or to undo the later run too. Later
 /// changes by hand are kept. The next `run` does not read the logs again; with --redo, the next `run` applies the same
 /// candidates again, without calling a model.
 #[derive(Debug, clap::Args)]
@@ -75,6 +75,10 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
         out.note("nothing was undone");
         return Ok(ExitStatus::Success);
     };
+    if !out.is_json() {
+        let verb = if args.dry_run { "this would undo" } else { "undoing" };
+        out.note(format_args!("{verb} {}", run_line(&run)));
+    }
     let (undone, reopened) =
         if args.dry_run { memories.would_undo(&runs, args.redo)? } else { memories.undo(&runs, args.redo)? };
     print_counts(&undone, &runs, args.dry_run, out)?;
@@ -107,7 +111,8 @@ fn undo_by_hand(
 ) -> anyhow::Result<ExitStatus> {
     let planned = memories.undo_by_hand(changeset, true)?;
     if !out.is_json() {
-        out.note(format_args!("the last change was made by hand at {}, not by a run", minute(at)));
+        let at = minute(at);
+        out.note(format_args!("the last change was made by hand or by an import at {at}, not by a run"));
         // This is printed before the change, because the text of a removed memory is gone afterwards.
         print_affected("remove", &planned.removed, memories, out)?;
         print_affected("restore", &planned.restored, memories, out)?;
@@ -175,13 +180,17 @@ fn choose(
     })
 }
 
+/// Returns the id, the time and the command of a run.
+fn run_line(run: &Run) -> String {
+    let at = run.started_at.strftime("%Y-%m-%d %H:%M");
+    format!("run {} of {at} ({})", run.id.short(), one_line(&run.description(), 80))
+}
+
 /// Returns a line about a later run and the memories that it changed.
 fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     let who = match &one.run {
         Some(id) => {
-            let run = memories.run(id.as_str())?;
-            let at = minute(run.started_at);
-            format!("by run {} of {at} ({})", id.short(), one_line(&run.description(), 80))
+            format!("by {}", run_line(&memories.run(id.as_str())?))
         }
         None => "by hand".to_owned(),
     };

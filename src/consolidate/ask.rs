@@ -87,10 +87,13 @@ async fn fill_in<C: Complete>(sheet: Sheet<'_>, guard: &Guard, model: &C) -> (As
     let (mut asked, mut open) = (Asked::default(), vec![sheet]);
     for _ in 0..MAX_CALLS_A_SHEET {
         let Some(sheet) = open.pop() else { break };
-        match model.complete(&sheet.request(guard)).await {
+        let request = sheet.request(guard);
+        match model.complete(&request).await {
             Ok((reply, cost)) => {
                 let is_cut = reply.finish == Finish::Length;
-                asked.take(&sheet, &reply, cost);
+                if !asked.take(&sheet, &reply, cost) {
+                    model.discard(&request);
+                }
                 open.extend(is_cut.then(|| sheet.unanswered(&asked.answers)).flatten());
             }
             // Only the provider has the model's tokenizer, so splitting after the error is more exact than an estimate.
@@ -117,13 +120,16 @@ impl Asked {
         self.failed += other.failed;
     }
 
-    fn take(&mut self, sheet: &Sheet<'_>, reply: &Reply, cost: Cost) {
+    /// Counts a reply and reads its answers. Returns whether it contained any.
+    fn take(&mut self, sheet: &Sheet<'_>, reply: &Reply, cost: Cost) -> bool {
         self.spent += Spent::of(reply, cost);
         // A refusal may quote the memories and even look like JSON.
         let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(reply) };
         // The call is paid for in either case, so its cost is counted before this check.
-        self.failed += u64::from(found.is_empty());
+        let is_useful = !found.is_empty();
+        self.failed += u64::from(!is_useful);
         self.answers.extend(found);
+        is_useful
     }
 }
 

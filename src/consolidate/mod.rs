@@ -21,7 +21,7 @@ mod restoring;
 pub(crate) use moving::MoveReport;
 pub use moving::merge_projects;
 pub use plan::apply::{Applied, apply, consolidate, settle_by_rules};
-pub(crate) use plan::apply::{ApplyError, apply_within};
+pub(crate) use plan::apply::{ApplyError, apply_within, settle_by_rules_among};
 pub(crate) use plan::neighbours::near;
 pub(crate) use plan::rows::supported;
 pub(crate) use plan::{APPLY, applied_by};

@@ -158,7 +158,9 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| {
             pattern(concat!(
-                r"\d{1,5}[a-z]? (?:[NSEW]\.? )?(?:[A-Z][a-z'’]{1,20} ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Square|Terrace|Crescent)(?-u:\b)(?:,? (?:Apt|Unit|Suite|#) ?\w{1,6})?(?:, [A-Z][A-Za-z .]{2,30})?(?:,? [A-Z]{2})?(?: \d{5}(?:-\d{4})?)?",
+                r"\d{1,5}[a-z]? (?:[NSEW]\.? )?(?:[A-Z][a-z'’]{1,20} ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Square|Terrace|Crescent|Parkway|Pkwy|Highway|Hwy|Way|Circle|Grove|Gardens|Mews)(?-u:\b)(?:,? (?:Apt|Unit|Suite|#) ?\w{1,6})?",
+                // The town, and the postcode in the form of the United Kingdom, Canada or the United States.
+                r"(?:, [A-Z][a-z.'’-]{1,20}(?:(?: upon| on| of| under)? [A-Z][a-z.'’-]{1,20}){0,3})?(?:,? [A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}(?-u:\b)|(?:,? [A-Z]{2}(?-u:\b))?(?: (?:\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d)(?-u:\b))?)",
                 r"|(?:[A-ZÄÖÜ][a-zäöüß-]{1,30}(?:straße|strasse|str\.|weg|allee|platz|gasse|damm|ufer)|(?:Am|An der|Im|Unter den) [A-ZÄÖÜ][a-zäöüß]{2,24}) \d{1,4} ?[a-z]?(?-u:\b)(?:,? \d{5} [A-ZÄÖÜ][a-zäöüß]{2,24})?",
                 r"|(?:Calle|C/|Avenida|Avda\.|Plaza|Paseo) (?:[A-ZÁÉÍÓÚ]?[a-záéíóúñ]{1,20} ?){1,5},? (?:n\.?º ?)?\d{1,4}(?:,? \d{5} [A-ZÁ][a-záéíóúñ]{2,24})?",
                 r"|\d{1,4}(?: bis| ter)?,? (?:rue|avenue|boulevard|place|chemin|allée|impasse) (?:[A-ZÉÈa-zéèêçà'’-]{1,20} ?){1,5}(?:,? \d{5} [A-ZÉ][a-zéèê]{2,24})?",

@@ -40,6 +40,22 @@ fn phones_and_addresses_go_where_they_stand_between_chinese() {
     assert_eq!(redact(ALL, "call (555) 010-4477 or 555-010-4478"), "call [redacted:phone] or [redacted:phone]");
 }
 
+#[test]
+fn an_address_goes_with_its_town_and_postcode() {
+    for address in [
+        "12 Baker Street, London NW1 6XE",
+        "12 Baker Street, London, NW1 6XE",
+        "7 Mill Lane, Newcastle upon Tyne NE1 4ST",
+        "1600 Amphitheatre Parkway, Mountain View, CA 94043",
+        "350 Fifth Avenue, New York, NY 10118-0110",
+        "24 Sussex Drive, Ottawa, ON K1M 1M4",
+        "221 Baker Street",
+    ] {
+        let text = format!("It goes to {address}, and the bill to Ana.");
+        assert_eq!(redact(ALL, &text), "It goes to [redacted:address], and the bill to Ana.");
+    }
+}
+
 /// Texts that each contain one piece of personal data, with the name of its marker.
 #[rustfmt::skip]
 const HOLDING: &[(&str, &str)] = &[

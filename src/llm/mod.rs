@@ -158,6 +158,11 @@ pub trait Complete {
     /// Returns the configured model's name.
     fn model(&self) -> &str;
 
+    /// Deletes the stored reply to `request`, which could not be used, so that the request is sent again.
+    fn discard(&self, request: &Request) {
+        let _ = request;
+    }
+
     /// Sends the request about `part` of some windows. `render` makes the request, unless it was rendered and stored
     /// before.
     fn complete_part(&self, part: &str, render: impl FnOnce() -> Rendered) -> impl Future<Output = Answered> {
@@ -197,6 +202,10 @@ impl<C: Complete> Complete for &C {
 
     fn model(&self) -> &str {
         C::model(self)
+    }
+
+    fn discard(&self, request: &Request) {
+        C::discard(self, request);
     }
 
     fn complete_part(&self, part: &str, render: impl FnOnce() -> Rendered) -> impl Future<Output = Answered> {

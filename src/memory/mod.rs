@@ -134,10 +134,11 @@ impl Memory {
         if is_over { Status::Expired } else { self.status }
     }
 
-    /// Returns the memory with its status at `now`.
+    /// Returns the memory as it is printed at `now`: with its status at that time, and with the tier of a pinned memory.
     #[must_use]
-    pub(crate) fn with_status_at(self, now: Timestamp) -> Self {
-        Self { status: self.status_at(now), ..self }
+    pub(crate) fn printed_at(mut self, now: Timestamp) -> Self {
+        (self.status, self.usage.tier) = (self.status_at(now), self.tier());
+        self
     }
 
     /// Returns a new active memory of `claim`, learnt at `now`.

@@ -184,6 +184,10 @@ impl<C: Complete> Complete for CachedModel<'_, C> {
     fn model(&self) -> &str {
         self.inner.model()
     }
+
+    fn discard(&self, request: &Request) {
+        self.forget(&[request.key(self.inner.model())]);
+    }
 }
 
 /// The right to send a request, which is released on drop unless the request has been answered.

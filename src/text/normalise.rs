@@ -112,7 +112,15 @@ pub(crate) fn folded(text: &str) -> String {
         return text.bytes().map(plain).collect();
     }
     let visible = |c: char| if c.is_control() { ' ' } else { c };
-    text.nfkc().flat_map(char::to_lowercase).map(visible).collect()
+    // The small form of the Turkish capital İ would otherwise keep its dot as a character of its own.
+    let plain = |c: char| if c == 'İ' { 'i' } else { c };
+    text.nfkc().map(plain).flat_map(char::to_lowercase).map(visible).collect()
+}
+
+/// Returns the [`folded`] text in the form used for comparing names, in which upper and lower case are always equal.
+pub(crate) fn caseless(text: &str) -> String {
+    // The capital form of ß is usually SS, and that of ς at the end of a word is Σ.
+    folded(text).replace('ß', "ss").replace('ς', "σ")
 }
 
 /// A text in a form that ignores typical changes made when copying, with the origin of each byte.

@@ -110,6 +110,8 @@ const MAX_SIGNED_CHARS: usize = 64;
 /// Maximum number of terms of a query that are looked up; the first terms are used.
 // Otherwise, a pasted page would cause thousands of lookups.
 const MAX_TERMS: usize = 48;
+/// Maximum number of phrases of a query that are looked up, since each lookup may read all memories.
+const MAX_PHRASES: usize = 4;
 /// Maximum number of characters of a query that are examined.
 const MAX_QUERY_CHARS: usize = 4_000;
 /// Function words, sorted. They are ignored in a query that also contains other words.
@@ -126,6 +128,27 @@ const LONGEST_STOP: usize = 6;
 /// Returns whether a word, in lower case, is one of [`STOP_WORDS`].
 pub(crate) fn is_stop(word: &str) -> bool {
     word.len() <= LONGEST_STOP && STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// Words of requests in general, which do not show that two texts have the same subject.
+const GENERAL: &str = "able actually add added again all also already always another any anything app back because before \
+    better branch bug build built but call called change check class code command commit config copy correct create \
+    current data default delete different doc docs done each edit else error even every everything example existing \
+    export fail failed feature file files find first fix folder follow full function get give go going good great handle \
+    hello help here implement import improve include instead into issue just keep know last later let like line lines \
+    list little load look lot main make many maybe mean method miss missing module more most much must name need never \
+    new next nice no not note now number object ok old once one only open option order other out over own page part pass \
+    path people person place please point possible problem program project pull push put question read ready real really refactor \
+    remove rename replace repo report repository request return review right run same save say script second see set \
+    should show simple since small some something soon source start step still stop string support sure table take \
+    task test thank than then there these thing think those three time today tool too try turn two type under \
+    until up update use used user using value variable version very via view wait want warning way well while why word \
+    work working write written wrong yes yet 查看 所有 代码 文件 问题 一个 这个 那个 可以 需要 使用 修改 添加 增加 实现 功能 测试 运行 \
+    错误 项目 现在 没有 什么 怎么 如何 为什 告诉 哪些 进行 必要 日志 信息 当前 刚才";
+
+/// Whether a word, in lower case, occurs in requests of any subject.
+pub(crate) fn is_general(word: &str) -> bool {
+    GENERAL.split_ascii_whitespace().any(|general| general == word)
 }
 
 /// A part that results from splitting a text.
@@ -170,15 +193,18 @@ pub(crate) struct Query {
     pub(crate) sought: Vec<Sought>,
     /// The words of the query in lower case, for reporting which of them a memory contains.
     pub(crate) words: Vec<String>,
+    /// Function words that are names here, each with the text beside it, in lower case: `vitamin a` and `a股`. No index
+    /// contains function words.
+    pub(crate) phrases: Vec<String>,
 }
 
 impl Query {
     /// Interprets any text as a query; there is no query syntax.
     pub(crate) fn of(text: &str) -> Self {
         let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
+        let mut query = Self { phrases: phrases(&text), ..Self::default() };
         let text = folded(&text);
         let chunks = text.split_whitespace().map(trimmed).map(owned_by_none);
-        let mut query = Self::default();
         let mut seen = HashSet::new();
         for chunk in chunks.filter(|chunk| !is_stop(chunk)) {
             let sought = sought_by(chunk);
@@ -192,6 +218,68 @@ impl Query {
         query.words.truncate(MAX_TERMS);
         query
     }
+}
+
+/// Returns the phrases of a query; see [`Query::phrases`].
+fn phrases(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split_whitespace().map(trimmed).collect();
+    let lower: Vec<String> = words.iter().map(|word| folded(word)).collect();
+    // In a title or in a text of capital letters, a capital letter has no significance.
+    let is_title = words.len() > 2 && !words.iter().any(|word| word.starts_with(char::is_lowercase));
+    let has_case = !is_title && text.contains(char::is_lowercase);
+    let mut phrases = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        if lower[at].contains(is_unspaced) {
+            phrases.extend(names_beside_unspaced(&lower[at]));
+            continue;
+        }
+        let is_capital = has_case && lower[at] != "i" && word.chars().all(|c| c.is_ascii_uppercase());
+        // A sentence may begin with `A`.
+        if !is_capital || !is_stop(&lower[at]) || (at == 0 && word.len() == 1) {
+            continue;
+        }
+        let beside = |place: Option<usize>| {
+            place.and_then(|place| lower.get(place)).filter(|word| !is_stop(word) && !word.is_empty())
+        };
+        if let Some(before) = beside(at.checked_sub(1)) {
+            phrases.push(format!("{before} {}", lower[at]));
+        } else if let Some(after) = beside(Some(at + 1)) {
+            phrases.push(format!("{} {after}", lower[at]));
+        }
+    }
+    phrases.truncate(MAX_PHRASES);
+    phrases
+}
+
+/// Returns the function words in a chunk that touch a character of a script without spaces, each with that character.
+fn names_beside_unspaced(chunk: &str) -> Vec<String> {
+    let (mut phrases, mut before) = (Vec::new(), None);
+    split_runs(chunk, |run| {
+        let phrase = match (before.replace(run), run) {
+            (Some(Run::Word(word)), Run::Unspaced(characters)) if is_stop(word) => {
+                characters.chars().next().map(|first| format!("{word}{first}"))
+            }
+            (Some(Run::Unspaced(characters)), Run::Word(word)) if is_stop(word) => {
+                characters.chars().next_back().map(|last| format!("{last}{word}"))
+            }
+            _ => None,
+        };
+        // A symbol may stand between the two runs.
+        phrases.extend(phrase.filter(|phrase| chunk.contains(phrase.as_str())));
+    });
+    phrases
+}
+
+/// Whether `text`, in lower case, contains `phrase` neither beginning nor ending within a word.
+pub(crate) fn contains_phrase(text: &str, phrase: &str) -> bool {
+    let joins = |a: Option<char>, b: Option<char>| {
+        a.zip(b).is_some_and(|(a, b)| [a, b].iter().all(|c| c.is_alphanumeric() && !is_unspaced(*c)))
+    };
+    text.match_indices(phrase).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + phrase.len()..]);
+        !joins(before.chars().next_back(), phrase.chars().next())
+            && !joins(phrase.chars().next_back(), after.chars().next())
+    })
 }
 
 /// Returns the parts of a query's word of which a text may contain some: the pairs of characters of text without spaces,
@@ -385,6 +473,29 @@ mod tests {
     #[test]
     fn units_are_words_and_wide_characters() {
         assert_eq!(units("Use pnpm-9, 不要npm!"), ["use", "pnpm", "9", "不", "要", "npm"]);
+    }
+
+    #[test]
+    fn function_words_that_are_names_are_found_with_their_neighbours() {
+        let rows: [(&str, &[&str]); 12] = [
+            ("A股", &["a股"]),
+            ("a股市场", &["a股"]),
+            ("我买A股的IT基金", &["买a", "a股", "的it", "it基"]),
+            ("维生素A", &["素a"]),
+            ("vitamin A", &["vitamin a"]),
+            ("Vitamin A", &["vitamin a"]),
+            ("WHO guidelines", &["who guidelines"]),
+            ("is A better", &["a better"]),
+            ("what should I do", &[]),
+            ("A list of names", &[]),
+            ("How To Bake A Cake", &[]),
+            ("WHO IS IT", &[]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(phrases(text), expected, "{text}");
+        }
+        assert!(contains_phrase("takes vitamin a.", "vitamin a") && contains_phrase("买了a股票", "a股"));
+        assert!(!contains_phrase("vitamin and salt", "vitamin a") && !contains_phrase("usa股", "a股"));
     }
 
     #[test]

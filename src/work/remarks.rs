@@ -21,6 +21,7 @@ use crate::text::code::code_words;
 use crate::text::negation;
 use crate::text::script::Script;
 use crate::text::stem::{plain, root};
+use crate::text::tokens::is_general;
 
 /// Maximum length of a prompt, in characters; a longer one contains what it needs, or a pasted log.
 const MAX_PROMPT: usize = 1_200;
@@ -46,22 +47,6 @@ const WORDS_FOR_ONE_MORE: usize = 24;
 const MAX_SHARE: f64 = 0.5;
 /// Minimum number of compared tasks for [`MAX_SHARE`]; among fewer tasks, shares say little.
 const MIN_TASKS: usize = 8;
-
-/// Words of requests in general, which do not show that two texts have the same subject.
-const GENERAL: &str = "able actually add added again all also already always another any anything app back because before \
-    better branch bug build built but call called change check class code command commit config copy correct create \
-    current data default delete different doc docs done each edit else error even every everything example existing \
-    export fail failed feature file files find first fix folder follow full function get give go going good great handle \
-    hello help here implement import improve include instead into issue just keep know last later let like line lines \
-    list little load look lot main make many maybe mean method miss missing module more most much must name need never \
-    new next nice no not note now number object ok old once one only open option order other out over own page part pass \
-    path place please point possible problem program project pull push put question read ready real really refactor \
-    remove rename replace repo report repository request return review right run same save say script second see set \
-    should show simple since small some something soon source start step still stop string support sure table take \
-    task test thank than then there these thing think those three time today tool too try turn two type under \
-    until up update use used user using value variable version very via view wait want warning way well while why word \
-    work working write written wrong yes yet 查看 所有 代码 文件 问题 一个 这个 那个 可以 需要 使用 修改 添加 增加 实现 功能 测试 运行 \
-    错误 项目 现在 没有 什么 怎么 如何 为什 告诉 哪些 进行 必要 日志 信息 当前 刚才";
 
 /// Words of a sentence that explains: necessity, exclusion, a reason or a comparison. Negations are recognised as well.
 static EXPLAINS: LazyLock<Regex> = LazyLock::new(|| {
@@ -213,7 +198,7 @@ fn specific(text: &str) -> BTreeSet<String> {
     code_words(text, |word| {
         let is_short = word.is_ascii() && word.len() < 3;
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_short && !is_number && !GENERAL.split_ascii_whitespace().any(|general| general == word) {
+        if !is_short && !is_number && !is_general(word) {
             words.insert(root(&plain(word)).to_owned());
         }
     });

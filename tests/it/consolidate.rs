@@ -323,6 +323,7 @@ struct Judge {
     base_url: String,
     count: Arc<AtomicUsize>,
     bodies: Arc<Mutex<Vec<String>>>,
+    relation: Arc<Mutex<&'static str>>,
 }
 
 impl Judge {
@@ -333,11 +334,14 @@ impl Judge {
     fn naming(relation: &'static str, delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let judge = Self { base_url, count: Arc::default(), bodies: Arc::default() };
+        let relation = Arc::new(Mutex::new(relation));
+        let judge = Self { base_url, count: Arc::default(), bodies: Arc::default(), relation };
         let (count, bodies) = (Arc::clone(&judge.count), Arc::clone(&judge.bodies));
+        let relation = Arc::clone(&judge.relation);
         std::thread::spawn(move || {
             for stream in listener.incoming().map(Result::unwrap) {
                 let (count, bodies) = (Arc::clone(&count), Arc::clone(&bodies));
+                let relation = *relation.lock().unwrap();
                 std::thread::spawn(move || {
                     let body = read_body(&stream)?;
                     count.fetch_add(1, Ordering::SeqCst);
@@ -445,7 +449,11 @@ fn what_a_model_gives_no_answer_to_stays_apart_and_is_asked_again() {
     assert_eq!((output.status.code(), world.active().len()), (Some(3), 2));
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(told["failed_calls"].as_u64() > Some(0), "{told}");
-    assert_eq!(summary(&world, RULES)["steps"], json!({"duplicate": 1}));
+    let calls = judge.count();
+    *judge.relation.lock().unwrap() = "duplicate";
+    let again = summary(&world, ASKS);
+    assert_eq!((&again["steps"], &again["llm_calls"]), (&json!({"duplicate": 1}), &json!(1)), "{again}");
+    assert_eq!(judge.count(), calls + 1, "an unusable reply is not used again");
 }
 
 #[test]

@@ -601,12 +601,19 @@ fn a_person_remembers_recalls_and_forgets_by_prompt() {
     for other in ["Draw the API as a diagram", "Write an API for a list of books and their authors", "commit this"] {
         assert_eq!(says("s8", other), Value::Null, "{other}");
     }
+    says("s9", "/remember The list of speakers has at most 20 people.");
+    for other in ["List most people", "Show me the list of people"] {
+        assert_eq!(says("s10", other), Value::Null, "{other}");
+    }
+    assert!(context(&says("s11", "How many people are in the list of speakers?")).contains("20 people"));
     let forgotten = says("s3", "/forget nomad frankfurt");
     assert!(forgotten["reason"].as_str().unwrap().starts_with("Forgotten: The shop deploys"), "{forgotten}");
     assert_eq!(says("s3", "/recall nomad")["decision"], "block");
     // What is about the person applies to all projects, in the words of a memory.
     let own = says("s4", "/remember I prefer tabs over spaces");
     assert_eq!(own["reason"], "Remembered in global: The user prefers tabs over spaces.");
+    let chinese = says("s4", "/remember 我喜欢简短的回答");
+    assert!(chinese["reason"].as_str().unwrap().starts_with("Remembered in global"), "{chinese}");
     let global = says("s4", "/remember --global Releases are tagged on Mondays.");
     assert_eq!(global["reason"], "Remembered in global: Releases are tagged on Mondays.");
     for bare in ["/remember", "/remember --global", "/recall", "/forget "] {

@@ -55,6 +55,10 @@ fn what_was_done_is_found_by_file_error_command_and_words() {
     assert_eq!((&usage["runs"], &usage["failed"]), (&json!(2), &json!(1)));
     let found = desk.json(&["search", "loader crashes on an empty row"]);
     assert_eq!(found.iter().filter(|one| one["task"] == touch["task"]).count(), 1, "{found:?}");
+    let id = touch["task"].as_str().unwrap();
+    let shown = desk.run(&["memory", "show", id]);
+    assert!(shown.code == 0 && shown.out.contains("src/loader.py") && shown.out.contains(id), "{shown:?}");
+    assert_eq!(desk.json(&["memory", "show", id])[0]["id"], id);
     for asked in [["blame", "src/other.py"], ["fix", "TypeError: x is not iterable"], ["how", "deploy"]] {
         let everywhere = desk.run(&[&asked[..], &["--everywhere"]].concat());
         assert!(everywhere.code == 1 && !everywhere.err.contains("--everywhere"), "{everywhere:?}");

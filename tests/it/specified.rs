@@ -84,7 +84,16 @@ fn a_query_of_blockcell_takes_importance_from_1_to_10() {
     assert_eq!(client.call("memory_upsert", again)["memory"]["importance"], 10.0);
     let shown = client.call("memory_query", json!({"query": "Dee"}))["memories"][0]["importance"].clone();
     assert_eq!(shown, 10.0);
-    client.call("memory_forget", json!({"id": horse["id"]}));
+    for (more, done) in [(json!({"dry_run": true}), "would be forgotten"), (json!({}), "forgotten")] {
+        let mut arguments = json!({"id": horse["id"]});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let gone = client.call("memory_forget", arguments);
+        assert_eq!((&gone["done"], &gone["memories"][0]["importance"]), (&json!(done), &json!(10.0)));
+    }
+    for nothing in [json!(0), json!(0.05), json!(11)] {
+        let refused = client.refused("memory_upsert", json!({"content": "Eve paints.", "importance": nothing}));
+        assert!(refused.contains("is out of range; use 1 to 10"), "{refused}");
+    }
     let mut found = |filter: Value| client.call("memory_query", filter)["count"].clone();
     assert_eq!(found(json!({"min_importance": 1})), 3, "1 is the least, not the most");
     assert_eq!(found(json!({"min_importance": 5})), 2);

@@ -56,6 +56,12 @@ fn a_preference_of_the_user_is_stored_for_every_project() {
     };
     let preference = json!({"content": "User prefers Python.", "type": "preference", "dedup_key": "language"});
     assert_eq!(namespace(preference), "global");
+    for content in ["prefers dark mode", "用户偏好使用Python，不喜欢Excel", "我喜欢简短的回答", "Answer in German"]
+    {
+        assert_eq!(namespace(json!({"content": content, "type": "preference"})), "global", "{content}");
+    }
+    let of_project = json!({"content": "The project prefers tabs over spaces.", "type": "preference"});
+    assert!(namespace(of_project).starts_with("project/"));
     assert!(namespace(json!({"content": "The release is in May.", "type": "project"})).starts_with("project/"));
     let own = json!({"content": "The user wants short answers.", "type": "preference", "audience": "project"});
     assert!(namespace(own).starts_with("project/"));
@@ -150,23 +156,87 @@ fn a_note_that_a_command_fails_is_shown_before_it_runs_and_when_it_fails() {
 fn a_key_stands_for_one_memory_however_it_is_written() {
     let desk = Desk::new();
     let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "blockcell"]);
-    let keys = ["user-lang", "userLang", "C#", "a/b", "用户 偏好", "city", "residence", "user_lang", " padded "];
+    let keys = ["user-lang", "userLang", "C#", "a/b", "用户 偏好", "city", "residence", "user_lang"];
     for key in keys {
         let first = client.call("memory_upsert", json!({"content": format!("Value one of {key}"), "dedup_key": key}));
         let again = client.call("memory_upsert", json!({"content": format!("Value two of {key}"), "dedup_key": key}));
         assert_eq!((&again["memory"]["id"], &again["decision"]), (&first["memory"]["id"], &json!("merge")), "{key}");
-        assert_eq!(again["memory"]["dedup_key"], key.trim());
+        assert_eq!(again["memory"]["dedup_key"], *key);
     }
     assert_eq!(desk.json(&["memory", "list"]).len(), keys.len());
     let same = client.call("memory_upsert", json!({"content": "Value two of city", "dedup_key": "city"}));
     assert!(same["decision"] == "skip" && same["reason"] == "already known under this key", "{same}");
-    let other = client.call("memory_upsert", json!({"content": "Value two of city", "dedup_key": "town"}));
-    assert!(other["reason"].as_str().unwrap().contains("it keeps its key city"), "{other}");
+    for key in [" city", "city\n", "ci\u{200b}ty", "city\u{a0}", " "] {
+        let refused = client.refused("memory_upsert", json!({"content": "Value three of city", "dedup_key": key}));
+        assert!(refused.contains("the key has white space at its start or end"), "{key:?}: {refused}");
+    }
     let salary = client.call("memory_upsert", json!({"content": "The salary is unknown.", "dedup_key": "pay"}));
     client.call("memory_forget", json!({"id": salary["memory"]["id"]}));
     client.call("memory_upsert", json!({"content": "Ana is paid monthly.", "dedup_key": "pay"}));
     let back = client.call("memory_upsert", json!({"content": "The salary is unknown.", "dedup_key": "pay"}));
     assert!(back["decision"] == "skip" && back["reason"].as_str().unwrap().contains("forgotten before"), "{back}");
+}
+
+#[test]
+fn memories_with_the_same_words_and_different_keys_stay_apart() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    let mut save = |content: &str, key: &str| {
+        client.call("memory_upsert", json!({"content": content, "dedup_key": key}))["decision"].clone()
+    };
+    assert_eq!(save("The status is done.", "job-1"), "add");
+    assert_eq!(save("The status is done.", "job-2"), "add");
+    assert_eq!(save("The status is failed.", "job-3"), "add");
+    desk.run(&["db", "consolidate", "--extractor", "rules"]);
+    assert_eq!(save("The status is failed.", "job-1"), "merge");
+    let mut left = desk.json(&["memory", "list"]);
+    left.sort_by_key(|memory| memory["key"].to_string());
+    let left: Vec<_> = left.iter().map(|memory| (memory["key"].clone(), memory["content"].clone())).collect();
+    let expected = [("job-1", "failed"), ("job-2", "done"), ("job-3", "failed")];
+    assert_eq!(left, expected.map(|(key, is)| (json!(key), json!(format!("The status is {is}.")))));
+    let unkeyed = json!({"category": "fact", "subject": "x", "content": "The queue is empty."});
+    let stored = client.call("memory_store", unkeyed);
+    let keyed = client.call("memory_upsert", json!({"content": "The queue is empty.", "dedup_key": "queue"}));
+    assert_eq!((&keyed["memory"]["id"], &keyed["memory"]["dedup_key"]), (&stored["memory"]["id"], &json!("queue")));
+}
+
+#[test]
+fn a_key_that_the_guard_would_change_is_refused() {
+    let desk = Desk::new();
+    desk.settings(".", "[guard]\nredact = [\"emails\"]\n");
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "blockcell"]);
+    for person in ["ana", "bob"] {
+        let arguments =
+            json!({"content": format!("{person} sings."), "dedup_key": format!("contact:{person}@example.com")});
+        let refused = client.refused("memory_upsert", arguments);
+        assert!(refused.contains("the key contains personal data") && !refused.contains(person), "{refused}");
+    }
+}
+
+#[test]
+fn a_key_is_found_in_the_project_and_in_the_global_namespace() {
+    let desk = Desk::new();
+    make_repository(&desk);
+    let mut client = Piped::of(in_repository(&desk, &["serve", "mcp", "--profile", "blockcell"]));
+    let mut save = |arguments: Value| {
+        let saved = client.call("memory_upsert", arguments);
+        (
+            saved["decision"].clone(),
+            saved["memory"]["namespace"].as_str().unwrap().to_owned(),
+            saved["memory"]["id"].clone(),
+        )
+    };
+    let dark = json!({"content": "The user prefers dark mode.", "type": "preference", "dedup_key": "theme"});
+    let (_, namespace, id) = save(dark);
+    assert_eq!(namespace, "global");
+    let light = json!({"content": "The user prefers light mode.", "dedup_key": "theme"});
+    assert_eq!(save(light), (json!("merge"), "global".to_owned(), id));
+    let (_, namespace, id) = save(json!({"content": "The release is in May.", "dedup_key": "release"}));
+    assert!(namespace.starts_with("project/"), "{namespace}");
+    let later = json!({"content": "The release is in June.", "dedup_key": "release", "audience": "user"});
+    assert_eq!(save(later), (json!("merge"), namespace, id));
+    let found = client.call("memory_query", json!({}));
+    assert_eq!(found["count"], 2, "{found}");
 }
 
 #[test]
@@ -184,6 +254,17 @@ fn a_known_memory_is_found_by_each_subject_and_keeps_its_words_and_id() {
     assert!(again["reason"].as_str().unwrap().contains("its category stays fact"), "{again}");
     for subject in ["current_project", "release"] {
         assert_eq!(client.call("memory_recall", json!({"subject": subject}))["count"], 1, "{subject}");
+    }
+    let wordings = [
+        ("backup", "Snapshots are stored in the bucket."),
+        ("compliance", "Snapshots are stored in the bucket in Frankfurt for ninety days."),
+    ];
+    for (subject, content) in wordings {
+        client.call("memory_store", json!({"category": "fact", "subject": subject, "content": content}));
+    }
+    for (subject, _) in wordings {
+        let found = client.call("memory_recall", json!({"subject": subject}));
+        assert_eq!((&found["count"], &found["memories"][0]["content"]), (&json!(1), &json!(wordings[1].1)), "{found}");
     }
     let id = json!({"id": UUID, "content": "\u{200b}"});
     assert!(client.refused("memory_update", id).contains("there is nothing to remember"));
@@ -206,6 +287,26 @@ fn a_known_memory_is_found_by_each_subject_and_keeps_its_words_and_id() {
 }
 
 #[test]
+fn a_subject_is_found_in_any_case() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    for (subject, content) in [
+        ("STRASSE", "The street is closed until May."),
+        ("İzmir", "İstanbul gets a second office in July."),
+        ("ΟΔΟΣ", "The map server runs in Athens."),
+    ] {
+        client.call("memory_store", json!({"category": "fact", "subject": subject, "content": content}));
+    }
+    for subject in ["straße", "Strasse", "izmir", "IZMIR", "οδος", "οδοσ"] {
+        assert_eq!(client.call("memory_recall", json!({"subject": subject}))["count"], 1, "{subject}");
+    }
+    for query in ["istanbul", "İSTANBUL"] {
+        let found = client.call("memory_query", json!({"query": query}));
+        assert_eq!(found["memories"][0]["subject"], "İzmir", "{query}: {found}");
+    }
+}
+
+#[test]
 fn another_value_of_one_attribute_replaces_the_known_one_without_a_word_of_change() {
     let desk = Desk::new();
     let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "basecoat"]);
@@ -221,6 +322,76 @@ fn another_value_of_one_attribute_replaces_the_known_one_without_a_word_of_chang
     let expected =
         ["The Node version is 22.", "The billing lead is Ben.", "The database is encrypted.", "The database is slow."];
     assert_eq!(left, expected);
+}
+
+#[test]
+fn an_update_follows_the_rules_of_storing() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    let mut store = |content: &str| {
+        let fact = json!({"category": "fact", "subject": "team", "title": "", "content": content});
+        client.call("memory_store", fact)["memory"].clone()
+    };
+    let (gone, kept) = (store("Bo keeps bees in the yard."), store("Ana drinks green tea at noon."));
+    assert_eq!(kept["title"], "Ana drinks green tea at noon.", "an empty title is no title");
+    client.call("memory_forget", json!({"id": gone["id"]}));
+    let back = json!({"id": kept["id"], "content": "Bo keeps bees in the yard."});
+    assert!(client.refused("memory_update", back).contains("the text was forgotten before"));
+    assert!(
+        client.refused("memory_update", json!({"id": kept["id"], "subject": " "})).contains("the subject is empty")
+    );
+    let titled = client.call("memory_update", json!({"id": kept["id"], "title": ""}));
+    assert_eq!(titled["memory"]["title"], kept["title"]);
+}
+
+#[test]
+fn a_link_to_a_forgotten_memory_is_neither_made_nor_exported() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--namespace", "global", "--profile", "full"]);
+    let mut store = |content: &str| {
+        let fact = json!({"category": "fact", "subject": "x", "content": content});
+        client.call("memory_store", fact)["memory"]["id"].clone()
+    };
+    let (from, to) = (store("Ana drinks tea."), store("Bo keeps bees in the yard."));
+    let link = json!({"from": from, "relation": "related", "to": to});
+    client.call("memory_relate", link.clone());
+    client.call("memory_forget", json!({"id": to}));
+    assert!(client.refused("memory_relate", link.clone()).contains("is forgotten; restore it first"));
+    let links = |args: &[&str]| desk.run(args).json()[0]["relations"].as_array().unwrap().len();
+    assert_eq!((links(&["export"]), links(&["export", "--all"])), (0, 1));
+    client.call("memory_forget", json!({"action": "restore", "id": to}));
+    assert_eq!((&client.call("memory_relate", link)["is_new"], links(&["export"])), (&json!(false), 1));
+}
+
+#[test]
+fn a_namespace_without_memories_is_named_with_similar_ones() {
+    let desk = Desk::new();
+    remembered(&desk, &["Ana drinks tea.", "--namespace", "project/shop"]);
+    for args in
+        [&["memory", "list"][..], &["search", "tea"], &["export"], &["memory", "forget", "--type", "semantic", "--yes"]]
+    {
+        let told = desk.run(&[args, &["--namespace", "project/shopp"]].concat());
+        let hint = "no memory has the namespace project/shopp; similar: project/shop";
+        assert!(told.code == 1 && told.err.contains(hint), "{args:?}: {told:?}");
+    }
+    let other = desk.run(&["search", "zebra", "--namespace", "project"]);
+    assert!(other.code == 1 && !other.err.contains("has the namespace"), "{other:?}");
+    let file = desk.run(&["export", "--out", "all.jsonl"]);
+    assert!(file.code == 2 && file.err.contains("afterthought export > all.jsonl"), "{file:?}");
+}
+
+#[test]
+fn a_pinned_memory_has_the_same_tier_wherever_it_is_printed() {
+    let desk = Desk::new();
+    let id = remembered(&desk, &["Ana drinks tea."])["id"].as_str().unwrap().to_owned();
+    let pinned = desk.json(&["memory", "pin", &id]);
+    let shown = desk.json(&["memory", "show", &id]);
+    let listed = desk.json(&["memory", "list"]);
+    let found = desk.json(&["search", "tea"]);
+    let exported = desk.run(&["export"]).json();
+    for printed in [pinned, shown, listed, found, exported] {
+        assert_eq!(printed[0]["tier"], "l0", "{printed:?}");
+    }
 }
 
 #[test]

@@ -164,6 +164,19 @@ fn last_is_whatever_changed_memories_last_by_hand_or_by_a_run() {
 }
 
 #[test]
+fn an_undo_names_the_run_that_it_takes_back() {
+    let (desk, [_, _, third]) = desk();
+    for (args, verb) in
+        [(&["undo", "last", "--dry-run"][..], "this would undo run "), (&["undo", "last"], "undoing run ")]
+    {
+        let told = desk.run(args);
+        let (_, named) = told.err.split_once(verb).unwrap_or_else(|| panic!("{told:?}"));
+        let short = named.split_once(' ').unwrap().0;
+        assert!(third.contains(short) && named.contains("c.json"), "{third}: {told:?}");
+    }
+}
+
+#[test]
 fn the_id_of_a_memory_is_not_taken_for_a_run() {
     let (desk, _) = desk();
     let memory = desk.json(&["memory", "list", "-n", "1"]).remove(0);

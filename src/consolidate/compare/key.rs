@@ -1,6 +1,7 @@
 //! Keys and values: which attribute a claim is about, and whether it can have several values at the same time.
 
 use super::features::Features;
+use crate::memory::{Claim, ExtractionMethod};
 use crate::text::normalise::comparable;
 use crate::text::tokens::is_listed;
 
@@ -71,6 +72,12 @@ pub fn canonical(key: &str) -> String {
     let tail = ALIASES.iter().find(|names| names.contains(&tail)).map_or(tail, |names| names[0]);
     let head = if head == "db" { "database" } else { head };
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
+}
+
+/// Returns the key of a memory if it was given by hand and names no attribute with a value. Such a key stands for one
+/// memory, and is compared exactly as it was given.
+pub(in crate::consolidate) fn own_key(claim: &Claim, method: ExtractionMethod) -> Option<&str> {
+    claim.key.as_deref().filter(|_| claim.value.is_none() && method == ExtractionMethod::Manual)
 }
 
 /// Returns the attribute that `key` names, in the form used in comparisons; `None` if the key does not specify an

@@ -11,7 +11,7 @@ use crate::consolidate::compare::features::{Features, Turn};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, Evidence};
-use crate::text::normalise::comparable;
+use crate::text::normalise::{caseless, comparable};
 
 /// The known time at which a claim was true.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -230,10 +230,13 @@ fn join(old: &str, new: &str) -> String {
     format!("{old}{between}{new}")
 }
 
-/// Returns `known` with additions from `incoming`: its tags, and the fields that are empty in `known`.
+/// Returns `known` with additions from `incoming`: its tags, and the fields that are empty in `known`. Another subject
+/// becomes a tag, because a memory is found by each subject under which it was stored.
 pub(crate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
+    let is_other = |subject: &&String| known.subject.as_ref().is_some_and(|own| caseless(own) != caseless(subject));
+    let other = incoming.subject.iter().filter(is_other);
     let mut tags = known.tags.clone();
-    tags.extend(incoming.tags.iter().filter(|tag| !known.tags.contains(tag)).cloned());
+    tags.extend(incoming.tags.iter().chain(other).filter(|tag| !known.tags.contains(tag)).cloned());
     Claim {
         summary: known.summary.clone().or_else(|| incoming.summary.clone()),
         subject: known.subject.clone().or_else(|| incoming.subject.clone()),

@@ -11,6 +11,7 @@ use super::judge::{
     Doubt, Said, Views, by_names, is_one_attribute, is_one_matter, is_part_of, is_same_both_ways, judge, to_ask,
 };
 use super::{lists, reflect};
+use crate::consolidate::compare::key::own_key;
 use crate::consolidate::decide::named::Named;
 use crate::consolidate::pass::field::Around;
 use crate::consolidate::pass::field::PassChange;
@@ -100,8 +101,15 @@ fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
         && !field.was_taken_back(one, other, SETTLED)
         && !field.were_parted(one, other)
         && field.said_of(one, other).is_none()
+        && !have_other_keys(a, b)
         && !lists::is_for_lists(a, b)
         && !reflect::is_for_reflection(a, b)
+}
+
+/// Whether both memories have keys of their own, and different ones: each key stands for one memory.
+fn have_other_keys(a: &Known, b: &Known) -> bool {
+    let key = |known: &'_ Known| own_key(&known.memory.claim, known.memory.extraction_method).map(str::to_owned);
+    key(a).zip(key(b)).is_some_and(|(one, other)| one != other)
 }
 
 /// Decides how one memory relates to others. Returns whether nothing changed, and nothing would change the next time.

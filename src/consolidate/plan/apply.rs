@@ -12,7 +12,7 @@ use crate::consolidate::{Change, Decision, IncomingClaim, Known, Plan};
 use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::Complete;
-use crate::memory::{MemoryId, Namespace};
+use crate::memory::{Memory, MemoryId, Namespace};
 use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
 /// Number of plans that are made while other processes may write; the next plan is made while other writers wait.
@@ -124,9 +124,24 @@ pub fn settle_by_rules(
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Plan, ApplyError> {
+    settle_by_rules_among(store, incoming, &|_| true, run, now)
+}
+
+/// Does the same as [`settle_by_rules`], but compares candidates only with the memories for which `is_compared` is true.
+///
+/// # Errors
+/// As for [`settle_by_rules`].
+pub(crate) fn settle_by_rules_among(
+    store: &Store,
+    incoming: &[IncomingClaim],
+    is_compared: &dyn Fn(&Memory) -> bool,
+    run: Option<&RunId>,
+    now: Timestamp,
+) -> Result<Plan, ApplyError> {
     // This function works both on the store and on an open transaction, which the last attempt needs.
     let planned = |db: &Database| -> Result<Plan, StoreError> {
-        let looked = look_around(db, incoming.to_vec())?;
+        let mut looked = look_around(db, incoming.to_vec())?;
+        looked.cases.iter_mut().for_each(|case| case.known.retain(|known| is_compared(&known.memory)));
         let (changes, _) = draft(&looked.cases, &Answers::new(), Stage::Last, now);
         Ok(Plan { changes, revisions: looked.revisions, ..Plan::default() })
     };

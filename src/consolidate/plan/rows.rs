@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 
 use crate::changeset::{RowChange, Rows};
-use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, RelationType, Status};
+use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
 
-use crate::consolidate::compare::key::canonical;
+use crate::consolidate::compare::key::{canonical, own_key};
 use crate::consolidate::decide::ruling::{ValidTime, enrich, is_covered};
 use crate::consolidate::{Change, Conflict, Decision, Known};
 
@@ -164,10 +164,9 @@ fn make(change: &Change, claim: Claim, now: Timestamp, rows: &mut Rows) -> Memor
 
 fn made(change: &Change, claim: Claim, now: Timestamp) -> Memory {
     let incoming = &change.incoming;
-    // Attributes are stored under one spelling, so that the next claim of the same attribute finds them. A key without a
-    // value that somebody gave by hand stands for one memory, and is found only as it was given.
-    let is_own_key = claim.value.is_none() && incoming.method == ExtractionMethod::Manual;
-    let key = claim.key.as_deref().map(|key| if is_own_key { key.to_owned() } else { canonical(key) });
+    // Attributes are stored under one spelling, so that the next claim of the same attribute finds them.
+    let own = own_key(&claim, incoming.method).map(str::to_owned);
+    let key = own.or_else(|| claim.key.as_deref().map(canonical));
     let claim = Claim { key, ..claim };
     let memory = Memory::new(claim, incoming.namespace.clone(), incoming.source.clone(), incoming.method, now);
     let status = match (change.pending, change.born_superseded) {

@@ -136,11 +136,27 @@ pub(crate) fn compose_with(
         }
         None => (None, None),
     };
-    let found = to_the_point.iter().flat_map(HashMap::keys).chain(&folder.at_hand);
+    let mut at_hand = folder.at_hand.clone();
+    at_hand.extend(open_work(store, request, now)?);
+    let found = to_the_point.iter().flat_map(HashMap::keys).chain(&at_hand);
     let considered = store.at_once(|db| consider::considered(db, request, found, now))?;
-    let weighed = select::weigh(&considered, to_the_point.as_ref(), &folder.at_hand, request);
+    let weighed = select::weigh(&considered, to_the_point.as_ref(), &at_hand, request);
     let texts = texts(store, &weighed, request)?;
     Ok((select::select(weighed, texts, request, folder.changes), without_meaning))
+}
+
+/// Maximum number of blockers, and of open tasks, of each namespace that come first in a brief.
+const MAX_OPEN_WORK: usize = 5;
+
+/// Returns the most important blockers and open tasks. Nothing else would remind of them.
+fn open_work(store: &Database, request: &BriefRequest, now: Timestamp) -> Result<Vec<MemoryId>, StoreError> {
+    let mut ids = Vec::new();
+    for namespace in &request.namespaces {
+        let open = store.open_work(namespace, now, MAX_OPEN_WORK)?.into_iter();
+        let of_type = open.filter(|(_, kind)| request.types.is_empty() || request.types.contains(kind));
+        ids.extend(of_type.map(|(id, _)| id));
+    }
+    Ok(ids)
 }
 
 /// Records that the memories of `brief` were shown to a model, and returns whether this succeeded. Failure is not an

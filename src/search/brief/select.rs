@@ -53,7 +53,8 @@ pub struct Standing {
     pub recency: f64,
     /// The memory's level in the hierarchy: 1 for l0, 0 for l4.
     pub tier: f64,
-    /// Whether the memory is about the branch or the issue at hand, so that it comes before all others.
+    /// Whether the memory is a blocker or an open task, or is about the branch or the issue at hand, so that it comes
+    /// before all others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_hand: bool,
 }

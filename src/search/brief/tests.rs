@@ -221,6 +221,19 @@ fn what_fits_a_question_does_not_crowd_out_what_stands_anyway() {
 }
 
 #[test]
+fn blockers_and_open_tasks_come_before_ordinary_notes() {
+    let store = Store::in_memory().unwrap();
+    insert(&store, &of("blocker", 0.5, "The release waits for the licence of the map tiles."));
+    insert(&store, &of("task", 0.5, "The checkout must be moved to Stripe."));
+    for number in 0..30 {
+        insert(&store, &of("fact", 0.9, &format!("Fact {number} is about shelf {number}.")));
+    }
+    let brief = told(&store, &request(), day(1));
+    let shown: Vec<&str> = brief.shown.iter().map(|shown| shown.memory.claim.category.as_str()).take(3).collect();
+    assert!(shown[..2].contains(&"blocker") && shown[..2].contains(&"task") && shown[2] == "fact", "{shown:?}");
+}
+
+#[test]
 fn what_faded_long_ago_gives_way() {
     let store = sample();
     let old = Memory { updated_at: day(-400), ..of("fact", 0.9, "The old shop was written in Perl.") };

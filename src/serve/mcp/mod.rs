@@ -227,6 +227,7 @@ pub const TOOLS: &[ToolRow] = &[
     ToolRow::of::<write_tools::Update>(),
     ToolRow::of::<write_tools::ForgetOne>(),
     ToolRow::of::<write_tools::Forget>(),
+    ToolRow::of::<write_tools::BlockcellForgetTool>(),
     ToolRow::of::<read_tools::List>(),
     ToolRow::of::<write_tools::Upsert>(),
     ToolRow::of::<read_tools::Query>(),

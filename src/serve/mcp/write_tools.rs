@@ -152,7 +152,7 @@ impl MemoryTool for Upsert {
         let category = given.category.clone().unwrap_or_else(|| "note".to_owned());
         let draft = MemoryDraft {
             memory_type: type_of(&category),
-            key: arguments.dedup_key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()),
+            key: arguments.dedup_key.filter(|key| !key.is_empty()),
             importance: 0.5,
             audience: arguments.audience.unwrap_or_else(|| memories.audience_of(&category, &arguments.content)),
             category,
@@ -221,6 +221,9 @@ impl MemoryTool for Update {
         if change == MemoryChange::default() {
             return Err(ApiError::NothingGiven);
         }
+        if change.subject.as_ref().is_some_and(|subject| subject.trim().is_empty()) {
+            return Err(ApiError::NoSubject);
+        }
         let (memory, _) = memories.update_memory(&arguments.id, &change, Author::Agent)?;
         Ok(json!({"done": "updated", "memory": view(&memory)}))
     }
@@ -231,6 +234,9 @@ pub(super) struct ForgetOne;
 
 /// Forgets by id or by filters, and restores, as blockcell does.
 pub(super) struct Forget;
+
+/// Does the same as [`Forget`], for clients whose only scale of importance is that of blockcell.
+pub(super) struct BlockcellForgetTool;
 
 /// A memory.
 #[derive(Deserialize, JsonSchema)]
@@ -307,7 +313,7 @@ impl MemoryTool for Forget {
         recalled nor learnt again; action restore undoes this within 30 days. Check with dry_run before deleting by \
         filters. Pinned memories are not changed.";
     const EFFECT: Effect = Effect::Changes;
-    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Blockcell, Profile::Full];
+    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
     fn call(memories: &Memories, arguments: ForgetArguments) -> Result<Value, ApiError> {
@@ -341,6 +347,23 @@ impl MemoryTool for Forget {
                 Err(ApiError::NothingNamed { remedy: "give an id, or at least one of scope, type, tags and subject" })
             }
         }
+    }
+}
+
+impl MemoryTool for BlockcellForgetTool {
+    type Arguments = ForgetArguments;
+
+    const NAME: &'static str = Forget::NAME;
+    const TITLE: &'static str = Forget::TITLE;
+    const DESCRIPTION: &'static str = Forget::DESCRIPTION;
+    const EFFECT: Effect = Forget::EFFECT;
+    const PROFILES: &'static [Profile] = &[Profile::Blockcell];
+    const CATEGORY: Option<&'static str> = Forget::CATEGORY;
+
+    fn call(memories: &Memories, arguments: ForgetArguments) -> Result<Value, ApiError> {
+        let mut answer = Forget::call(memories, arguments)?;
+        answer["memories"].as_array_mut().into_iter().flatten().for_each(in_tenths);
+        Ok(answer)
     }
 }
 

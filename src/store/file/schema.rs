@@ -58,6 +58,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         filled(include_str!("../migrations/0031_programs.sql"), fill_programs),
         filled(include_str!("../migrations/0032_names.sql"), forget_names),
         filled(include_str!("../migrations/0033_letters.sql"), fill_letters),
+        step(include_str!("../migrations/0034_open_work.sql")),
     ]
 });
 

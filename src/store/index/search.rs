@@ -25,7 +25,7 @@ use crate::store::terms::Languages;
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::{folded, normalised_hash};
-use crate::text::tokens::Query;
+use crate::text::tokens::{Query, contains_phrase};
 
 /// Maximum number of words of a query that is compared with sources.
 const MAX_SOURCE_WORDS: usize = 8;
@@ -92,6 +92,9 @@ impl Database {
     pub(crate) fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let asked = Query::of(query);
         let mut hits = self.hits(&asked, filter, limit)?;
+        for phrase in &asked.phrases {
+            self.lift_holders(phrase, filter, &mut hits, limit)?;
+        }
         let by_source = self.hits_by_source(&asked.words, filter, limit)?;
         if hits.is_empty() && by_source.is_empty() {
             // A literal search may read all memories, so it is tried only if words find nothing.
@@ -105,6 +108,30 @@ impl Database {
         hits.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         hits.truncate(limit);
         Ok(hits)
+    }
+
+    /// Moves the memories that contain `phrase` before all others, since no word of the index distinguishes them.
+    fn lift_holders(
+        &self,
+        phrase: &str,
+        filter: &Filter,
+        hits: &mut Vec<(Seq, f64)>,
+        limit: usize,
+    ) -> Result<(), StoreError> {
+        let lift = 2.0 * hits.iter().map(|(_, score)| *score).fold(1.0, f64::max);
+        for (seq, _) in self.hits_by_letters(phrase, filter, limit)? {
+            let holds = |memory: &Memory| contains_phrase(&folded(&Self::own_text(&memory.claim)), phrase);
+            if !self.in_rows(&[seq])?.iter().any(holds) {
+                continue;
+            }
+            match hits.iter_mut().find(|(known, _)| *known == seq) {
+                Some((_, score)) => *score += lift,
+                None => hits.push((seq, lift)),
+            }
+        }
+        hits.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        hits.truncate(limit);
+        Ok(())
     }
 
     /// Returns memories whose source contains all of `words`, latest first. Sources that only name the program that

@@ -244,6 +244,25 @@ const HOSTILE: &[&str] = &[
 ];
 
 #[test]
+fn a_function_word_that_is_a_name_ranks_its_memory_first() {
+    let store = stored(&[
+        ("funds", "用户关注股市和基金，每周看一次股票。"),
+        ("hk", "用户持有港股，主要是股息高的股。"),
+        ("a", "用户的大部分资金在A股，其余是债券和黄金。"),
+        ("us", "用户不买美股。"),
+        ("vitamin c", "The user takes vitamin C every morning."),
+        ("vitamin d", "The user takes vitamin D in winter, a small dose of the vitamin."),
+        ("vitamin a", "On the advice of a doctor, the user avoids large doses of vitamin A."),
+        ("vitamins", "Vitamins and minerals are bought online, vitamin and mineral packs monthly."),
+    ]);
+    for (query, expected) in [("A股", "a"), ("a股市场", "a"), ("vitamin A", "vitamin a"), ("Vitamin A", "vitamin a")]
+    {
+        assert_eq!(found(&store, query).first().map(String::as_str), Some(expected), "{query}");
+    }
+    assert_ne!(found(&store, "a vitamin").first().map(String::as_str), Some("vitamin a"));
+}
+
+#[test]
 fn hostile_queries_are_only_text() {
     let store = stored(&[("tea", "The user drinks tea AND coffee."), ("percent", "It grew by 100% under_score a\\b.")]);
     let long = "tea ".repeat(100_000);

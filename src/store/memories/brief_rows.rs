@@ -6,8 +6,8 @@
 use jiff::Timestamp;
 use rusqlite::{Row, params};
 
-use crate::memory::{MemoryId, MemoryType, Namespace, Tier};
-use crate::store::row::{rows, time};
+use crate::memory::{BLOCKER, MemoryId, MemoryType, Namespace, Tier};
+use crate::store::row::{rows, spelled, time};
 use crate::store::{Database, StoreError};
 
 /// Number of steps between 0 and 1 for importance and confidence.
@@ -110,6 +110,31 @@ impl Database {
         };
         let values = params![namespace.to_string(), group.code, rows(limit), rows(offset), now.as_millisecond()];
         self.query_all(sql, values, |row| brief_row(row, *group))
+    }
+
+    /// Returns the most important active blockers, at most `limit`, and as many open tasks of a namespace, each with its
+    /// type. Those that have expired at `now` are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn open_work(
+        &self,
+        namespace: &Namespace,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(MemoryId, MemoryType)>, StoreError> {
+        let sql = "SELECT id, type FROM memories INDEXED BY memories_open_work
+            WHERE namespace = ?1 AND category = ?2 AND status = 'active' AND category IN ('blocker', 'task')
+                AND (expires_at IS NULL OR expires_at > ?3)
+            ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ?4";
+        let mut open = Vec::new();
+        for category in [BLOCKER, "task"] {
+            let values = params![namespace.to_string(), category, now.as_millisecond(), rows(limit)];
+            open.extend(self.query_all(sql, values, |row| {
+                Ok((MemoryId::from_stored(row.get::<_, String>(0)?), spelled(row, 1)?))
+            })?);
+        }
+        Ok(open)
     }
 
     /// Returns the active memories among these; expired memories are not left out.

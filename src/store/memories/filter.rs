@@ -11,7 +11,7 @@ use rusqlite::types::Value;
 
 use crate::memory::fading::{Certainty, HalfLives};
 use crate::memory::{MemoryType, Namespace, Scope, Status};
-use crate::text::normalise::folded;
+use crate::text::normalise::caseless;
 
 /// Conditions on memories. A memory must meet the conditions of all fields. The values of one field are alternatives,
 /// except for `tags`, all of which a memory must have.
@@ -180,11 +180,12 @@ impl Order {
 /// When a memory was last said, or else learnt.
 const LAST_SAID: &str = "ifnull((SELECT max(e.said_at) FROM evidence e WHERE e.memory_id = m.id), m.created_at)";
 
-/// Defines the functions `faded`, `folded` and `holds` of SQL on a connection; see [`Certainty::at`], [`folded`] and
+/// Defines the functions `faded`, `caseless` and `holds` of SQL on a connection; see [`Certainty::at`], [`caseless`] and
 /// [`holds`].
 pub(in crate::store) fn define_functions(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    conn.create_scalar_function("folded", 1, flags, |row| Ok(row.get::<Option<String>>(0)?.map(|text| folded(&text))))?;
+    let plain = |text: Option<String>| text.map(|text| caseless(&text));
+    conn.create_scalar_function("caseless", 1, flags, move |row| Ok(plain(row.get(0)?)))?;
     conn.create_scalar_function("holds", -1, flags, |row| {
         let text = |at| row.get_raw(at).as_bytes_or_null().map(Option::unwrap_or_default);
         let (wanted, mut found) = (text(0)?, false);
@@ -232,8 +233,9 @@ impl Clauses {
         clauses.one_of("m.scope", filter.scopes.iter().map(|value| value.as_str()));
         if let Some(subject) = &filter.subject {
             // Comparing the subjects alone leaves the index on subjects usable.
-            let same = "m.subject IN (SELECT subject FROM memories WHERE subject IS NOT NULL AND folded(subject) = ?)";
-            clauses.push(same, [Value::from(folded(subject.trim()))]);
+            let same =
+                "m.subject IN (SELECT subject FROM memories WHERE subject IS NOT NULL AND caseless(subject) = ?)";
+            clauses.push(same, [Value::from(caseless(subject.trim()))]);
         }
         if let Some(source) = &filter.source {
             // A memory is also from every conversation that confirmed it.
@@ -248,7 +250,9 @@ impl Clauses {
             clauses.push(condition, [Value::from(speaker.replace('\0', "").to_ascii_lowercase())]);
         }
         for tag in &filter.tags {
-            clauses.push("EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)", [Value::from(tag.clone())]);
+            // A memory that was stored under another subject, too, has that subject as a tag.
+            let has = "EXISTS (SELECT 1 FROM json_each(m.tags) WHERE caseless(value) = ?)";
+            clauses.push(has, [Value::from(caseless(tag.trim()))]);
         }
         clauses.compared(filter);
         if let Some(text) = &filter.text {

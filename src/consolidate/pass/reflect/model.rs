@@ -25,7 +25,7 @@ use crate::prompts::Prompt;
 use crate::schema::{Schema, schema_of};
 use crate::store::HashPair;
 use crate::text::markup::request_line;
-use crate::text::normalise::{normalised_hash, title_of};
+use crate::text::normalise::normalised_hash;
 
 /// Minimum number of episodes, on as many different days, for deriving a memory.
 // Two episodes may be a coincidence.
@@ -218,11 +218,15 @@ pub(in super::super) async fn ask_about<C: Complete>(
 ) -> PatternReplies {
     let mut replies = PatternReplies::default();
     for chunk in groups.chunks(MAX_GROUPS) {
-        match model.complete(&request(field, chunk, guard)).await {
+        let request = request(field, chunk, guard);
+        match model.complete(&request).await {
             Ok((reply, cost)) => {
                 replies.spent += Spent::of(&reply, cost);
                 let found = if reply.finish == Finish::Refusal { BTreeMap::new() } else { read(&reply.text) };
-                replies.failed += u64::from(found.is_empty());
+                if found.is_empty() {
+                    replies.failed += 1;
+                    model.discard(&request);
+                }
                 for (number, pattern) in found {
                     // Groups are numbered from 1, so an invalid 0 wraps to an index that no chunk contains.
                     if let Some(group) = chunk.get(number.wrapping_sub(1)) {

@@ -1,0 +1,64 @@
+//! Recognises whom a sentence is about: the user, or a project, a group or somebody else.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+static USER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:(?:I|User)(?:['’\s]|$)|(?i:the user|ich|(?:der|die) (?:be)?nutzer(?:in)?|yo|prefiero|(?:el|la) usuari[oa])\b|我(?:[^们]|$)|用户(?:偏好|喜欢|不喜欢|不想|希望|想|更|习惯|倾向|讨厌))",
+    )
+    .expect("the tests compile the pattern")
+});
+
+static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)\b(?:projects?|repo(?:s|sitory|sitories)?|codebase|team|we|our|projekt\w*|wir|unser\w*|proyecto|equipo|nosotr[oa]s|nuestr[oa]s?)\b",
+        r"|项目|仓库|代码库|团队|我们|咱们",
+        r"|^(?:the\s+)?[\w-]+\s+(?:prefers|likes|dislikes|wants|loves|hates|favou?rs|bevorzugt|mag|möchte|prefiere|quiere)\b",
+    ))
+    .expect("the tests compile the pattern")
+});
+
+/// Whether a sentence begins with the person, whom memories call "the user".
+pub(crate) fn is_about_user(text: &str) -> bool {
+    USER.is_match(text.trim_start())
+}
+
+/// Whether a sentence is about a project, a group, or a person other than the user.
+pub(crate) fn is_about_others(text: &str) -> bool {
+    !is_about_user(text) && OTHERS.is_match(text.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_name_the_user_or_others_or_nobody() {
+        let rows: [(&str, bool, bool); 19] = [
+            ("I like short answers", true, false),
+            ("I'm left-handed", true, false),
+            ("The user's editor is Helix.", true, false),
+            ("User prefers Python.", true, false),
+            ("我喜欢简短的回答", true, false),
+            ("用户偏好使用Python，不喜欢Excel", true, false),
+            ("Der Nutzer bevorzugt kurze Antworten", true, false),
+            ("El usuario prefiere respuestas cortas", true, false),
+            ("Prefers Python over JS", false, false),
+            ("prefers dark mode", false, false),
+            ("Answer in German", false, false),
+            ("Prefers US English", false, false),
+            ("用户登录使用OAuth", false, false),
+            ("我们用制表符缩进", false, true),
+            ("The project prefers tabs", false, true),
+            ("Use tabs in this repository", false, true),
+            ("Our style is British", false, true),
+            ("Ana prefers tea", false, true),
+            ("Das Projekt bevorzugt Tabs", false, true),
+        ];
+        for (text, user, others) in rows {
+            assert_eq!((is_about_user(text), is_about_others(text)), (user, others), "{text}");
+        }
+    }
+}
