@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{FileOutcome, JobStatus, RunId, RunStatus, Stage, StoreError};
+use super::{RunId, StoreError};
 use crate::changeset::{Action, Entity};
 use crate::llm::Finish;
 use crate::memory::{
@@ -90,17 +90,19 @@ pub(super) trait Column: Sized {
 /// Reads the columns of some types with a function.
 macro_rules! columns {
     ($read:path: $($type:ty),+ $(,)?) => {
-        $(impl Column for $type {
-            fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
+        $(impl $crate::store::row::Column for $type {
+            fn read(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<Self> {
                 $read(row, index)
             }
         })+
     };
 }
 
+pub(super) use columns;
+
 columns!(Row::get: bool, f64, i64, u32, u64, usize, String, MemoryId, RunId);
 columns!(time: Timestamp);
-columns!(spelled: Action, Entity, ExtractionMethod, FileOutcome, JobStatus, MemoryType, Namespace, RelationType, RunStatus, Scope, Stage, Status, Tier);
+columns!(spelled: Action, Entity, ExtractionMethod, MemoryType, Namespace, RelationType, Scope, Status, Tier);
 columns!(from_json: Finish, Structured, TaskRecord, Value, Vec<Candidate>, Vec<String>);
 
 impl<T: Column> Column for Option<T> {

@@ -8,7 +8,7 @@ use super::requests::put_reply;
 use crate::guard::Redacted;
 use crate::llm::Reply;
 use crate::memory::string_enum;
-use crate::store::row::from_row;
+use crate::store::row::{columns, from_row, spelled};
 use crate::store::{Database, Store, StoreError, Writer};
 
 string_enum!(
@@ -24,6 +24,8 @@ string_enum!(
     /// The replies of the batch are stored, or the batch was abandoned.
     Ended = "ended",
 });
+
+columns!(spelled: Stage);
 
 /// A batch that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::runs::process_may_live;
 use crate::memory::string_enum;
-use crate::store::row::{from_row, time_or_none, whole_milliseconds};
+use crate::store::row::{columns, from_row, spelled, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
 /// Time for which a claim remains valid without a heartbeat.
@@ -36,6 +36,8 @@ string_enum!(
     /// Every attempt failed; `runs retry` or growth of the log makes the job wait again.
     Failed = "failed",
 });
+
+columns!(spelled: JobStatus);
 
 /// A request for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

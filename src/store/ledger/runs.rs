@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::RunId;
 use crate::fault::point;
 use crate::memory::string_enum;
-use crate::store::row::{ID_HAS_PART, from_row, rows, to_json, whole_milliseconds};
+use crate::store::row::{ID_HAS_PART, columns, from_row, rows, spelled, to_json, whole_milliseconds};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// Time for which a run counts as alive after its last heartbeat.
@@ -29,6 +29,8 @@ string_enum!(
     /// The changes of the run were reversed.
     Undone = "undone",
 });
+
+columns!(spelled: RunStatus);
 
 /// One run of a command that changes memories.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -12,7 +12,7 @@ use super::TranscriptId;
 use crate::fault::point;
 use crate::guard::{Redact, Redacted};
 use crate::memory::{Namespace, string_enum};
-use crate::store::row::from_row;
+use crate::store::row::{columns, from_row, spelled};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// A transcript that was read, reduced to the fields that are compared with a file name.
@@ -38,6 +38,8 @@ string_enum!(
     /// The file is a dataset that nobody requested by name.
     Dataset = "dataset",
 });
+
+columns!(spelled: FileOutcome);
 
 /// A log that was read to its end, and whose windows have all been extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
