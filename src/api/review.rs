@@ -199,6 +199,14 @@ impl Memories {
         Ok(self.ledger("find the last change")?.last_undoable()?)
     }
 
+    /// Returns the newest run of `run` if it was undone and no later run has changed something.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub(crate) fn last_undone(&self) -> Result<Option<Run>, ApiError> {
+        Ok(self.ledger("find the last run")?.last_undone_run()?)
+    }
+
     /// Reverses a changeset that was made by hand; with `is_dry`, only returns what the reversal would do.
     ///
     /// # Errors

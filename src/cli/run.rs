@@ -103,7 +103,8 @@ struct LogArgs {
     /// Read only this project: its name or folder
     #[arg(long, value_name = "NAME|PATH")]
     project: Vec<String>,
-    /// Skip files and projects that match, e.g. 'private-*'
+    /// Skip files, folders and projects that match, e.g. 'private-*' or private/; the setting guard.deny does so in
+    /// every run
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
     /// Read unchanged logs again; finished windows are not paid for again
@@ -146,6 +147,7 @@ impl LogArgs {
             instructions: instructions_in(self.instructions.as_deref())?,
             ..self.model.settings()
         })?;
+        config.deny_as_projects_do(&context.global.folders()?, &self.paths)?;
         for text in &self.pii {
             config.guard.change(text).map_err(|why| anyhow!("--pii {text}: {why}"))?;
         }
@@ -280,7 +282,9 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     // A mistyped pattern would otherwise let through exactly what somebody wanted to keep out. Files that have not
     // changed are not opened, so nothing is known about conversations in these files that an earlier run left out.
     let left_out = summary.filtered.files_excluded + summary.filtered.conversations_excluded;
-    if left_out == 0 && summary.files.unchanged == 0 {
+    if left_out == 0 && summary.files.unchanged > 0 && !args.exclude.is_empty() {
+        out.note("--exclude matched no file; check the pattern, which was not compared with conversations in unchanged files");
+    } else if left_out == 0 && summary.files.unchanged == 0 {
         if !args.exclude.is_empty() {
             out.warn("--exclude matched no file and no conversation; check the pattern");
         } else if !memories.config().guard.deny.value.is_empty() {

@@ -17,9 +17,10 @@ const NAMED: usize = 5;
 ///
 /// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a change by
 /// hand such as `remember`, `memory update` or `import`. Tasks that the run recorded are removed from the work ledger,
-/// but tasks that an import added stay. If a later run has changed a memory again, you are asked whether to keep that memory or to undo the later run too. Later
-/// changes by hand are kept. The next `run` does not read the logs again; with --redo, the next `run` applies the same
-/// candidates again, without calling a model.
+/// but tasks that an import added stay. If a later run has changed a memory again, you are asked whether to keep that
+/// memory or to undo the later run too. Later changes by hand are kept. The next `run` does not read the logs again;
+/// with --redo, the next `run` of the same logs applies the same candidates again, without calling a model. If the last
+/// run is already undone, `undo last --redo` refers to that run.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
@@ -57,7 +58,12 @@ impl UndoArgs {
 
 pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
-    let run = if args.run.trim().eq_ignore_ascii_case("last") {
+    let is_last = args.run.trim().eq_ignore_ascii_case("last");
+    let undone_before = if is_last && args.redo { memories.last_undone()? } else { None };
+    let run = if let Some(run) = undone_before {
+        // After `undo last`, a person who adds `--redo` wants that run back and not the run before it undone.
+        run
+    } else if is_last {
         // A run that changed nothing has nothing to undo, so the person means the change before that run.
         match memories.last_undoable()? {
             LastChange::Run(run) => *run,

@@ -198,6 +198,23 @@ impl Config {
         Ok(())
     }
 
+    /// Adds the paths that the projects of `paths` deny in files that the user has trusted, so that a run from another
+    /// folder does not read them either.
+    ///
+    /// # Errors
+    /// `ConfigError`, if such a file is faulty.
+    #[cfg(feature = "cli")]
+    pub(crate) fn deny_as_projects_do(&mut self, folders: &Folders, paths: &[PathBuf]) -> Result<(), ConfigError> {
+        let trusted = TrustedFiles::in_state(&folders.state);
+        for path in paths.iter().filter_map(|path| path.canonicalize().ok()) {
+            let Some(file) = trusted.nearest(path.ancestors()).0 else { continue };
+            let (partial, _) = parse(&file.path, &file.text)?;
+            let guard = PartialGuard { deny: partial.guard.deny, ..PartialGuard::default() };
+            self.lay(Partial { guard, ..Partial::default() }, &Layer::Project(file.path));
+        }
+        Ok(())
+    }
+
     fn lay(&mut self, mut partial: Partial, layer: &Layer) {
         // The lists are joined before they are applied, since a project may only exclude more and never less.
         partial.guard = self.guard.joined(partial.guard, layer);

@@ -237,7 +237,7 @@ pub enum StoreError {
         id: String,
     },
     /// The run has already been undone.
-    #[error("run {id} has already been undone")]
+    #[error("run {id} has already been undone; with --redo, the next `run` stores its memories again")]
     RunUndone {
         /// The run.
         id: String,

@@ -410,6 +410,23 @@ fn a_strangers_file_has_no_effect_until_it_is_trusted_and_once_it_changes() {
 }
 
 #[test]
+fn a_folder_that_a_project_denies_is_not_read_from_another_folder_either() {
+    let desk = Desk::new();
+    for (id, words) in [("open", "We deploy on Heroku."), ("closed", "We deploy on Nomad.")] {
+        desk.session(id, "~/shop", words);
+    }
+    for (id, place) in [("open", "shop/chats"), ("closed", "shop/private")] {
+        fs::create_dir_all(desk.path(place)).unwrap();
+        fs::rename(desk.path(&format!("logs/{id}.jsonl")), desk.path(&format!("{place}/{id}.jsonl"))).unwrap();
+    }
+    desk.settings("shop", "[guard]\ndeny = [\"private/\"]");
+    let run = desk.run(&["run", "shop", "--extractor", "rules", "--db", "m.db"]);
+    assert!(run.code == 0 && run.err.contains("1 file excluded"), "{run:?}");
+    let places = desk.places();
+    assert!(places.len() == 1 && places[0].0.contains("Heroku"), "{places:?}");
+}
+
+#[test]
 fn instructions_of_a_project_apply_to_its_own_logs_alone() {
     let server = Server::start(Duration::ZERO);
     let world = World::new(Some(&server));

@@ -126,8 +126,13 @@ fn a_run_after_an_undo_names_the_undone_run_and_redo_brings_its_memories_back() 
         redo.code == 0 && redo.err.contains("the next `run` would store the memories from 1 window again"),
         "{redo:?}"
     );
-    assert_eq!(desk.run(&["undo", &third, "--redo"]).code, 0);
+    let twice = desk.run(&["undo", &third]);
+    assert!(twice.code == 2 && twice.err.contains("already been undone; with --redo"), "{twice:?}");
+    // `last` is the undone run here, and not the run before it.
+    let last = desk.run(&["undo", "last", "--redo"]);
+    assert!(last.code == 0 && last.err.contains(&third[third.len() - 6..]), "{third} {last:?}");
     let back = desk.run(&["run", "c.json"]);
+    assert!(desk.run(&["search", "peanuts"]).code == 0 && desk.run(&["memory", "list"]).out.lines().count() > 2);
     assert!(back.out.contains("peanuts") && !back.err.contains("was undone"), "{back:?}");
 }
 

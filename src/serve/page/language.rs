@@ -464,12 +464,15 @@ mod tests {
         assert!(found > 50, "{found}");
     }
 
-    /// Returns the production code of the evaluation.
+    /// Returns the production code of the evaluation, and its list of measures.
     fn evaluation_sources() -> String {
         let root = format!("{}/crates/eval/src", env!("CARGO_MANIFEST_DIR"));
         let paths =
             walkdir::WalkDir::new(&root).sort_by_file_name().into_iter().map(|entry| entry.unwrap().into_path());
-        let files = paths.filter(|path| path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs"));
+        let files = paths.filter(|path| {
+            let is_code = path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs");
+            is_code || path.ends_with("measures.txt")
+        });
         files
             .map(|path| read(&format!("../{}", path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display())))
             .collect()
@@ -479,7 +482,7 @@ mod tests {
     fn every_measure_and_finding_of_an_evaluation_is_known_in_chinese() {
         let sources = evaluation_sources();
         let patterns = [
-            (r#"\b(?:share|fault|number|count)\(\s*"([^"]+)",\s*"([^"]+)",?\s*\)"#, 100),
+            (r"(?m)^(?:share|fault|number|count) +([^:]+): (.+)$", 200),
             (r#"row\.fault\(\s*"([^"]+)""#, 15),
             (r#"row\.fault\([^;]*, "([a-z]+ [^"]+)"\)"#, 8),
             (r#"(?:why = |why =\s+if [^{]*\{\s*|why = if [^{]*\{\s*|\} else \{\s*)"([a-z]+ [a-z ]+ [a-z ]+)""#, 6),

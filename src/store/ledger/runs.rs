@@ -97,6 +97,10 @@ pub(super) fn process_may_live(pid: u32) -> bool {
     })
 }
 
+/// The condition of a run that changed something and has not been completely undone.
+const EFFECTIVE: &str = "status <> 'undone' AND (EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0)
+     OR EXISTS (SELECT 1 FROM tasks WHERE run = runs.id AND state <> 'undone'))";
+
 const COLUMNS: &str = "id, command, arguments, status, started_at, finished_at, pid, heartbeat_at, summary";
 
 impl Store {
@@ -212,9 +216,19 @@ impl Database {
     /// # Errors
     /// [`StoreError::NothingToUndo`] if there is no such run.
     pub(crate) fn last_effective_run(&self) -> Result<Run, StoreError> {
-        let changed = "status <> 'undone' AND (EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0)
-             OR EXISTS (SELECT 1 FROM tasks WHERE run = runs.id AND state <> 'undone'))";
-        self.runs_where(changed, &[], 1)?.pop().ok_or(StoreError::NothingToUndo)
+        self.runs_where(EFFECTIVE, &[], 1)?.pop().ok_or(StoreError::NothingToUndo)
+    }
+
+    /// Returns the newest `run` if it was undone and no later run has changed something.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn last_undone_run(&self) -> Result<Option<Run>, StoreError> {
+        let newest = format!(
+            "status = 'undone' AND command = 'run'
+             AND started_at > coalesce((SELECT max(started_at) FROM runs WHERE {EFFECTIVE}), 0)"
+        );
+        Ok(self.runs_where(&newest, &[], 1)?.pop())
     }
 
     /// Returns the runs of a command with exactly these arguments, newest first.
