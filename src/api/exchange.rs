@@ -59,14 +59,14 @@ pub struct FileImport<'a> {
     /// The namespace of memories that specify no namespace.
     pub namespace: &'a Namespace,
     /// What the memories of the file lost or have instead.
-    pub adapted: &'a Adapted,
+    pub adapted: &'a ImportChanges,
     /// Projects of the memories that are not connected with any repository or folder.
     pub unconnected: Vec<Namespace>,
 }
 
 /// What the memories of a file lost or have instead of what the file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Adapted {
+pub struct ImportChanges {
     /// Fields that memories do not have, with the number of lines that contain them.
     pub left_out_fields: BTreeMap<String, usize>,
     /// Categories that the settings do not allow, with the number of memories that had them.
@@ -85,7 +85,7 @@ pub enum ImportEvent<'a> {
     /// An instruction file in an archive was left out, because its project is unknown.
     WithoutProject(&'a Path),
     /// Fields were left out, or categories replaced.
-    Adapted(&'a Path, &'a Adapted),
+    ImportChanges(&'a Path, &'a ImportChanges),
     /// A file was stored.
     Stored(FileImport<'a>),
 }
@@ -247,8 +247,8 @@ impl Memories {
         // A file may come from anybody, so the list of categories applies to it as well.
         let (categories, category) = allow_categories(&mut gathered.memories, &self.config.categories.value);
         let left_out_fields = std::mem::take(&mut gathered.left_out_fields);
-        let adapted = &Adapted { left_out_fields, categories, category };
-        watch(ImportEvent::Adapted(&path, adapted));
+        let adapted = &ImportChanges { left_out_fields, categories, category };
+        watch(ImportEvent::ImportChanges(&path, adapted));
         if options.gather {
             report.gathered.append(&mut gathered.memories);
             // Lines of instruction files are not consolidated, so they are stored now.

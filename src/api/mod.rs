@@ -94,8 +94,8 @@ pub(crate) use database::{DaySpending, Encryption, survey};
 #[cfg(feature = "serve")]
 pub(crate) use difference::differences;
 pub use error::ApiError;
-pub use exchange::{Adapted, FileImport, ImportEvent, ImportOptions, ImportReport};
 pub(crate) use exchange::{ConsolidatedImport, ImportOutcome};
+pub use exchange::{FileImport, ImportChanges, ImportEvent, ImportOptions, ImportReport};
 #[cfg(feature = "cli")]
 pub(crate) use extract::incoming;
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};

@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use crate::api::{
-    Adapted, Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportEvent, ImportOptions,
-    ImportOutcome, ImportReport, Memories, OrderPolicy, markdown,
+    Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportChanges, ImportEvent,
+    ImportOptions, ImportOutcome, ImportReport, Memories, OrderPolicy, markdown,
 };
 
 use super::apply;
@@ -161,15 +161,15 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
              project/NAME",
             path.display()
         )),
-        ImportEvent::Adapted(path, adapted) => print_adapted(path, adapted, out),
+        ImportEvent::ImportChanges(path, adapted) => print_adapted(path, adapted, out),
         ImportEvent::Stored(file) => return print_file(file, out),
     }
     Ok(())
 }
 
 /// Reports fields that were left out and categories that were replaced.
-fn print_adapted(path: &Path, adapted: &Adapted, out: &Printer) {
-    let Adapted { left_out_fields, categories, category } = adapted;
+fn print_adapted(path: &Path, adapted: &ImportChanges, out: &Printer) {
+    let ImportChanges { left_out_fields, categories, category } = adapted;
     let listed = |counts: &BTreeMap<String, usize>| {
         counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
     };

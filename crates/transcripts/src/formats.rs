@@ -1,9 +1,5 @@
 //! The table of formats, and the detection of a format by content.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use crate::message::words::sections;
 use crate::{Folder, Head, IngestError, Ingestor, Input, agents, api, assistants, datasets, people, text};
 
 /// Every readable format, in the order in which detection tries them.
@@ -84,12 +80,6 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &api::openai_chat::OpenAiChat,
     &text::Plain,
 ];
-
-/// Returns the lines about the format `name` in `formats.txt`: its description, and how it is recognised.
-pub(crate) fn description(name: &str) -> &'static [&'static str] {
-    static DESCRIPTIONS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| sections(include_str!("formats.txt")));
-    &DESCRIPTIONS[name]
-}
 
 /// Returns the ingestor called `name`.
 ///

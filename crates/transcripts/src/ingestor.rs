@@ -1,10 +1,11 @@
 //! The interface of a format: which files it recognises, how it reads them, and where its transcripts go.
 
-use crate::{Folder, Head, IngestError, Input, Transcript, formats};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-/// Maximum length of a line or array element, in bytes; a longer one is skipped and reported.
-// Tool output includes whole files, and records contain images as base64, so real records may have tens of megabytes.
-pub const MAX_RECORD_BYTES: usize = 64 << 20;
+use crate::message::words::sections;
+use crate::{Folder, Head, IngestError, Input, MAX_RECORD_BYTES, Transcript};
+
 /// Size of the text in one [`Transcript`], in bytes, after which the rest of the conversation becomes its next part.
 // The limit bounds the memory use of a run, however long a conversation is.
 pub const MAX_PART_BYTES: usize = 8 << 20;
@@ -24,11 +25,11 @@ pub trait Ingestor: Sync {
     fn name(&self) -> &'static str;
     /// A short description of the format, such as `Claude Code session JSONL`.
     fn about(&self) -> &'static str {
-        formats::description(self.name())[0]
+        description(self.name())[0]
     }
     /// A one-line description, for users, of how the format is recognised.
     fn rule(&self) -> &'static str {
-        formats::description(self.name())[1]
+        description(self.name())[1]
     }
     /// Returns whether `head`, the start of a file, looks like this format.
     fn sniff(&self, head: &Head<'_>) -> bool;
@@ -61,6 +62,12 @@ pub trait Ingestor: Sync {
     }
 }
 
+/// Returns the lines about the format `name` in `formats.txt`: its description, and how it is recognised.
+fn description(name: &str) -> &'static [&'static str] {
+    static DESCRIPTIONS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| sections(include_str!("formats.txt")));
+    &DESCRIPTIONS[name]
+}
+
 /// Receives the transcripts that an ingestor reads.
 pub struct Sink<'a> {
     accept: &'a mut dyn FnMut(Transcript),
@@ -74,6 +81,18 @@ impl<'a> Sink<'a> {
     /// Returns a sink that passes each transcript to `accept`.
     pub fn new(accept: &'a mut dyn FnMut(Transcript)) -> Self {
         Self { accept, skipped: Vec::new(), repaired: 0 }
+    }
+
+    /// Returns all text of `input`; a text over [`MAX_RECORD_BYTES`] is reported as `noun`.
+    ///
+    /// # Errors
+    /// The same errors as [`Input::into_text`].
+    pub(crate) fn whole_text(&mut self, input: Input, noun: &str) -> Result<Option<String>, IngestError> {
+        let text = input.into_text(MAX_RECORD_BYTES)?;
+        if text.is_none() {
+            self.skip(1, format!("{noun} over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+        }
+        Ok(text)
     }
 
     /// Passes a transcript to the receiver; a transcript without messages is dropped.

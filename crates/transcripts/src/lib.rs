@@ -31,11 +31,11 @@ mod transcript;
 pub use discover::{Found, discover, true_path};
 pub use error::IngestError;
 pub use formats::{INGESTORS, by_name, detect, detect_folder};
-pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_RECORD_BYTES, MAX_TOOL_BYTES, Sink, Skipped};
+pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Sink, Skipped};
 pub use message::action::{Action, FileAccess, FileAction, changed_names};
 pub use message::identity::instant;
 pub use reading::head::Head;
-pub use reading::input::{Folder, Input, Logs, open};
+pub use reading::input::{Folder, Input, Logs, MAX_RECORD_BYTES, open};
 pub use reading::records::{Record, Records};
 pub use transcript::{Kind, Message, MessageTime, Role, TimeSource, Transcript, content_hash, hex, parse_rfc3339};
 

@@ -32,7 +32,7 @@ impl Ingestor for Plain {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin, of_file) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
-        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
+        let Some(text) = sink.whole_text(input, "text")? else { return Ok(()) };
         let text = with_speaker_lines(&text).unwrap_or(text);
         let page = Page::new(&text);
         let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));

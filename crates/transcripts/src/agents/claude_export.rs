@@ -52,7 +52,7 @@ impl Ingestor for ClaudeExport {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin, time) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
-        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
+        let Some(text) = sink.whole_text(input, "text")? else { return Ok(()) };
         let mut draft = Assembler::new(NAME, "", origin);
         let first = |pattern: &regex::Regex| {
             let found = pattern.captures(&text)?;

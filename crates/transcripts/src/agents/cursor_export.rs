@@ -34,7 +34,7 @@ impl Ingestor for CursorExport {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin, of_file) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
-        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
+        let Some(text) = sink.whole_text(input, "text")? else { return Ok(()) };
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         // A person may have joined several exports in one file.
         let starts: Vec<usize> = (0..lines.len()).filter(|place| EXPORTED.is_match(lines[*place])).collect();

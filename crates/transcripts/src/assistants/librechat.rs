@@ -30,7 +30,7 @@ impl Ingestor for LibreChat {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let origin = input.path.display().to_string();
-        let Some(document) = input.whole_text("conversations", sink)? else { return Ok(()) };
+        let Some(document) = sink.whole_text(input, "conversations")? else { return Ok(()) };
         let conversations = conversations(&document, sink);
         let several = conversations.len() > 1;
         for (index, objects) in conversations.iter().enumerate() {

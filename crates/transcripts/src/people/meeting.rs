@@ -74,7 +74,7 @@ impl Meeting {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
         // The modification time of the file is irrelevant, because transcripts are downloaded after the meeting.
         let start = identity::named_time(&stem);
-        let Some(text) = input.whole_text("text", sink)? else { return Ok(None) };
+        let Some(text) = sink.whole_text(input, "text")? else { return Ok(None) };
         Ok(Some((Self { format, title: Some(stem.clone()), stem, origin, start, around: String::new() }, text)))
     }
 

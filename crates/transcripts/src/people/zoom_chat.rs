@@ -29,7 +29,7 @@ impl Ingestor for ZoomChat {
         let folder = input.path.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
         let named = identity::named_time(&stem).map(|time| (stem.clone(), time));
         let named = named.or_else(|| identity::named_time(&folder).map(|time| (folder.into_owned(), time)));
-        let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
+        let Some(text) = sink.whole_text(input, "text")? else { return Ok(()) };
         let lines = lines(&text, sink);
         let Some(first) = lines.first() else { return Ok(()) };
         // People use the same greetings in every meeting. The identity therefore includes the time of the first line,

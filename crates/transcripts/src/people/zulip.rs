@@ -31,7 +31,7 @@ impl Ingestor for Zulip {
         let start = input.head();
         if is_page(&start) {
             drop(start);
-            let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
+            let Some(text) = sink.whole_text(input, "text")? else { return Ok(()) };
             topic.read_page(&text, sink);
         } else {
             let is_array = start.trim_start().starts_with('[');

@@ -14,8 +14,11 @@ use jiff::tz::Offset;
 use serde_json::Value;
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::{IngestError, MAX_RECORD_BYTES, Sink, json};
+use crate::{IngestError, json};
 
+/// Maximum length of a line or array element, in bytes; a longer one is skipped and reported.
+// Tool output includes whole files, and records contain images as base64, so real records may have tens of megabytes.
+pub const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Number of bytes at the start of a file that detection examines.
 // The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
 const HEAD_BYTES: usize = 256 << 10;
@@ -278,18 +281,6 @@ impl Input {
             return Ok(None);
         }
         Ok(Some(decoded(bytes).replace("\r\n", "\n")))
-    }
-
-    /// Reads everything as text; a text over [`MAX_RECORD_BYTES`] is reported as `noun`.
-    ///
-    /// # Errors
-    /// The same errors as [`Input::into_text`].
-    pub(crate) fn whole_text(self, noun: &str, sink: &mut Sink<'_>) -> Result<Option<String>, IngestError> {
-        let text = self.into_text(MAX_RECORD_BYTES)?;
-        if text.is_none() {
-            sink.skip(1, format!("{noun} over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
-        }
-        Ok(text)
     }
 }
 

@@ -50,7 +50,7 @@ impl Ingestor for Discord {
         let is_page = page::is_page(&start);
         if is_page || written::is_written(&start) {
             drop(start);
-            let Some(text) = input.whole_text("text", sink)? else { return Ok(()) };
+            let Some(text) = sink.whole_text(input, "text")? else { return Ok(()) };
             if is_page {
                 page::read(&text, path, sink);
             } else {

@@ -34,7 +34,7 @@ impl Ingestor for WhatsApp {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (name, origin) = (file_name(&input), input.path.display().to_string());
-        let Some(text) = input.whole_text("chat", sink)? else { return Ok(()) };
+        let Some(text) = sink.whole_text(input, "chat")? else { return Ok(()) };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
         // The order of day and month depends on the phone's language, and a single date cannot reveal it.
