@@ -42,19 +42,19 @@ struct Head {
     version: u32,
 }
 
-/// Reads a file of the given form, whose version may be at most the given one; `arguments` of `afterthought eval` write
-/// such a file.
+/// Reads a file of the given form, whose version may be at most the given one. A file of another form is refused with
+/// `fault`, and with `remedy`, which says how to write such a file.
 pub(crate) fn read_form<T: DeserializeOwned>(
     path: &Path,
     (form, latest): (&str, u32),
-    what: &str,
-    arguments: &str,
+    fault: &str,
+    remedy: &str,
 ) -> Result<T, EvalError> {
     let text = read_text(path)?;
     let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
-    let head: Head = serde_json::from_str(&text).map_err(|error| wrong(format!("it is not {what} ({error})")))?;
+    let head: Head = serde_json::from_str(&text).map_err(|error| wrong(format!("{fault} ({error})")))?;
     if head.form != form {
-        return Err(wrong(format!("it is not {what}; `afterthought eval {arguments}` writes one")));
+        return Err(wrong(format!("{fault}; {remedy}")));
     }
     // The version is checked first, because a later version may have fields that are unknown here.
     if head.version > latest {

@@ -17,6 +17,8 @@ use crate::report::{Block, Cell, Detail, Rating};
 use crate::results::{Ratio, Results};
 use crate::tally::{CaseTally, Tally};
 
+/// How to write a baseline.
+const REMEDY: &str = "`afterthought eval gate --baseline FILE --renew RESULT…` writes one";
 const FORM: &str = "afterthought-eval-baseline";
 /// Version of the file format.
 const VERSION: u32 = 1;
@@ -120,7 +122,7 @@ impl Baseline {
     /// # Errors
     /// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Results`] if it is not a baseline.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        read_form(path, (FORM, VERSION), "a baseline", "gate --baseline FILE --renew RESULT…")
+        read_form(path, (FORM, VERSION), "it is not a baseline", REMEDY)
     }
 
     /// Writes the file atomically.

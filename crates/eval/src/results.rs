@@ -143,7 +143,12 @@ impl Results {
     /// [`EvalError::Read`] if it cannot be read. [`EvalError::Results`] if it is not a result file, has a later
     /// version, or contains rows with undefined measures.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let read: Self = read_form(path, (FORM, VERSION), "a result file", "SUITE --out FILE")?;
+        let read: Self = read_form(
+            path,
+            (FORM, VERSION),
+            "it is not a result file",
+            "`afterthought eval SUITE --out FILE` writes one",
+        )?;
         // Without a definition, a measure has no direction, so a change could be neither good nor bad.
         read.check().map_err(|reason| EvalError::Results { path: path.to_owned(), reason })?;
         Ok(read)
