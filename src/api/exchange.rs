@@ -85,7 +85,7 @@ pub enum ImportEvent<'a> {
     /// An instruction file in an archive was left out, because its project is unknown.
     WithoutProject(&'a Path),
     /// Fields were left out, or categories replaced.
-    ImportChanges(&'a Path, &'a ImportChanges),
+    Adapted(&'a Path, &'a ImportChanges),
     /// A file was stored.
     Stored(FileImport<'a>),
 }
@@ -248,7 +248,7 @@ impl Memories {
         let (categories, category) = allow_categories(&mut gathered.memories, &self.config.categories.value);
         let left_out_fields = std::mem::take(&mut gathered.left_out_fields);
         let adapted = &ImportChanges { left_out_fields, categories, category };
-        watch(ImportEvent::ImportChanges(&path, adapted));
+        watch(ImportEvent::Adapted(&path, adapted));
         if options.gather {
             report.gathered.append(&mut gathered.memories);
             // Lines of instruction files are not consolidated, so they are stored now.

@@ -161,7 +161,7 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
              project/NAME",
             path.display()
         )),
-        ImportEvent::ImportChanges(path, adapted) => print_adapted(path, adapted, out),
+        ImportEvent::Adapted(path, adapted) => print_adapted(path, adapted, out),
         ImportEvent::Stored(file) => return print_file(file, out),
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::text::language::{Language, detect};
 use crate::text::script::{Script, is_hiragana};
 use crate::text::stem::{stem, without_korean_ending};
-use crate::text::tokens::Word;
+use crate::text::tokens::{Word, is_listed};
 
 /// Returns the language of a text whose words are compared; `None` if no language is clearly detected.
 pub(super) fn language_of(text: &str) -> Option<Language> {
@@ -23,7 +23,7 @@ pub(super) fn tokens_of(word: &Word, language: Option<Language>, ends: bool, out
         Script::Spaced => {
             let token = stem(&lower, language.unwrap_or(Language::English));
             // `The locale is de` ends with a value, since neither an article nor a preposition ends a sentence.
-            let is_value = ends && LEADING.split(' ').any(|leading| leading == lower);
+            let is_value = ends && is_listed(LEADING, &lower);
             if (is_value || !is_stop_word_of(&lower, language)) && !token.is_empty() {
                 out.push(token);
             }
