@@ -9,7 +9,7 @@ use crate::lifecycle::Rules;
 use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::search::brief::{self, Brief, BriefRequest, Format};
-use crate::search::{self, Channel, Found, Parts, Search, by_meaning, score};
+use crate::search::{self, Channel, Found, Parts, Search, by_meaning, score, unexpired};
 use crate::store::{Database, Filter, Order, Store};
 
 /// Number of memories that are ranked if there is no query text.
@@ -90,9 +90,7 @@ impl Memories {
         let now = Timestamp::now();
         let since = options.recent_within.map(|within| now - within);
         let updated_from = options.filter.updated_from.max(since);
-        // An expired memory stays `active` until maintenance runs, so its expiry is checked here.
-        let unexpired_at = Some(options.filter.unexpired_at.unwrap_or(now));
-        let filter = self.confined(Filter { updated_from, unexpired_at, ..options.filter.clone() })?;
+        let filter = self.confined(Filter { updated_from, ..unexpired(&options.filter, now) })?;
         if text.trim().is_empty() {
             return self.foremost(filter, options.limit, now);
         }

@@ -14,6 +14,7 @@ mod retention;
 
 pub(crate) use maintain::{Census, NEAR_DAYS, census, plan, tick};
 pub use maintain::{Report, Upkeep, maintain};
+pub(crate) use retention::minor_expiry;
 pub use retention::{Act, Rules};
 
 #[cfg(test)]

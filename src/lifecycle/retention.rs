@@ -2,13 +2,13 @@
 //!
 //! The functions are pure: the caller passes the time.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan as _};
 use serde::Serialize;
 
 use crate::changeset::Action;
 use crate::config::MemorySettings;
 use crate::lifecycle::decay::{HalfLives, confidence_at, days_between, last_sure, tier_at, warmth};
-use crate::memory::{MemoryId, Scope, Status, Tier};
+use crate::memory::{Claim, MemoryId, MemoryType, Scope, Status, Tier};
 use crate::store::Outline;
 
 /// The numbers that maintenance uses. Days of 0 mean never, except for [`Rules::purge_days`].
@@ -55,6 +55,23 @@ impl Default for Rules {
     fn default() -> Self {
         Self::from(&MemorySettings::default())
     }
+}
+
+/// Maximum importance of a minor detail. Of the memories that a model extracts from public conversations among people,
+/// and to which it gives this importance or less, judges call half worthless; of the others, one in seven.
+const MAX_MINOR_IMPORTANCE: f64 = 0.3;
+/// Days after which a minor detail expires; ours.
+const MINOR_DAYS: i64 = 90;
+
+/// Returns the time at which a detail that people mention to each other at `said` expires; `None` if it is no minor
+/// detail, or states a rule, an attribute or an expiry of its own.
+#[must_use]
+pub(crate) fn minor_expiry(claim: &Claim, said: Timestamp) -> Option<Timestamp> {
+    let lasts = claim.importance > MAX_MINOR_IMPORTANCE
+        || claim.memory_type == MemoryType::Procedural
+        || claim.key.is_some()
+        || claim.expires_at.is_some();
+    if lasts { None } else { said.checked_add((MINOR_DAYS * 24).hours()).ok() }
 }
 
 /// Weight of the importance in the value of a memory when there are too many; the remaining weight is that of its

@@ -4,7 +4,7 @@ use super::decay::{HalfLives, confidence_at, last_sure};
 use super::*;
 use crate::changeset::Action;
 use crate::lifecycle::decay::{Heat, heat, tier_at, warmth};
-use crate::memory::{Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Tier, Usage};
+use crate::memory::{Claim, Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Tier, Usage};
 use crate::store::testing::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{Filter, Outline, Store};
 use jiff::Timestamp;
@@ -302,6 +302,23 @@ fn a_faded_memory_keeps_its_low_confidence_until_it_is_restored() {
     store.write::<_, crate::store::StoreError>(None, day(150), |w| w.restore(&event.id)).unwrap();
     assert_eq!(now(&store.memory(&event.id).unwrap()), 1.0);
     assert_eq!(maintain(&store, &Rules::default(), day(900)).unwrap().done.steps, [], "a person restored it");
+}
+
+#[test]
+fn only_minor_details_without_an_expiry_of_their_own_get_one() {
+    let minor = |change: fn(&mut Claim)| {
+        let mut claim = Claim::new(MemoryType::Semantic, "fact", "t", "The sauna was full.");
+        claim.importance = 0.3;
+        change(&mut claim);
+        minor_expiry(&claim, day(10))
+    };
+    assert_eq!(minor(|_| {}), Some(day(100)));
+    assert_eq!(minor(|claim| claim.importance = 0.1), Some(day(100)));
+    assert_eq!(minor(|claim| claim.importance = 0.4), None);
+    assert_eq!(minor(|claim| claim.memory_type = MemoryType::Procedural), None);
+    assert_eq!(minor(|claim| claim.key = Some("user.residence".into())), None);
+    assert_eq!(minor(|claim| claim.expires_at = Some(day(12))), None);
+    assert_eq!(minor_expiry(&Claim::new(MemoryType::Semantic, "fact", "t", "x"), Timestamp::MAX), None);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use super::windows::{Job, packs};
 use super::{CachedModel, Event, Extractor, MAX_KNOWN, Pipeline, PipelineError, ReadEvent};
 use crate::extract::{DropReason, Dropped, Extraction, Outcome, Spent, Task, llm, offline, window};
 use crate::guard::{DROPPED_MARKER, Guard, Redact as _, is_pasted};
+use crate::lifecycle::minor_expiry;
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace, Status};
 use crate::store::{Claimed, Finished, KnownLine, Likeness, RequestId, WindowId, WindowKey};
@@ -186,6 +187,9 @@ async fn extract<C: Complete>(
             extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
         }
         mark_pasted(&mut extraction.candidates, job.messages());
+        if job.transcript.is_among_people() {
+            expire_minor_details(&mut extraction.candidates);
+        }
         if !extraction.candidates.is_empty() {
             drop_restated(extraction, &known_context(pipeline, job));
         }
@@ -384,6 +388,17 @@ fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
                 let said = messages.iter().find(|message| piece.messages.first() == Some(&message.id));
                 said.is_some_and(|message| is_pasted(&message.text, &piece.quote))
             });
+    }
+}
+
+/// Lets minor details of a conversation among people expire. What replaces a known memory is no detail, and without a
+/// time nothing expires.
+fn expire_minor_details(candidates: &mut [Candidate]) {
+    for candidate in candidates.iter_mut().filter(|candidate| candidate.replaces.is_none()) {
+        let said = candidate.evidence.iter().filter_map(|piece| piece.said_at).map(|time| time.at).max();
+        if let Some(at) = said.and_then(|said| minor_expiry(&candidate.claim, said)) {
+            candidate.claim.expires_at = Some(at);
+        }
     }
 }
 

@@ -133,18 +133,12 @@ impl ProjectResolver {
     }
 }
 
-/// Returns the namespace in which the memories of `transcript` are stored. This is the project's namespace, except for
-/// conversations among people, which concern neither the user's repositories nor the user.
-pub(super) fn home_of(transcript: &Transcript, namespaces: &Namespaces, store: &Store) -> Namespace {
-    if transcript.is_among_people() { chat_of(transcript, store) } else { namespaces.project.clone() }
-}
-
 /// Maximum length of the conversation's name in a namespace, in characters.
 const MAX_CHAT_NAME: usize = 60;
 
-/// Returns the namespace of a conversation among people: the namespace of its channel, or otherwise a separate
-/// namespace.
-fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
+/// Returns the namespace of a conversation among people, which concerns neither the user's repositories nor the user:
+/// the namespace of its channel, or otherwise a separate namespace.
+pub(super) fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     let key = match &transcript.project {
         Some(channel) => format!("{}:{channel}", transcript.source),
         None => transcript.key(),
@@ -399,8 +393,7 @@ mod tests {
             messages: vec![said("Ana"), said("Bo")],
             ..Transcript::default()
         };
-        let global = Namespaces::of_project(Namespace::global());
-        let home = |transcript: &Transcript| home_of(transcript, &global, &store);
+        let home = |transcript: &Transcript| chat_of(transcript, &store);
         let alone = home(&chat("a", None));
         assert!(alone.to_string().starts_with("chat/Allotment-2026-"), "{alone}");
         assert_ne!(alone, home(&chat("b", None)));
@@ -408,7 +401,5 @@ mod tests {
         for audience in [Audience::User, Audience::Project] {
             assert_eq!(Namespaces::of_project(alone.clone()).for_audience(audience), &alone);
         }
-        let own = Transcript { messages: vec![Message::user("I live in Porto.")], ..chat("c", None) };
-        assert_eq!(home(&own), Namespace::global());
     }
 }

@@ -18,7 +18,7 @@ mod when;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, Status};
 use crate::project::Freshness;
 use crate::store::{Database, Filter, StoreError};
 
@@ -83,11 +83,12 @@ pub(crate) fn search(
     Search { limit, weights, ..Search::new(query, filter, now) }.run(store)
 }
 
-/// Returns the filter with the condition that memories have not expired at `now`, unless the filter already specifies
-/// the time at which memories must not have expired.
-fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
+/// Returns the filter with the condition that memories have not expired at `now`, unless the filter selects expired
+/// memories or specifies the time at which memories must not have expired.
+pub(crate) fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
     // Maintenance marks expired memories later. Until then, their status is still active.
-    Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }
+    let default = (!filter.statuses.contains(&Status::Expired)).then_some(now);
+    Filter { unexpired_at: filter.unexpired_at.or(default), ..filter.clone() }
 }
 
 /// Returns whether `query`, in lower case, contains a part of `name` with at least two letters as a whole word.

@@ -225,3 +225,58 @@ fn remember_reports_what_was_known_and_brings_back_what_was_forgotten() {
     assert_eq!(active(&desk), [text]);
     assert_eq!(id_of(&desk, "Nomad"), id);
 }
+
+#[test]
+fn minor_details_of_a_chat_expire_and_everything_else_stays() {
+    let desk = Desk::new();
+    let chat = "3/13/26, 9:50 PM - Dana: The sauna was full again.\n\
+        3/13/26, 9:52 PM - Asha: My sister Mira moved to Ghent.\n\
+        3/13/26, 9:53 PM - Asha: Always bring the blue key.\n";
+    let session = concat!(
+        r#"{"role":"user","content":"My canoe is green.","timestamp":"2026-03-13T21:50:00Z"}"#,
+        "\n",
+        r#"{"role":"assistant","content":"A lovely colour.","timestamp":"2026-03-13T21:51:00Z"}"#,
+        "\n"
+    );
+    let entry = |message: u8, quote: &str, category: &str, content: &str, importance: u8| {
+        json!({"messages": [message], "quote": quote, "category": category, "content": content, "tags": ["club"],
+            "importance": importance, "more": []})
+    };
+    let read = |name: &str, log: &str, entries: Value| {
+        desk.write(name, log);
+        desk.write("reply.json", json!({"memories": entries}).to_string());
+        desk.write(
+            "model.sh",
+            "if grep -c '<conversation>' >/dev/null; then cat reply.json; else echo '{\"relations\":[]}'; fi",
+        );
+        let model = format!("command/cd '{}'; . ./model.sh", desk.path("").display());
+        let told = desk.run(&["run", desk.path(name).to_str().unwrap(), "--extractor", "llm", "--model", &model]);
+        assert_eq!(told.code, 0, "{told:?}");
+    };
+    let of_chat = json!([
+        entry(1, "The sauna was full again", "fact", "Dana found the sauna full.", 3),
+        entry(2, "My sister Mira moved to Ghent", "fact", "Mira moved to Ghent.", 5),
+        entry(3, "Always bring the blue key", "convention", "The blue key is always to be brought.", 3)
+    ]);
+    read("WhatsApp Chat with Asha.txt", chat, of_chat);
+    read("alone.jsonl", session, json!([entry(1, "My canoe is green", "fact", "The user has a green canoe.", 3)]));
+    let kept = desk.json(&["export", "--all"]);
+    let mut kept: Vec<_> = kept
+        .iter()
+        .map(|memory| {
+            let text = |field: &str| memory[field].as_str().unwrap_or("-").to_owned();
+            let place = memory["namespace"][0].as_str().unwrap().to_owned();
+            [text("content"), place, text("status"), text("expires_at")]
+        })
+        .collect();
+    kept.sort();
+    let rows = [
+        ["Dana found the sauna full.", "chat", "expired", "2026-06-11T21:50:00Z"],
+        ["Mira moved to Ghent.", "chat", "active", "-"],
+        ["The blue key is always to be brought.", "chat", "active", "-"],
+        ["The user has a green canoe.", "global", "active", "-"],
+    ];
+    assert_eq!(kept, rows.map(|row| row.map(str::to_owned)));
+    assert_eq!(desk.run(&["search", "sauna"]).code, 1);
+    assert!(desk.run(&["search", "sauna", "--all"]).out.contains("Dana found the sauna full."));
+}

@@ -230,6 +230,11 @@ fn join(old: &str, new: &str) -> String {
     format!("{old}{between}{new}")
 }
 
+/// Returns the expiry of what both claims state: none if one of them never expires, otherwise the later one.
+pub(in crate::consolidate) fn joint_expiry(one: &Claim, other: &Claim) -> Option<Timestamp> {
+    one.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b))
+}
+
 /// Returns `known` with additions from `incoming`: its tags, and the fields that are empty in `known`. Another subject
 /// becomes a tag, because a memory is found by each subject under which it was stored.
 pub(crate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
@@ -243,6 +248,7 @@ pub(crate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
         structured: known.structured.clone().or_else(|| incoming.structured.clone()),
         importance: known.importance.max(incoming.importance),
         valid_from: known.valid_from.or(incoming.valid_from),
+        expires_at: joint_expiry(known, incoming),
         tags,
         ..known.clone()
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::field::{Field, arrived, said_at};
 use super::judge::{is_same_both_ways, may_merge};
 use crate::changeset::Action;
-use crate::consolidate::decide::ruling::enrich;
+use crate::consolidate::decide::ruling::{enrich, joint_expiry};
 use crate::consolidate::pass::field::PassChange;
 pub(super) use crate::consolidate::plan::rows::uncovered as new_evidence;
 use crate::consolidate::plan::rows::{shares_no_source, supported};
@@ -96,8 +96,7 @@ fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
     let by = own.confidence.min(other.confidence);
     Claim {
         confidence: if is_new { supported(sure, by, is_independent) } else { sure },
-        // If one memory has no expiry, the result has none either.
-        expires_at: own.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b)),
+        expires_at: joint_expiry(own, other),
         ..enrich(claim, other)
     }
 }

@@ -6,7 +6,7 @@ use crate::changeset::{RowChange, Rows};
 use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
 
 use crate::consolidate::compare::key::{canonical, own_key};
-use crate::consolidate::decide::ruling::{ValidTime, enrich, is_covered};
+use crate::consolidate::decide::ruling::{ValidTime, enrich, is_covered, joint_expiry};
 use crate::consolidate::{Change, Conflict, Decision, Known};
 
 /// Highest confidence that can be reached through support alone.
@@ -74,7 +74,9 @@ fn add(change: &Change, now: Timestamp, rows: &mut Rows) {
 fn support(change: &Change, known: &Known, rows: &mut Rows) {
     // A pinned memory gains evidence, but only a person changes its confidence.
     if !known.memory.pinned {
-        let claim = Claim { confidence: confirmed(change, known), ..known.memory.claim.clone() };
+        let own = &known.memory.claim;
+        let expires_at = joint_expiry(own, &change.incoming.candidate.claim);
+        let claim = Claim { confidence: confirmed(change, known), expires_at, ..own.clone() };
         rows.change(&known.memory, Memory { claim, ..known.memory.clone() });
     }
     rows.gain(&known.memory.id, &new_evidence(change, known));

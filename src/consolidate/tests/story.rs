@@ -59,6 +59,28 @@ fn a_new_deploy_target_takes_the_place_of_the_old_one() {
     assert_eq!(with_status(&store, Status::Active), ["The project moved its deployment from Heroku to Fly.io."]);
 }
 
+#[test]
+fn what_is_stated_again_expires_with_its_last_statement() {
+    let ends = |lines: &[&str]| {
+        let store = Store::in_memory().unwrap();
+        for line in lines {
+            learn(&store, &[line]);
+        }
+        let kept: Vec<_> = all(&store).into_iter().filter(|memory| memory.status == Status::Active).collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        kept[0].claim.expires_at
+    };
+    let first =
+        "said=2026-01-10; words=a/1; expires=2026-02-01; key=user.guest; value=Mira | The user's guest is Mira.";
+    let later =
+        "said=2026-01-20; words=b/1; expires=2026-03-01; key=user.guest; value=mira | Mira is the user's guest.";
+    let always = "said=2026-01-20; words=b/1; key=user.guest; value=mira | Mira is the user's guest.";
+    assert_eq!(ends(&[first]), Some(at("2026-02-01")));
+    assert_eq!(ends(&[first, later]), Some(at("2026-03-01")));
+    assert_eq!(ends(&[first, always]), None);
+    assert_eq!(ends(&[always, first]), None);
+}
+
 /// Five facts in three wordings each, with the keys that a careful extractor would choose.
 const FIFTEEN: &[&str] = &[
     "key=user.residence; value=Berlin | The user lives in Berlin.",

@@ -46,6 +46,7 @@ impl<'a> Line<'a> {
         claim.subject = self.get("subject").map(str::to_owned);
         claim.confidence = self.get("sure").map_or(0.8, |sure| sure.parse().unwrap());
         claim.valid_from = self.get("from").map(at);
+        claim.expires_at = self.get("expires").map(at);
         claim
     }
 

@@ -82,7 +82,11 @@ pub(super) struct LanguageRules {
     /// task.
     abiding: Anywhere,
     /// Patterns that only a standing instruction may match.
-    pub(super) conditions: Patterns,
+    conditions: Patterns,
+    /// Pattern of words for what is only imagined, which only a standing instruction may contain outside a reason.
+    imagined: Option<Anywhere>,
+    /// Pattern of a word before a reason.
+    reason: Anywhere,
     /// Words without meaning before a statement.
     pub(super) lead_in: AtStart,
     /// Pattern of the boundary between a clause and the next clause with its own subject. The group `next` is the start
@@ -182,6 +186,12 @@ impl LanguageRules {
     /// Returns what `text` asks to put into a file that every later session reads.
     pub(super) fn recorded<'t>(&self, text: &'t str) -> Option<&'t str> {
         Some(self.recorded.captures(text)?.name("rest")?.as_str())
+    }
+
+    /// Whether `text` applies only under a condition. What would happen otherwise is a reason, not a condition.
+    pub(super) fn is_conditional(&self, text: &str) -> bool {
+        let stated = self.reason.find(text).map_or(text, |found| &text[..found.start()]);
+        self.conditions.is_match(text) || self.imagined.as_ref().is_some_and(|words| words.is_match(stated))
     }
 
     /// Returns the cues that `text` begins with, in the order in which they are tried.

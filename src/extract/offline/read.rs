@@ -39,7 +39,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
         .filter_map(|part| clause(language, &subject_of(&expanded, part), voice, false))
         .collect();
     // "If we move to AWS, we use Lambda" is only hypothetical, but an instruction may have a condition.
-    if language.conditions.is_match(&dated.text) {
+    if language.is_conditional(&dated.text) {
         findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
     }
     for finding in &mut findings {

@@ -64,7 +64,7 @@ fn forbids(language: Language, text: &str) -> bool {
     let forgets = ["vergiss", "bitte vergiss", "olvida"].iter().any(|start| text.to_lowercase().starts_with(start));
     rules.map_or_else(
         || table.veto.is_match(text) && !forgets,
-        |rules| rules.forbids(text) || rules.conditions.is_match(text),
+        |rules| rules.forbids(text) || rules.is_conditional(text),
     )
 }
 

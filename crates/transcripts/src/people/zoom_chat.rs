@@ -77,8 +77,10 @@ fn header(line: &str) -> Option<Line<'_>> {
         Some((from, to)) => (from.trim(), Some(to.trim())),
         None => (public, None),
     };
-    // Without an addressee, only the name distinguishes the line from a line of a log.
-    if to.is_none() && !looks_like_name(from) {
+    // Without an addressee, only Zoom's own spacing or the name distinguishes the line from a line of a log.
+    let is_spaced =
+        line.contains("\t From ") && found.get(2).is_some_and(|names| line[names.end()..].starts_with(" : "));
+    if to.is_none() && !is_spaced && !looks_like_name(from) {
         return None;
     }
     let only_to = if public == names { None } else { Some(to.unwrap_or("one person")) };
@@ -213,6 +215,16 @@ mod tests {
     }
 
     #[test]
+    fn participants_call_themselves_as_they_like() {
+        for from in ["Ana Silva - Porto, PT", "ana (she/her) Orchard Lab / orchard.example / seeds", "Bo's i'pad 2"] {
+            assert_eq!(
+                pieces(&format!("10:02:33\t From {from} : good morning: all")),
+                [said(from, "good morning: all")]
+            );
+        }
+    }
+
+    #[test]
     fn what_stands_before_the_first_name_is_reported() {
         assert_eq!(read("chat.txt", "lost\n10:02:33\t From Ana to Everyone:\n\tone").1, [1]);
     }
@@ -220,8 +232,9 @@ mod tests {
     #[test]
     fn logs_are_refused() {
         for text in [
-            "10:02:33 From here on nothing works", "10:02:33 From now on: nothing", "10:02:33\tINFO\tstarted",
-            "10:02:33\tINFO:\tstarted", "10:02:33\tWorker 2:\tstarted", "Ana: hi\nLuís: ho\n",
+            "10:02:33 From here on nothing works", "10:02:33\t From now on: nothing", "10:02:33 From now on: nothing",
+            "10:02:33\tINFO\tstarted", "10:02:33\tINFO:\tstarted", "10:02:33\tWorker 2:\tstarted",
+            "Ana: hi\nLuís: ho\n",
         ] {
             assert!(!ZoomChat.sniff(&Head::new(text.into(), true)), "{text}");
         }

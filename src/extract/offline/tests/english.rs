@@ -95,6 +95,7 @@ const ROWS: &[Row] = &[
     ("I just got promoted to staff engineer!", semantic("profile", "The user just got promoted to staff engineer.", "user.role", "staff engineer")),
     ("My favorite band is The Hollow Pines.", semantic("preference", "The user's favorite band is The Hollow Pines.", "user.preference.favorite_band", "The Hollow Pines")),
     ("We decided against Kubernetes because it is too complex.", semantic("decision", "The team decided against Kubernetes.", "", "")),
+    ("We decided to keep the queue in Postgres because a broker would be one more thing to watch.", semantic("decision", "The team decided to keep the queue in Postgres.", "", "")),
     ("We release every two weeks.", semantic("project", "The team releases every two weeks.", "project.release_schedule", "every two weeks")),
     ("My sister works at Nokia.", semantic("fact", "The user's sister works at Nokia.", "", "")),
     ("Marlin runs on Hetzner.", semantic("project", "Marlin runs on Hetzner.", "project.deploy_target", "Hetzner")),
