@@ -3,6 +3,7 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 /// Returns options that create files with mode 0600. It is an error if the path is a link, since the link could lead
 /// anywhere.
@@ -37,6 +38,7 @@ pub(crate) fn close_to_others(path: &Path) -> io::Result<()> {
 
 /// On this platform, the permissions of the folder apply.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on other platforms")]
 pub(crate) fn close_to_others(_: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -58,13 +60,31 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     }
     let draft = path.with_added_extension(uuid::Uuid::now_v7().to_string());
     let written = options().write(true).create_new(true).open(&draft);
-    let placed =
-        written.and_then(|mut file| file.write_all(text.as_bytes())).and_then(|()| std::fs::rename(&draft, path));
+    let placed = written.and_then(|mut file| file.write_all(text.as_bytes())).and_then(|()| rename(&draft, path));
     if placed.is_err() {
         // If a file cannot be written, it can often not be removed either, so only the first error is reported.
         std::fs::remove_file(&draft).ok();
     }
     placed
+}
+
+/// Renames a file, also over a file that another program has open for a moment.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    /// Pauses before further attempts. Scanners and indexers on Windows open each new file for less than a second.
+    const PAUSES_IN_MS: [u64; 6] = [10, 20, 50, 100, 200, 400];
+    for pause in PAUSES_IN_MS {
+        match std::fs::rename(from, to) {
+            Err(error) if cfg!(windows) && is_busy(&error) => std::thread::sleep(Duration::from_millis(pause)),
+            done => return done,
+        }
+    }
+    std::fs::rename(from, to)
+}
+
+/// Returns whether Windows refused a change because another program has the file open.
+fn is_busy(error: &io::Error) -> bool {
+    const SHARING_VIOLATION: i32 = 32;
+    error.kind() == io::ErrorKind::PermissionDenied || error.raw_os_error() == Some(SHARING_VIOLATION)
 }
 
 /// Replaces the content of a file that belongs to a person. The permissions are kept, and a link stays a link. Readers

@@ -59,8 +59,8 @@ pub use crate::lifecycle::{Report, Upkeep};
 pub use crate::llm::Price;
 pub(crate) use crate::llm::{DEFAULT_BASE_URL, DEFAULT_MODEL, lists_model, logins};
 pub(crate) use crate::pipeline::{
-    Basis, ENVIRONMENT_MARK, Fault, LINGER, Scan, SourceTotals, Stamp, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd,
-    WorkerOptions, WorkerReport, lower_priority, named_project, start_worker,
+    Basis, Fault, LINGER, Scan, SourceTotals, Stamp, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions,
+    WorkerReport, lower_priority, named_project,
 };
 pub use crate::pipeline::{
     Event, Failure, Files, FullSummary, RereadPolicy, Selection, SelectionCounts, Sources, Summary,
@@ -68,7 +68,7 @@ pub use crate::pipeline::{
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
 #[cfg(feature = "cli")]
-pub(crate) use crate::process::{in_own_group, kill_group};
+pub(crate) use crate::process::{ENVIRONMENT_MARK, in_own_group, kill_group, on_path, start_detached};
 #[cfg(feature = "cli")]
 pub(crate) use crate::project::spelled_states;
 pub use crate::project::{Freshness, FreshnessState};

@@ -333,10 +333,12 @@ pub(crate) fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
 pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Pattern>, ApiError> {
     let home = etcetera::home_dir().ok();
     let pattern = |text: &String| {
-        let whole = match (text.strip_prefix("~/"), &home) {
-            (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
+        // Windows accepts both separators; paths are compared with `/`.
+        let even = text.replace('\\', "/");
+        let whole = match (even.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest).to_string_lossy().replace('\\', "/"),
             // People copy `./logs/private` from their own command, but a run may reach the same folder by another path.
-            _ => text.trim_start_matches("./").to_owned(),
+            _ => even.trim_start_matches("./").to_owned(),
         };
         let unreadable =
             |error: glob::PatternError| ApiError::Pattern { origin, text: text.clone(), reason: error.msg };
@@ -353,5 +355,9 @@ mod tests {
     fn a_path_below_the_working_directory_is_denied_by_whatever_path_it_is_reached() {
         let patterns = path_patterns("--exclude", &["./logs/private".to_owned(), "logs/private".to_owned()]).unwrap();
         assert_eq!(patterns[0], patterns[1]);
+        let texts = ["C:\\logs\\private", "C:/logs/private", ".\\logs\\private", "~\\private", "~/private"];
+        let patterns = path_patterns("--exclude", &texts.map(str::to_owned)).unwrap();
+        assert_eq!((&patterns[0], &patterns[3]), (&patterns[1], &patterns[4]), "both separators of Windows count");
+        assert_eq!(patterns[2].as_str(), "logs/private");
     }
 }

@@ -347,9 +347,13 @@ fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened,
 
 fn path_of(path: &str) -> PathBuf {
     // `file:///path` and `file://localhost/path` are two spellings of one address (RFC 8089).
-    match path.strip_prefix("//localhost/").or_else(|| path.strip_prefix("///")) {
-        Some(rest) => PathBuf::from(format!("/{rest}")),
-        None => PathBuf::from(path),
+    let rest = path.strip_prefix("//localhost/").or_else(|| path.strip_prefix("///"));
+    // On Windows, an absolute path begins with a drive and not with a slash.
+    let on_drive = rest.or_else(|| path.strip_prefix("//")).filter(|path| Path::new(path).is_absolute());
+    match (on_drive, rest) {
+        (Some(path), _) => PathBuf::from(path),
+        (None, Some(rest)) => PathBuf::from(format!("/{rest}")),
+        (None, None) => PathBuf::from(path),
     }
 }
 
@@ -480,7 +484,7 @@ mod tests {
             (format!("sqlite:{}", path("a.db")), "a.db"),
             (format!("SQLite://{}", path("b.db")), "b.db"),
             (format!("file:{}", path("c.db")), "c.db"),
-            (format!("file://localhost{}", path("d.db")), "d.db"),
+            (format!("file://localhost/{}", path("d.db").trim_start_matches('/')), "d.db"),
             (path("e f.db"), "e f.db"),
         ] {
             let opened = AdapterRegistry::default().open(&address, None).unwrap();

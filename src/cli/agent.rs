@@ -3,13 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::api::on_path;
 use crate::serve::hook::{self, Agent, commands_in};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
+use transcripts::true_path;
 
 use super::args::{self, Context};
-use super::changes::{Change, report, show, text_of, write};
+use super::changes::{Change, edited, report, show, text_of, write};
 use super::exit::ExitStatus;
 use super::printer::{Printer, can_ask, is_yes};
 
@@ -147,7 +149,8 @@ pub(super) fn settings_change(
     if after == before {
         return Ok(None);
     }
-    let after = serde_json::to_string_pretty(&after).context("cannot serialise the settings")? + "\n";
+    let after = edited(&text, |_| serde_json::to_string_pretty(&after).map(|text| text + "\n"));
+    let after = after.context("cannot serialise the settings")?;
     Ok(Some(Change { path: path.to_owned(), before: Some(text).filter(|text| !text.is_empty()), after: Some(after) }))
 }
 
@@ -187,7 +190,15 @@ pub(super) fn parsed(text: &str, path: &Path) -> anyhow::Result<Value> {
 
 /// Returns the shell command that starts this program, with the options that hooks need.
 fn program(context: &Context<'_>) -> anyhow::Result<String> {
-    Ok(program_words(context)?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+    let mut words = program_words(context)?;
+    // On Windows, an agent runs hooks in Git Bash, cmd or PowerShell, which differ in quoting. Only a command without
+    // quotes works in all of them.
+    let is_on_path =
+        || on_path("afterthought").is_some_and(|found| true_path(&found) == true_path(Path::new(&words[0])));
+    if cfg!(windows) && quoted(&words[0], true).starts_with('"') && is_on_path() {
+        "afterthought".clone_into(&mut words[0]);
+    }
+    Ok(words.iter().map(|word| quoted(word, cfg!(windows))).collect::<Vec<_>>().join(" "))
 }
 
 /// Returns the path of this program and the options that agents need.
@@ -207,12 +218,15 @@ pub(super) fn program_words(context: &Context<'_>) -> anyhow::Result<Vec<String>
     Ok(words)
 }
 
-fn quoted(word: &str) -> String {
+fn quoted(word: &str, is_windows: bool) -> String {
+    // Git Bash, in which Claude Code runs hooks on Windows, removes backslashes. All shells there accept `/`.
+    let word = if is_windows { word.replace('\\', "/") } else { word.to_owned() };
     // Plain words stay unquoted, because the line is shown to the person and compared with installed commands.
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:@%".contains(letter);
+    let is_plain =
+        |letter: char| letter.is_alphanumeric() || "/._-+:@%".contains(letter) || is_windows && letter == '~';
     if word.chars().all(is_plain) {
-        word.to_owned()
-    } else if cfg!(windows) {
+        word
+    } else if is_windows {
         format!("\"{word}\"")
     } else {
         // Between single quotes only the quote itself is special, so the quotation is closed, the quote escaped, and
@@ -264,9 +278,15 @@ mod tests {
 
     #[test]
     fn words_are_quoted_as_a_shell_takes_them() {
-        assert_eq!(quoted("/opt/bin/afterthought"), "/opt/bin/afterthought");
-        if !cfg!(windows) {
-            assert_eq!(quoted("/it's here/x"), r"'/it'\''s here/x'");
+        assert_eq!(quoted("/opt/bin/afterthought", false), "/opt/bin/afterthought");
+        assert_eq!(quoted("/it's here/x", false), r"'/it'\''s here/x'");
+        let table = [
+            (r"C:\Users\Ana\.cargo\bin\afterthought.exe", "C:/Users/Ana/.cargo/bin/afterthought.exe"),
+            (r"C:\PROGRA~1\afterthought.exe", "C:/PROGRA~1/afterthought.exe"),
+            (r"C:\Program Files\afterthought.exe", "\"C:/Program Files/afterthought.exe\""),
+        ];
+        for (path, word) in table {
+            assert_eq!(quoted(path, true), word, "{path}");
         }
     }
 }

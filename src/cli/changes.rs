@@ -181,6 +181,17 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
+/// Returns the result of `edit`, with the byte order mark and the line ends of `text`. Editors on Windows write both.
+pub(crate) fn edited<E>(text: &str, edit: impl FnOnce(&str) -> Result<String, E>) -> Result<String, E> {
+    let body = text.trim_start_matches('\u{feff}');
+    let mark = &text[..text.len() - body.len()];
+    let lines = body.matches('\n').count();
+    // In a file with both line ends, none of them is changed.
+    let is_crlf = lines > 0 && body.matches("\r\n").count() == lines;
+    let after = if is_crlf { edit(&body.replace("\r\n", "\n"))?.replace('\n', "\r\n") } else { edit(body)? };
+    Ok(format!("{mark}{after}"))
+}
+
 fn hash(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
@@ -188,6 +199,22 @@ fn hash(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_and_line_ends_are_kept() {
+        let add = |text: &str| Ok::<_, ()>(format!("{text}b\n"));
+        let table = [
+            ("a\n", "a\nb\n"),
+            ("a\r\n", "a\r\nb\r\n"),
+            ("\u{feff}a\r\n", "\u{feff}a\r\nb\r\n"),
+            ("a\r\nc\n", "a\r\nc\nb\n"),
+            ("", "b\n"),
+        ];
+        for (before, after) in table {
+            assert_eq!(edited(before, add).unwrap(), after, "{before:?}");
+        }
+        assert_eq!(edited("\u{feff}{}", |text| Err::<String, _>(text.to_owned())), Err("{}".to_owned()));
+    }
 
     #[test]
     fn a_backup_never_takes_the_place_of_another() {

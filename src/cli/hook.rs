@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::api::{ENVIRONMENT_MARK, EscapeMode, Selection, denied_paths, escaped, query_vectors, start_worker};
+use crate::api::{ENVIRONMENT_MARK, EscapeMode, Selection, denied_paths, escaped, query_vectors, start_detached};
 use crate::config::{Config, Folders, Partial};
 use crate::serve::hook::{Agent, Event, HookCall, HookLog, HookOutput, Input, handle, read_input};
 use anyhow::{Context as _, anyhow};
@@ -224,5 +224,5 @@ pub(crate) fn start(global: &Global, database: &Path, command: &[&str]) -> std::
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(command.iter().copied()).collect();
     // A process in the session's folder would prevent it from being removed on Windows, or unmounted on Unix.
     let folder = database.parent().unwrap_or(Path::new("/"));
-    start_worker(&program, &arguments, folder)
+    start_detached(&program, &arguments, folder)
 }

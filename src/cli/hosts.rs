@@ -7,6 +7,8 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
+use super::changes::edited;
+
 /// The name under which this program's server is registered.
 const SERVER: &str = "afterthought";
 
@@ -57,6 +59,13 @@ const CLINE: &str = ".config/Code/User/globalStorage/saoudrizwan.claude-dev/sett
 #[cfg(not(any(target_os = "macos", windows)))]
 const CLINE_FOLDER: &str = ".config/Code/User/globalStorage/saoudrizwan.claude-dev";
 
+/// Zed's folder, and its settings.
+const ZED: (&str, &str) = if cfg!(windows) {
+    ("AppData/Roaming/Zed", "AppData/Roaming/Zed/settings.json")
+} else {
+    (".config/zed", ".config/zed/settings.json")
+};
+
 /// The agents, with their settings as the documentation of each agent describes them.
 pub(crate) const HOSTS: [Host; 9] = [
     Host {
@@ -87,7 +96,7 @@ pub(crate) const HOSTS: [Host; 9] = [
         entry: Entry::Words,
         ..PLAIN
     },
-    Host { name: "zed", folder: ".config/zed", file: ".config/zed/settings.json", list: "context_servers", ..PLAIN },
+    Host { name: "zed", folder: ZED.0, file: ZED.1, list: "context_servers", ..PLAIN },
     Host { name: "cline", folder: CLINE_FOLDER, file: CLINE, ..PLAIN },
 ];
 
@@ -106,13 +115,13 @@ impl Host {
     /// Returns the path of the agent's settings.
     pub(crate) fn settings(&self, home: &Path, environment: &dyn Fn(&str) -> Option<PathBuf>) -> PathBuf {
         let moved = self.moved.and_then(|(variable, file)| environment(variable).map(|folder| folder.join(file)));
-        moved.unwrap_or_else(|| home.join(self.file))
+        moved.unwrap_or_else(|| below(home, self.file))
     }
 
     /// Whether the agent has been used by the owner of `home`.
     pub(crate) fn is_used(&self, home: &Path, environment: &dyn Fn(&str) -> Option<PathBuf>) -> bool {
         let moved = self.moved.and_then(|(variable, _)| environment(variable));
-        moved.unwrap_or_else(|| home.join(self.folder)).is_dir()
+        moved.unwrap_or_else(|| below(home, self.folder)).is_dir()
     }
 
     /// Returns the settings with this program's server, which `words` start.
@@ -120,6 +129,10 @@ impl Host {
     /// # Errors
     /// [`HostError`] if the settings cannot be understood.
     pub(crate) fn register(&self, text: &str, words: &[String]) -> Result<String, HostError> {
+        edited(text, |text| self.with_server(text, words))
+    }
+
+    fn with_server(&self, text: &str, words: &[String]) -> Result<String, HostError> {
         if self.entry == Entry::Toml {
             let mut document = toml(text)?;
             let servers = document.entry(self.list).or_insert_with(implicit);
@@ -149,6 +162,10 @@ impl Host {
     /// # Errors
     /// [`HostError`] if the settings cannot be understood.
     pub(crate) fn unregister(&self, text: &str) -> Result<String, HostError> {
+        edited(text, |text| self.without_server(text))
+    }
+
+    fn without_server(&self, text: &str) -> Result<String, HostError> {
         if self.entry == Entry::Toml {
             let mut document = toml(text)?;
             if let Some(servers) = document.get_mut(self.list).and_then(Item::as_table_mut) {
@@ -182,6 +199,11 @@ impl Host {
         }
         CstInputValue::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
+}
+
+/// Returns a path below `home`, with the separators of the platform.
+fn below(home: &Path, path: &str) -> PathBuf {
+    home.join(path).components().collect()
 }
 
 fn implicit() -> Item {
@@ -227,6 +249,9 @@ mod tests {
             let back = host.unregister(&after).unwrap();
             let squeezed = |text: &str| text.split_whitespace().collect::<String>().replace(",}", "}");
             assert_eq!(squeezed(&back), squeezed(&before), "{}", host.name);
+            let on_windows = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
+            assert_eq!(host.register(&on_windows(&before), &words()).unwrap(), on_windows(&after), "{}", host.name);
+            assert_eq!(host.unregister(&on_windows(&after)).unwrap(), on_windows(&back), "{}", host.name);
         }
     }
 

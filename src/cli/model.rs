@@ -8,7 +8,7 @@ use crate::config::{Config, ExtractorChoice, Partial};
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
-use super::exit::ExitStatus;
+use super::exit::{ExitStatus, asked_to_end};
 use super::printer::Printer;
 
 /// Options about the model.
@@ -101,12 +101,15 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 pub(crate) fn stop_on_interrupt(cancel: CancellationToken, grace: u64) {
     tokio::spawn(async move {
         // If no handler can be installed, the signal keeps its default action and ends the process.
-        if asked_to_end().await.is_err() {
-            return;
-        }
+        let Ok(asked) = asked_to_end() else { return };
+        asked.await;
         cancel.cancel();
+        let asked_again = async {
+            asked_to_end()?.await;
+            std::io::Result::Ok(())
+        };
         let status = tokio::select! {
-            Ok(()) = asked_to_end() => 130,
+            Ok(()) = asked_again => 130,
             () = tokio::time::sleep(Duration::from_secs(grace)) => {
                 tracing::warn!("no reply arrived within {grace} s; the next run does the remaining work");
                 i32::from(ExitStatus::Failures.code())
@@ -115,22 +118,6 @@ pub(crate) fn stop_on_interrupt(cancel: CancellationToken, grace: u64) {
         #[expect(clippy::exit, reason = "the user interrupted twice, or the time limit has passed")]
         std::process::exit(status);
     });
-}
-
-#[cfg(unix)]
-async fn asked_to_end() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    // Service managers and containers send SIGTERM, which must cause the same clean shutdown as Ctrl-C.
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        ended = tokio::signal::ctrl_c() => ended,
-        _ = terminate.recv() => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-async fn asked_to_end() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
 }
 
 /// Parses a price as it is written on the command line.

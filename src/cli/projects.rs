@@ -1,6 +1,6 @@
 //! `project`: lists, names and merges projects.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, is_separator};
 
 use crate::api::{Decision, Project};
 use anyhow::Context as _;
@@ -168,7 +168,9 @@ fn folder(what: &str) -> Option<String> {
         return Some(what.to_owned());
     }
     // `shop/api` may be a namespace or an address, so it is a folder only if one exists.
-    let is_near = what.starts_with('.') || what.ends_with('/') || (what.contains('/') && Path::new(what).is_dir());
+    let is_near = what.starts_with('.')
+        || what.ends_with(is_separator)
+        || (what.contains(is_separator) && Path::new(what).is_dir());
     let path = is_near.then(|| std::path::absolute(what).ok())??;
     // `std::path::absolute` keeps `..` on Unix, and the folder need not exist, so `canonicalize` cannot be used.
     let clean = path.components().fold(PathBuf::new(), |folder, part| match part {

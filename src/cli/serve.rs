@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
-use super::exit::ExitStatus;
+use super::exit::{ExitStatus, asked_to_end};
 use super::model::runtime;
 
 /// Options about what is served.
@@ -188,36 +188,16 @@ fn write_redirect(address: &str) -> anyhow::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Cancels `stop` on the first interrupt or termination signal. Once this function has returned, neither signal ends
-/// the process by itself.
+/// Cancels `stop` on the first signal to end. Once this function has returned, the signals do not end the process by
+/// themselves.
 ///
 /// # Errors
 /// If no signal handler can be installed.
-#[cfg(unix)]
 fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let hear = |kind| signal(kind).context("cannot listen for signals");
-    let (mut interrupt, mut terminate) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    let asked = asked_to_end().context("cannot listen for signals")?;
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        asked.await;
         stop.cancel();
-    });
-    Ok(())
-}
-
-/// Cancels `stop` on the first interrupt.
-///
-/// # Errors
-/// Never on this platform.
-#[cfg(not(unix))]
-fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            stop.cancel();
-        }
     });
     Ok(())
 }

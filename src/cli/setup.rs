@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::agent::{command_changes, parsed, program_words, settings_change, settings_of};
 use super::args::{Context, home, machine};
-use super::changes::{Change, FileOutcome, report, show, take_back, text_of, write_recorded};
+use super::changes::{Change, FileOutcome, edited, report, show, take_back, text_of, write_recorded};
 use super::exit::ExitStatus;
 use super::hosts::{HOSTS, Host};
 use super::model::runtime;
@@ -203,7 +203,8 @@ fn without_ours(path: &Path) -> anyhow::Result<()> {
         Some(host) => host.unregister(&before)?,
         None if path.extension().is_some_and(|kind| kind == "json") => {
             let clean = hook::uninstall(&parsed(&before, path)?)?;
-            serde_json::to_string_pretty(&clean).context("cannot serialise the settings")? + "\n"
+            let after = edited(&before, |_| serde_json::to_string_pretty(&clean).map(|text| text + "\n"));
+            after.context("cannot serialise the settings")?
         }
         // A slash command that somebody has edited is not removed.
         None => return Ok(()),

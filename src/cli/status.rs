@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::api::{
     DEFAULT_BASE_URL, DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics,
-    WATCH_LEASE, WORKER_LEASE, lists_model, logins, model_settings,
+    WATCH_LEASE, WORKER_LEASE, lists_model, logins, model_settings, on_path,
 };
 use crate::config::{Config, Layer};
 use crate::serve::hook::{Agent, HookLog, Installed, commands_in};
@@ -458,8 +458,7 @@ fn is_there(program: &str) -> bool {
     if path.components().count() > 1 {
         return path.is_file();
     }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&folders).any(|folder| folder.join(path).is_file())
+    on_path(program).is_some()
 }
 
 /// Number of days whose spending is added up.

@@ -316,11 +316,14 @@ impl Folders {
             app_name: "afterthought".into(),
         };
         let strategy = choose_native_strategy(arguments).map_err(|_| ConfigError::NoHome)?;
+        // On Windows, the usual folder for data may be copied to other machines, even while the database is open. The
+        // cache is in the folder for data of this machine.
+        let data = if cfg!(windows) { strategy.cache_dir().with_file_name("data") } else { strategy.data_dir() };
         Ok(Self {
             user_file: strategy.config_dir().join("config.toml"),
-            default_db: strategy.data_dir().join("memories.db"),
+            default_db: data.join("memories.db"),
             // Only Linux has a separate folder for state.
-            state: strategy.state_dir().unwrap_or_else(|| strategy.data_dir()),
+            state: strategy.state_dir().unwrap_or(data),
         })
     }
 }

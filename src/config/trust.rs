@@ -68,6 +68,7 @@ impl ProjectFile {
 }
 
 /// Returns the reason why somebody else could have written a file, or `None` if only its user can write it.
+#[cfg_attr(not(unix), expect(clippy::unnecessary_wraps, reason = "it can fail on other platforms"))]
 fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'static str>> {
     #[cfg(unix)]
     {

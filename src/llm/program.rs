@@ -17,6 +17,9 @@ use super::fault::{Fault, Rejection};
 use super::protocol::{Protocol, SHELL};
 use super::wire::{self, in_words};
 use super::{Finish, Reply, Request, TurnRole};
+#[cfg(windows)]
+use crate::process::NEW_GROUP;
+use crate::process::{ENVIRONMENT_MARK, on_path};
 use crate::text::markup::without_control_tokens;
 use crate::tokens;
 
@@ -66,13 +69,13 @@ pub(super) async fn ask(
 /// Checks that the program of `protocol` can be started, which costs nothing.
 pub(super) async fn check(protocol: &Protocol, timeout: Duration) -> Result<(), String> {
     let (Some(name), Protocol::ClaudeCode | Protocol::Codex) = (protocol.program(), protocol) else { return Ok(()) };
-    let mut command = Command::new(name);
+    let mut command = program(name);
     command.arg("--version");
     run(command, "", timeout).await.map(drop).map_err(|fault| format!("{name}: {fault}"))
 }
 
 fn claude(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(Command, String)> {
-    let mut command = Command::new("claude");
+    let mut command = program("claude");
     command.args(["--print", "--output-format", "json", "--no-session-persistence", "--disable-slash-commands"]);
     // No tools, servers or settings: the conversations may contain instructions, and the person's hooks would run for
     // each request.
@@ -92,7 +95,7 @@ fn claude(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(
 }
 
 fn codex(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(Command, String)> {
-    let mut command = Command::new("codex");
+    let mut command = program("codex");
     command.args(["exec", "--json", "--ephemeral", "--skip-git-repo-check", "--ignore-user-config"]);
     command.args(["--sandbox", "read-only", "-c", "project_doc_max_bytes=0", "-c", "web_search=\"disabled\""]);
     for feature in CODEX_FEATURES {
@@ -110,9 +113,19 @@ fn codex(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(C
     Ok((command, format!("{}\n\n{}", request.system.as_str(), turns(request))))
 }
 
+/// Returns a command that starts the program with this name.
+fn program(name: &str) -> Command {
+    // Windows finds only files that end in `.exe` by their name alone.
+    Command::new(on_path(name).unwrap_or_else(|| name.into()))
+}
+
 fn shell(line: &str) -> Command {
     let mut command = Command::new(SHELL.0);
+    #[cfg(not(windows))]
     command.args([SHELL.1, line]);
+    // `cmd` does not read quotation marks as other programs do. With `/S`, it removes only the outer ones.
+    #[cfg(windows)]
+    command.raw_arg(format!("/D /S {} \"{line}\"", SHELL.1));
     command
 }
 
@@ -136,6 +149,9 @@ async fn run(mut command: Command, prompt: &str, timeout: Duration) -> Result<Ou
     // should finish.
     #[cfg(unix)]
     command.process_group(0);
+    #[cfg(windows)]
+    command.creation_flags(NEW_GROUP);
+    command.env(ENVIRONMENT_MARK, "1");
     let started = command.spawn();
     let mut child = started.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Fault::NotStarted("it is not installed, or not on the PATH".to_owned()),

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::LlmError;
 use super::endpoint::{ModelSettings, shown_url};
 use super::protocol::Protocol;
+use crate::process::on_path;
 
 /// A provider that `PROVIDER/MODEL` names.
 #[derive(Default, Deserialize)]
@@ -54,13 +55,7 @@ pub(crate) fn key_variable(model: &str) -> &'static str {
 /// Returns the providers whose programs are installed and may have a login. Such a provider is used only if the user
 /// specifies it.
 pub(crate) fn logins() -> Vec<&'static str> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let is_installed = |provider: &&Provider| {
-        provider
-            .protocol
-            .program()
-            .is_some_and(|name| std::env::split_paths(&folders).any(|folder| folder.join(name).is_file()))
-    };
+    let is_installed = |provider: &&Provider| provider.protocol.program().is_some_and(|name| on_path(name).is_some());
     PROVIDERS.iter().filter(is_installed).map(|provider| provider.name.as_str()).collect()
 }
 

@@ -1,10 +1,8 @@
 //! Queued jobs: session logs that wait for extraction, and the worker process that extracts them.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::Path;
 use std::pin::pin;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
@@ -14,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use transcripts::Found;
 
 use super::read::{Stamp, path_key};
-use crate::process::in_own_group;
 use crate::store::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, LeaseOutcome, Store, StoreError};
 
 /// Returns the job for a log, due at `not_before`; `None` if the file does not exist.
@@ -270,33 +267,6 @@ fn finish(
     *if outcome.is_ok() { &mut worked.done } else { &mut worked.left } += 1;
     (shift.report)(&job.job, outcome.as_ref().err());
     Ok(())
-}
-
-/// Environment variable of a worker and all its child processes, which disables hooks in these processes.
-pub(crate) const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
-
-/// Starts `program` with `arguments` as a separate process in the folder `folder`, without standard streams and in a
-/// process group that no terminal interrupts.
-///
-/// # Errors
-/// Returns an error if the system cannot start it.
-pub(crate) fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<()> {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder).env(ENVIRONMENT_MARK, "1");
-    // A hook waits until its standard streams are closed, but the worker outlives the hook.
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    in_own_group(&mut command);
-    #[cfg(windows)]
-    {
-        // The process has no console and is in a separate process group.
-        const DETACHED_PROCESS: u32 = 0x8;
-        const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-        std::os::windows::process::CommandExt::creation_flags(
-            &mut command,
-            DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP,
-        );
-    }
-    command.spawn().map(drop)
 }
 
 /// Lowers the priority of this process, where the system allows it.

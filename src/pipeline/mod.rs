@@ -44,8 +44,8 @@ pub use consolidate::FullSummary;
 pub(crate) use consolidate::{FullPass, ImportResult, ImportedMemory, consolidate_imported, full_pass};
 pub(crate) use estimate::{Basis, Estimate, RequestCounter, SourceTotals, Survey, estimate, survey};
 pub(crate) use jobs::{
-    ENVIRONMENT_MARK, Fault, LINGER, Scan, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions, WorkerReport,
-    is_subagents, is_unread, lower_priority, request_for, scan, start_worker, work_off,
+    Fault, LINGER, Scan, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions, WorkerReport, is_subagents, is_unread,
+    lower_priority, request_for, scan, work_off,
 };
 pub(crate) use model::CachedModel;
 pub(crate) use projects::{NamingError, ProjectAlias, ProjectMerge, give_folder, merge, name_project, project_at};

@@ -13,7 +13,7 @@ use crate::config::is_news;
 use crate::consolidate::{MoveReport, merge_projects};
 use crate::guard::Redacted;
 use crate::memory::{Audience, Namespace};
-use crate::project::{ALLOWED, Identity, Machine, ProjectSighting};
+use crate::project::{ALLOWED, Identity, Machine, ProjectSighting, identifying};
 use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreError};
 
 /// Namespaces for the memories from one transcript.
@@ -320,7 +320,7 @@ pub(crate) fn give_folder(
     let name = store.redact(checked(name)?);
     let no_project = || NamingError::NoProject { path: path.to_owned() };
     let sighting = store.redact(machine.sight_path(path).ok_or_else(no_project)?);
-    let path = store.redact(sighting.text.as_ref().ok_or_else(no_project)?.key.clone());
+    let path = store.redact(identifying(&sighting.text.as_ref().ok_or_else(no_project)?.key));
     let held = store.placement(&sighting)?.namespace;
     let projects = store.projects()?;
     let held = projects.iter().find(|project| project.namespace == held);

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use glob::{MatchOptions, Pattern};
 use jiff::tz::{Offset, TimeZone};
@@ -20,6 +20,7 @@ use transcripts::{
 
 use crate::guard::{Cleaning, Guard, Redacted};
 use crate::memory::Namespace;
+use crate::project::{identifying, plain};
 use crate::store::{FileOutcome, FileRead};
 
 /// Number of transcripts that may wait for extraction; a higher number would only use more memory.
@@ -542,8 +543,8 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// Returns whether `wanted` denotes the project of a conversation: its namespace, its folder or a folder above it, or
 /// the last component of either.
 fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
-    let plain = |text: &str| text.trim().trim_end_matches(['/', '\\']).replace('\\', "/");
-    let (wanted, project) = (plain(wanted), plain(project));
+    let even = |text: &str| identifying(text.trim().trim_end_matches(['/', '\\'])).replace('\\', "/");
+    let (wanted, project) = (even(wanted), even(project));
     if wanted.is_empty() || wanted == namespace {
         return !wanted.is_empty();
     }
@@ -566,18 +567,18 @@ fn is_absolute(text: &str) -> bool {
 /// Returns the folder that a path from the user denotes, or the name unchanged.
 #[must_use]
 pub(crate) fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> String {
-    let is_path = text == "." || text == ".." || text.contains('/') || text.contains(MAIN_SEPARATOR);
+    let is_path = text == "." || text == ".." || text.contains(is_separator);
     if !is_path || text.starts_with("project/") {
         return text.to_owned();
     }
-    let path = match (text.strip_prefix("~/"), home) {
+    let path = match (text.strip_prefix('~').and_then(|rest| rest.strip_prefix(is_separator)), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => directory.join(text),
     };
     // Dots in the path are resolved if the folder exists; the address of a repository is not changed.
     let known = path.canonicalize().ok();
     let is_address = !text.starts_with(['.', '/', '~']) && known.is_none();
-    if is_address { text.to_owned() } else { known.unwrap_or(path).to_string_lossy().into_owned() }
+    if is_address { text.to_owned() } else { plain(&known.unwrap_or(path)) }
 }
 
 #[cfg(test)]

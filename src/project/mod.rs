@@ -22,7 +22,7 @@ mod remote;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use transcripts::{Transcript, hex};
+use transcripts::{Transcript, folder_path, hex};
 
 use crate::config::{Folders, TrustedFiles};
 use crate::memory::{Namespace, string_enum};
@@ -88,7 +88,7 @@ impl Identity {
 
     fn folder(root: &Path) -> Option<Self> {
         let root = plain(root);
-        Self::new(Basis::Folder, root.clone(), root.rsplit(['/', '\\']).next()?)
+        Self::new(Basis::Folder, identifying(&root), root.rsplit(['/', '\\']).next()?)
     }
 
     /// Reads an identity as it appears in the database.
@@ -202,14 +202,15 @@ impl Machine {
             let sighting = ProjectSighting { is_claim, ..Self::sight_address(&address, text)? };
             return Some(sighting.renamed(named));
         }
-        let root = here.as_ref().map(|here| plain(&here.root));
+        let root = here.as_ref().map(|here| identifying(&plain(&here.root)));
         let remote = here.as_ref().and_then(|here| here.remote.as_ref()).and_then(Identity::remote);
         let folder = || here.as_ref().and_then(|here| Identity::folder(&here.root));
         let is_here = place.is_some_and(Path::is_dir);
         let mark = here.as_ref().and_then(|here| here.mark.clone());
-        let identity = remote.or_else(folder).or_else(|| text.clone())?;
+        let spelled = || text.clone().map(|text| Identity { key: identifying(&text.key), ..text });
+        let identity = remote.or_else(folder).or_else(spelled)?;
         let sighting = ProjectSighting {
-            path: Some(path.to_owned()),
+            path: Some(identifying(path)),
             identity,
             root,
             mark,
@@ -245,10 +246,11 @@ impl Machine {
         // A log may come from another system, so the home folders of all systems are recognised.
         let by_shape = match parts.as_slice() {
             ["root" | "home" | "Users"] | ["home" | "Users", _] => is_rooted,
-            [drive] | [drive, "Users"] | [drive, "Users", _] => is_drive(drive),
+            [drive] => is_drive(drive),
+            [drive, users] | [drive, users, _] => is_drive(drive) && users.eq_ignore_ascii_case("users"),
             _ => false,
         };
-        by_shape || self.home.as_deref().is_some_and(|home| Path::new(path) == home)
+        by_shape || self.home.as_deref().is_some_and(|home| identifying(path) == identifying(&plain(home)))
     }
 }
 
@@ -260,7 +262,7 @@ impl ProjectSighting {
 }
 
 fn is_drive(part: &str) -> bool {
-    part.len() == 2 && part.ends_with(':')
+    part.len() == 2 && part.starts_with(|letter: char| letter.is_ascii_alphabetic()) && part.ends_with(':')
 }
 
 /// Returns whether exactly this folder contains a repository or a worktree of a repository.
@@ -272,15 +274,26 @@ pub(crate) fn is_repository(folder: &str) -> bool {
 /// Returns a text from the log without a meaningless suffix; the URL of a local folder becomes its path.
 fn tidied(text: &str) -> String {
     let text = text.trim();
-    let path = text.strip_prefix("file://").map(|path| path.strip_prefix("localhost").unwrap_or(path));
-    path.unwrap_or(text).trim_end_matches(['/', '\\']).to_owned()
+    plain(Path::new(&folder_path(text))).trim_end_matches(['/', '\\']).to_owned()
 }
 
 /// Returns a path in the usual notation.
-fn plain(path: &Path) -> String {
-    // On Windows, `canonicalize` adds a prefix that is not part of the usual notation.
+pub(crate) fn plain(path: &Path) -> String {
+    // On Windows, `canonicalize` adds a prefix that is not part of the usual notation. Some agents log such paths.
     let text = path.to_string_lossy();
     text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC")).unwrap_or(&text).to_owned()
+}
+
+/// Returns the spelling of a path that identifies it. Windows ignores case and accepts both separators, so a path of
+/// Windows is in lower case with `\`, also if its log is read on another system. Any other path is unchanged.
+pub(crate) fn identifying(path: &str) -> String {
+    let is_below_drive = path.get(..2).is_some_and(is_drive) && path[2..].chars().next().is_none_or(is_any_separator);
+    let is_windows = is_below_drive || path.starts_with(r"\\");
+    if is_windows { path.replace('/', r"\").to_lowercase() } else { path.to_owned() }
+}
+
+fn is_any_separator(letter: char) -> bool {
+    matches!(letter, '/' | '\\')
 }
 
 /// Maximum length of a project's name, in bytes.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use transcripts::folder_path;
+
 /// Hosts that ignore case in the names of repositories.
 const CASELESS: &[&str] = &["github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com"];
 
@@ -41,7 +43,7 @@ impl Address {
         let address = address.trim();
         if let Some((scheme, rest)) = address.split_once("://") {
             return match scheme.to_ascii_lowercase().as_str() {
-                "file" => Some(Self::Local(PathBuf::from(rest))),
+                "file" => Some(Self::Local(PathBuf::from(folder_path(&format!("file://{rest}"))))),
                 scheme => url(scheme, rest).map(Self::Server),
             };
         }
@@ -213,6 +215,7 @@ mod tests {
             assert_eq!(key(address), None, "{address}");
         }
         assert_eq!(Address::parse("file:///srv/shop"), Some(Address::Local("/srv/shop".into())));
+        assert_eq!(Address::parse("FILE:///C:/my%20src/shop"), Some(Address::Local("C:/my src/shop".into())));
         assert_eq!(Address::parse("../shop"), Some(Address::Local("../shop".into())));
     }
 

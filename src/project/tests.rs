@@ -151,7 +151,7 @@ fn home_and_root_are_no_project_and_no_repository_of_what_is_in_them() {
     desk.repository(".git", Some("git@github.com:ana/dotfiles.git"));
     desk.settings(".", "project = \"everything\"");
     assert_eq!(desk.sight(""), None);
-    for text in ["/", "/home/ana", "/Users/ben/", "/root", "C:\\", "C:\\Users\\Ana", "c:/Users/Ana/", " ", "//"] {
+    for text in ["/", "/home/ana", "/Users/ben/", "/root", "C:\\", "C:\\Users\\Ana", "c:/users/ana/", " ", "//"] {
         assert_eq!(desk.log(Some(text), None), None, "{text}");
     }
     assert_eq!(desk.id("notes"), "text:~/notes");
@@ -164,10 +164,33 @@ fn a_path_of_another_system_is_a_name() {
     let desk = Desk::new();
     let text = if cfg!(windows) { "/src/Shop" } else { "C:\\src\\Shop" };
     let sighting = desk.log(Some(&format!("{text}\\")), None).unwrap();
-    assert_eq!((sighting.identity.id(), sighting.root), (format!("text:{text}"), None));
+    let key = if cfg!(windows) { text } else { "c:\\src\\shop" };
+    assert_eq!((sighting.identity.id(), sighting.root), (format!("text:{key}"), None));
     assert_eq!(sighting.identity.name, "Shop");
     let share = desk.log(Some("\\\\nas\\src\\Shop"), None).unwrap();
     assert_eq!(share.identity.basis, Basis::Text);
+}
+
+#[test]
+fn a_folder_on_windows_has_one_identity_however_it_is_spelled() {
+    let desk = Desk::new();
+    let spellings = [
+        r"C:\Users\Ana\code\Shop",
+        r"c:\users\ana\CODE\shop\",
+        "C:/Users/Ana/code/Shop",
+        r"\\?\C:\Users\Ana\code\Shop",
+        "file:///c%3A/Users/Ana/code/Shop",
+        "file:///C:/Users/Ana/code/shop/",
+    ];
+    for text in spellings {
+        let sighting = desk.log(Some(text), None).unwrap();
+        let key = r"c:\users\ana\code\shop";
+        assert_eq!((sighting.identity.id(), sighting.path.as_deref()), (format!("text:{key}"), Some(key)), "{text}");
+        assert_eq!(sighting.identity.name.to_lowercase(), "shop", "{text}");
+    }
+    assert_eq!(identifying("/Src/Shop"), "/Src/Shop", "other systems distinguish upper and lower case");
+    assert_eq!(identifying("a:b"), "a:b", "a channel is not a path");
+    assert_eq!(identifying(r"\\NAS/Src"), r"\\nas\src");
 }
 
 #[test]

@@ -49,7 +49,28 @@ fn learn(store: &Store, namespace: &str) {
 fn a_folder_without_a_repository_has_the_namespace_that_it_always_had() {
     let store = Store::in_memory().unwrap();
     assert_eq!(place(&store, &text("/nowhere/ana/shop"), 0), ("project/shop-7a1249".into(), None));
+    assert_eq!(place(&store, &text("C:\\src\\Shop"), 0), ("project/Shop-14ea20".into(), None));
+    assert_eq!(place(&store, &text("c:/src/shop/"), 0), ("project/Shop-14ea20".into(), None));
+}
+
+#[test]
+fn spellings_of_a_folder_on_windows_that_earlier_versions_distinguished_become_one_project() {
+    let store = Store::in_memory().unwrap();
+    for (id, name, namespace) in
+        [("text:C:\\src\\Shop", "Shop", "project/Shop-d95667"), ("text:c:\\src\\shop", "shop", "project/shop-14ea20")]
+    {
+        let namespace = namespace.parse().unwrap();
+        store.write::<_, StoreError>(None, day(1), |w| w.put_project(id, name, &namespace, 0)).unwrap();
+    }
+    assert_eq!(
+        place(&store, &text("C:\\src\\Shop"), 0),
+        ("project/shop-14ea20".into(), Some("project/Shop-d95667".into()))
+    );
+    let store = Store::in_memory().unwrap();
+    let namespace = "project/Shop-d95667".parse().unwrap();
+    store.write::<_, StoreError>(None, day(1), |w| w.put_project("text:C:\\src\\Shop", "Shop", &namespace, 0)).unwrap();
     assert_eq!(place(&store, &text("C:\\src\\Shop"), 0), ("project/Shop-d95667".into(), None));
+    assert_eq!(place(&store, &text("c:/src/shop"), 0), ("project/Shop-d95667".into(), None));
 }
 
 #[test]

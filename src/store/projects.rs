@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::guard::{CleanText, Redacted};
 use crate::memory::Namespace;
-use crate::project::{Basis, Identity, ProjectSighting, Remote, is_repository};
+use crate::project::{Basis, Identity, ProjectSighting, Remote, identifying, is_repository};
 use crate::store::row::{spelled, time};
 use crate::store::{Database, RunId, StoreError, Writer};
 
@@ -159,8 +159,10 @@ impl Database {
         }
         if let Some(weak) = sighting.text.as_ref().filter(|weak| *weak != identity) {
             if let Some(seen) = self.seen(&weak.id())? {
-                let is_first_claim = sighting.is_claim && self.claims(&weak.key)?.is_empty();
-                return if is_first_claim { self.only_of(&seen, identity) } else { Ok(None) };
+                let is_first_claim = sighting.is_claim && self.claims(&identifying(&weak.key))?.is_empty();
+                // Earlier versions distinguished the spellings of a path of Windows.
+                let is_respelled = identity.basis == Basis::Text;
+                return if is_first_claim || is_respelled { self.only_of(&seen, identity) } else { Ok(None) };
             }
             if let Some(namespace) = weak.namespaces().next()
                 && self.is_used(&namespace)?
@@ -279,11 +281,11 @@ impl Writer<'_> {
         }
         // A time of zero marks information from logs about a folder that was never seen itself.
         let (seen_at, folder) = match &sighting.text {
-            Some(text) if sighting.is_claim => (0, Some(&text.key)),
-            _ => (now, sighting.path.as_ref()),
+            Some(text) if sighting.is_claim => (0, Some(identifying(&text.key))),
+            _ => (now, sighting.path.clone()),
         };
         if let Some((path, (identity, _))) = folder.zip(placement.bound.last()) {
-            self.put_folder(path, &identity.id(), sighting.mark.as_deref(), seen_at)?;
+            self.put_folder(&path, &identity.id(), sighting.mark.as_deref(), seen_at)?;
         }
         Ok(())
     }
@@ -393,7 +395,9 @@ impl Database {
         )?;
         let holds = |folder: &str| {
             // Both path separators are accepted, because a log may come from a different system.
-            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
+            identifying(path)
+                .strip_prefix(&identifying(folder))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
         };
         Ok(given.into_iter().find(|(folder, _)| holds(folder)).map(|(_, namespace)| namespace))
     }

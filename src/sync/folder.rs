@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::{Files, LOGS, MAX_FILE, PutOutcome};
 use super::log::LogError;
+use crate::private;
 
 /// A folder with logs.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl Files for Folder {
         fs::create_dir_all(&folder).map_err(|source| at(&folder, source))?;
         for (name, bytes) in new {
             let temporary = folder.join(format!(".{}.tmp", uuid::Uuid::now_v7()));
-            let written = write_to(&temporary, bytes).and_then(|()| fs::rename(&temporary, folder.join(name)));
+            let written = write_to(&temporary, bytes).and_then(|()| private::rename(&temporary, &folder.join(name)));
             if let Err(source) = written {
                 fs::remove_file(&temporary).ok();
                 return Err(at(&folder, source));

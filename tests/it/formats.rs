@@ -120,6 +120,64 @@ fn every_fixture_is_told_apart_from_all_other_formats() {
     assert_eq!(confused, Vec::<String>::new());
 }
 
+/// Returns the fixtures that are texts without carriage returns.
+fn texts() -> Vec<(&'static dyn Ingestor, PathBuf, String)> {
+    let of = |ingestor: &'static dyn Ingestor| {
+        let text = move |path: PathBuf| std::fs::read_to_string(&path).ok().map(|text| (ingestor, path, text));
+        fixtures(ingestor.name()).into_iter().filter(|path| path.is_file()).filter_map(text)
+    };
+    INGESTORS.iter().copied().flat_map(of).filter(|(_, _, text)| !text.contains('\r')).collect()
+}
+
+/// Writes a log, and returns its format and its transcripts.
+fn written(path: &Path, text: &str) -> (Option<&'static str>, Vec<Transcript>) {
+    std::fs::write(path, text).unwrap();
+    let format = detect(&open(path).unwrap()).ok();
+    let seen = format.map(|format| read_into(Logs::open(path).unwrap(), format).0);
+    (format.map(Ingestor::name), seen.unwrap_or_default())
+}
+
+#[test]
+fn a_log_with_the_line_ends_and_the_mark_of_windows_reads_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    for (ingestor, path, text) in texts() {
+        let path = folder.path().join(path.file_name().unwrap());
+        let said = |text: &str| {
+            let (format, seen) = written(&path, text);
+            let words = seen.into_iter().flat_map(|one| one.messages);
+            (format, words.map(|one| (one.role, one.kind, one.speaker, one.text)).collect::<Vec<_>>())
+        };
+        let expected = said(&text);
+        assert_eq!(said(&text.replace('\n', "\r\n")), expected, "{}: {}", ingestor.name(), path.display());
+        assert_eq!(said(&format!("\u{feff}{text}")), expected, "{} with a mark", ingestor.name());
+        count += 1;
+    }
+    assert!(count > 60, "{count}");
+}
+
+#[test]
+fn a_folder_of_windows_is_the_project_of_an_agents_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agents = Vec::new();
+    for (ingestor, path, text) in texts().into_iter().filter(|(ingestor, ..)| ingestor.family() == "agents") {
+        let path = folder.path().join(path.file_name().unwrap());
+        let (_, seen) = written(&path, &text);
+        let project = seen.iter().find_map(|one| one.project.clone()).filter(|project| text.contains(project.as_str()));
+        let Some(project) = project.filter(|project| project.starts_with('/')) else { continue };
+        // A URL has another form: `file:///c%3A/Users/Ana/code/shop`.
+        let text = text.replace(&format!("file://{project}"), "file:///c%3A/Users/Ana/code/shop");
+        let is_json = path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl");
+        let windows = if is_json { r"C:\\Users\\Ana\\code\\shop" } else { r"C:\Users\Ana\code\shop" };
+        let (_, seen) = written(&path, &text.replace(&project, windows));
+        let read = seen.iter().find_map(|one| one.project.clone()).unwrap_or_default();
+        assert!([r"C:\Users\Ana\code\shop", "c:/Users/Ana/code/shop"].contains(&&*read), "{}: {read}", ingestor.name());
+        agents.push(ingestor.name());
+    }
+    agents.dedup();
+    assert!(agents.len() > 8, "{agents:?}");
+}
+
 #[test]
 fn the_table_is_complete_and_its_words_are_for_people() {
     let folders = std::fs::read_dir(root()).unwrap().flatten().map(|entry| entry.file_name());

@@ -28,7 +28,7 @@ mod reading;
 mod text;
 mod transcript;
 
-pub use discover::{Found, discover, true_path};
+pub use discover::{Found, discover, folder_path, true_path};
 pub use error::IngestError;
 pub use formats::{INGESTORS, by_name, detect, detect_folder};
 pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Sink, Skipped};

@@ -298,6 +298,7 @@ mod keyring {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use secrecy::ExposeSecret as _;
 
@@ -313,7 +314,6 @@ mod tests {
         (folder, path)
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_environment_comes_before_the_named_file_and_that_before_the_default_one() {
         let (_a, named) = file("a passphrase that is named\n", 0o600);
@@ -334,7 +334,6 @@ mod tests {
         assert!(given(&|_| None, None).unwrap().is_none());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_key_that_cannot_be_used_is_named_with_its_place_and_never_shown() {
         let (_a, open) = file(HEX, 0o644);

@@ -477,6 +477,7 @@ mod lease_tests {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 impl Store {
     /// Records `pid` as the process of every claimed job.
     pub(crate) fn give_jobs_to(&self, pid: u32) {

@@ -8,7 +8,9 @@ use crate::agents::turn;
 use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{address_name, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, folder_path,
+};
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "continue";
@@ -36,7 +38,7 @@ impl Ingestor for Continue {
             let began = index.as_ref().and_then(|index| began(index, id));
             let meta = draft.meta();
             meta.title = session["title"].owned();
-            meta.project = session["workspaceDirectory"].text().map(turn::folder_path);
+            meta.project = session["workspaceDirectory"].text().map(folder_path);
             meta.model = session["chatModelTitle"].owned();
             // Messages have no times, and the modification time of the file is that of the last change.
             let time = began.or(of_file);

@@ -11,7 +11,7 @@ use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role,
-    Sink,
+    Sink, folder_path,
 };
 
 /// Name of the format, stored with each transcript.
@@ -74,7 +74,7 @@ fn workspace(input: &Input) -> Option<String> {
     let text = Folder::directory(above).open("workspace.json").ok()?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<Value>(&text).ok()?;
     let address = value["folder"].as_str().or_else(|| value["workspace"].as_str())?;
-    Some(turn::folder_path(address))
+    Some(folder_path(address))
 }
 
 fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>) {

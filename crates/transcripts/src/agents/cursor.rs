@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::reading::database::{self, Database};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, folder_path};
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "cursor";
@@ -36,7 +36,7 @@ impl Ingestor for Cursor {
         let database = database::required(&input)?;
         let source = Source {
             origin: input.path.display().to_string(),
-            project: input.sibling_json("workspace.json").first_text(&["folder", "workspace"]).map(turn::folder_path),
+            project: input.sibling_json("workspace.json").first_text(&["folder", "workspace"]).map(folder_path),
             has_table: !database.columns("cursorDiskKV").is_empty(),
             database,
         };
@@ -228,8 +228,7 @@ impl Conversation {
         let meta = self.draft.meta();
         meta.model = meta.model.take().or_else(|| model(&bubble["modelInfo"]));
         if meta.project.is_none() {
-            meta.project =
-                bubble["workspaceUris"].as_array().and_then(|all| all.first()?.text()).map(turn::folder_path);
+            meta.project = bubble["workspaceUris"].as_array().and_then(|all| all.first()?.text()).map(folder_path);
         }
         let time = self.draft.next_time(time_of(bubble));
         let mut messages = messages_of(bubble, header, &self.tools[id]);

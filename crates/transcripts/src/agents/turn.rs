@@ -72,15 +72,6 @@ pub(super) fn of_sub_agent(messages: &mut [Message]) {
     }
 }
 
-/// Returns the path that the URL of a folder represents; returns any other text unchanged.
-pub(super) fn folder_path(address: &str) -> String {
-    let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
-    let path = parts::unescaped(path, b"%");
-    // `/c:/work` is the form that `c:/work` takes in a URL.
-    let has_drive = path.as_bytes().get(2) == Some(&b':');
-    path.strip_prefix('/').filter(|_| has_drive).map_or(path.clone(), str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,20 +94,6 @@ mod tests {
         );
         assert_eq!(pieces("<T> is generic"), [(Kind::Prose, "<T> is generic".to_owned())]);
         assert_eq!(pieces("  "), []);
-    }
-
-    #[test]
-    fn addresses_of_folders_become_paths() {
-        let rows = [
-            ("file:///home/eli/my%20loom", "/home/eli/my loom"),
-            ("file:///c%3A/work", "c:/work"),
-            ("file:///a%zz%c3%a9%", "/a%zzé%"),
-            ("vscode-remote://host/x", "vscode-remote://host/x"),
-            ("/plain%20path", "/plain%20path"),
-        ];
-        for (address, path) in rows {
-            assert_eq!(folder_path(address), path);
-        }
     }
 
     #[test]

@@ -326,7 +326,8 @@ mod tests {
     #[test]
     fn a_database_in_use_is_read_with_its_log_and_left_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sta te?#1.db");
+        // Windows does not allow question marks in names.
+        let path = folder.path().join(if cfg!(windows) { "sta te%3f#1.db" } else { "sta te?#1.db" });
         let owner = Connection::open(&path).unwrap();
         owner
             .execute_batch(
