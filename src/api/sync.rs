@@ -56,7 +56,7 @@ impl Memories {
     ) -> Result<Vec<String>, ApiError> {
         self.unconfined()?;
         let patterns: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
-        let key = key.map(|path| absolute_path(path));
+        let key = key.map(absolute_path);
         // They are stored, and the names are shown on every machine.
         let stored = patterns.iter().map(String::as_str).chain([machine]).chain(key.as_deref());
         stored.into_iter().try_for_each(|name| refuse_secrets(name.to_owned()))?;

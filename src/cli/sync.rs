@@ -22,18 +22,19 @@ pub(crate) enum SyncCommand {
     Key(KeyArgs),
 }
 
-/// Share memories with your other machines through a folder or a git repository
+/// Share memories with your other machines through a folder, a git repository or an object storage
 ///
 /// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. A repository
 /// is an address that git understands, or the path of a bare repository. It is written by git, with your access, in the
-/// branch afterthought/log. Run the same command on each machine. Only the namespaces that you name are ever written to
+/// branch afterthought/log. An object storage is an address such as s3://bucket/prefix, with credentials from the
+/// environment, and needs a build with the feature scale. Run the same command on each machine. Only the namespaces that you name are ever written to
 /// the target. With a key, everything there is encrypted.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global --key ~/.ssh/memories.key"
+    after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global --key ~/.ssh/sync.key"
 )]
 pub(crate) struct AddArgs {
-    /// Folder or repository that all machines can reach
+    /// Folder, repository or object storage that all machines can reach
     target: String,
     /// Share this namespace; a trailing `/*` includes everything below it
     #[arg(long, value_name = "NAME", required = true)]
@@ -79,7 +80,7 @@ pub(crate) struct RemoveArgs {
 /// The file is a key file of age, readable only by you. Copy it to your other machines by a safe way, and name it in `db
 /// sync add --key`. Whoever has it can read and change what you share, and without it nobody can read the target.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought db sync key ~/.ssh/memories.key")]
+#[command(after_help = "Example:\n  afterthought db sync key ~/.ssh/sync.key")]
 pub(crate) struct KeyArgs {
     /// File to create
     file: PathBuf,

@@ -106,9 +106,9 @@ mod with_age {
                 if line.is_empty() || line.starts_with('#') {
                     continue;
                 }
-                if let Ok(identity) = line.parse() {
+                if let Ok(identity) = line.parse::<Identity>() {
                     keys.identities.push(identity);
-                } else if let Ok(recipient) = line.parse() {
+                } else if let Ok(recipient) = line.parse::<Recipient>() {
                     keys.recipients.push(recipient);
                 } else {
                     return Err(fault(format!(

@@ -1,4 +1,5 @@
-//! Keeps the memories of several machines equal, through a folder or a git repository that all of them can reach.
+//! Keeps the memories of several machines equal, through a folder, a git repository or an object storage that all of them
+//! can reach.
 //!
 //! ```text
 //! changed rows ─▶ collect ─▶ records ─▶ outbox ─▶ item of the own log ─▶ target
@@ -20,6 +21,8 @@ mod folder;
 mod git;
 mod log;
 mod merge;
+#[cfg(feature = "scale")]
+mod objects;
 mod record;
 mod cipher;
 
@@ -288,11 +291,22 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
 
 /// Opens the logs in a target; `clone` is the folder for the clone of a repository.
 fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError> {
+    if is_objects(address) {
+        #[cfg(feature = "scale")]
+        return Ok(Box::new(FileLog::new(objects::Objects::open(address)?)));
+        #[cfg(not(feature = "scale"))]
+        return Err(SyncError::Feature { what: "use object storage", feature: "scale" });
+    }
     Ok(if git::is_repository(address) {
         Box::new(FileLog::new(Repository::new(address, clone)))
     } else {
         Box::new(FileLog::new(Folder::new(Path::new(address))))
     })
+}
+
+/// Returns whether a target is a place in an object storage.
+fn is_objects(address: &str) -> bool {
+    ["s3://", "gs://", "az://"].iter().any(|scheme| address.starts_with(scheme))
 }
 
 /// Returns the folder for the clone of a repository, which is beside the database and only for this database.
