@@ -27,11 +27,11 @@ pub(crate) enum SyncCommand {
 /// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. A repository
 /// is an address that git understands, or the path of a bare repository. It is written by git, with your access, in the
 /// branch afterthought/log. An object storage is an address such as s3://bucket/prefix, with credentials from the
-/// environment, and needs a build with the feature scale. Run the same command on each machine. Only the namespaces that you name are ever written to
-/// the target. With a key, everything there is encrypted.
+/// environment, and needs a build with the feature scale. Run the same command on each machine. Only the namespaces that
+/// you name are ever written to the target. With a key, everything there is encrypted.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global --key ~/.ssh/sync.key"
+    after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global\n  afterthought db sync add ~/Sync/memories --namespace global --key ~/sync.key"
 )]
 pub(crate) struct AddArgs {
     /// Folder, repository or object storage that all machines can reach
@@ -75,7 +75,7 @@ pub(crate) struct RemoveArgs {
     target: String,
 }
 
-/// Create a key that encrypts what is shared
+/// Write a key that encrypts what is shared
 ///
 /// The file is a key file of age, readable only by you. Copy it to your other machines by a safe way, and name it in `db
 /// sync add --key`. Whoever has it can read and change what you share, and without it nobody can read the target.
