@@ -128,8 +128,9 @@ impl Database {
 
     /// Returns the ids of active memories of a namespace with the same words.
     pub(crate) fn with_same_words(&self, namespace: &Namespace, content: &str) -> Result<Vec<MemoryId>, StoreError> {
+        // Without the sign, the index by namespace is used, and reads all memories of the namespace.
         let sql =
-            "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status = 'active' ORDER BY id";
+            "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND +status = 'active' ORDER BY id";
         let values = params![normalised_hash(content), namespace.to_string()];
         self.query_all(sql, values, |row| row.get(0))
     }
@@ -207,7 +208,7 @@ impl Writer<'_> {
 
     /// Marks the records of a memory as equal to their rows.
     pub(crate) fn clean_sync_records(&self, target: i64, id: &MemoryId) -> Result<(), StoreError> {
-        let sql = "UPDATE sync_records SET dirty = 0 WHERE target = ?1 AND memory_id = ?2 AND dirty = 1";
+        let sql = "UPDATE sync_records SET dirty = 0 WHERE target = ?1 AND memory_id = ?2 AND +dirty = 1";
         self.execute(sql, params![target, id.as_str()]).map(drop)
     }
 

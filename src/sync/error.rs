@@ -88,7 +88,7 @@ pub enum SyncError {
         what: String,
     },
     /// A new key was to be written to a file that exists.
-    #[error("{} already exists; with `--rotate`, a new key is added to the keys in it", .file.display())]
+    #[error("{} already exists; choose another file, or add a new key to its keys with `--rotate`", .file.display())]
     KeyExists {
         /// The file.
         file: PathBuf,

@@ -121,7 +121,7 @@ impl Shared {
         let text = Regex::new("[0-9a-f]{64}").unwrap().replace_all(&text, "HASH").into_owned();
         let text = Regex::new(r"\b(desk|laptop)-[0-9a-f]{8}").unwrap().replace_all(&text, "$1-1a2b3c4d").into_owned();
         // The name of an encrypted log is only the end of the machine's name.
-        let text = Regex::new(r"(/|machine |log )[0-9a-f]{8}([/:; ])")
+        let text = Regex::new(r"(/|machine |log )[0-9a-f]{8}([/:;\s])")
             .unwrap()
             .replace_all(&text, "${1}1a2b3c4d$2")
             .into_owned();
