@@ -13,9 +13,9 @@ use super::log::LogItem;
 const MARK: &[u8] = b"age-encryption.org/";
 
 /// The keys for a target; there are none if its items are plain text.
-pub(super) struct Cipher(Option<Keys>);
+pub(super) struct TargetKeys(Option<Keys>);
 
-impl Cipher {
+impl TargetKeys {
     /// Reads the key file of a target.
     pub(super) fn open(file: Option<&str>) -> Result<Self, SyncError> {
         Ok(Self(file.map(|file| Keys::read(Path::new(file))).transpose()?))

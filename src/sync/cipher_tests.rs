@@ -99,7 +99,7 @@ fn no_byte_of_a_target_with_a_key_is_plain_text() {
         assert!(!bytes.contains(word), "{word}");
     }
     // Names of files are the hashes of encrypted bytes, and the same text is never encrypted to the same bytes.
-    let [one, other] = [1, 2].map(|_| Cipher::open(key.to_str()).unwrap().seal(b"text".to_vec()).unwrap());
+    let [one, other] = [1, 2].map(|_| TargetKeys::open(key.to_str()).unwrap().seal(b"text".to_vec()).unwrap());
     assert_ne!(hash_of(&one), hash_of(&other));
     for file in files(&shared) {
         let name = file.file_name().unwrap().to_str().unwrap();
@@ -267,8 +267,8 @@ fn keys_are_rotated_one_machine_after_the_other() {
     private_copy(&former, &old);
     for file in files(&shared) {
         let item = LogItem { seq: 1, hash: String::new(), bytes: fs::read(&file).unwrap() };
-        assert!(Cipher::open(former.to_str()).unwrap().unseal("desk", &item).is_err());
-        assert!(Cipher::open(key.to_str()).unwrap().unseal("desk", &item).is_ok());
+        assert!(TargetKeys::open(former.to_str()).unwrap().unseal("desk", &item).is_err());
+        assert!(TargetKeys::open(key.to_str()).unwrap().unseal("desk", &item).is_ok());
     }
 }
 

@@ -36,7 +36,7 @@ use serde::Serialize;
 use crate::memory::short;
 use crate::store::{Database, LeaseOutcome, RewriteOutcome, Store, StoreError, SyncPlace, SyncTarget, Writer};
 pub(crate) use cipher::create_key;
-use cipher::{Cipher, is_log_of, is_sealed};
+use cipher::{TargetKeys, is_log_of, is_sealed};
 use collect::{Origin, collect};
 pub(crate) use error::SyncError;
 use files::FileLog;
@@ -102,10 +102,10 @@ pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<
     NamespacePatterns::new(new.namespaces)?;
     let known = store.sync_targets()?.into_iter().find(|target| target.address == new.address);
     let key = new.key.map(str::to_owned).or_else(|| known.as_ref()?.key.clone());
-    let cipher = Cipher::open(key.as_deref())?;
+    let keys = TargetKeys::open(key.as_deref())?;
     let clone = tempfile::tempdir().map_err(|source| LogError::File { path: std::env::temp_dir(), source })?;
     create(new.address)?;
-    let notes = examine(open_log(new.address, &clone.path().join("clone"))?.as_mut(), &cipher, known.as_ref())?;
+    let notes = examine(open_log(new.address, &clone.path().join("clone"))?.as_mut(), &keys, known.as_ref())?;
     let namespaces = new.namespaces.to_vec();
     store.write(None, now, |w| {
         let known = w.sync_targets()?.into_iter().find(|target| target.address == new.address);
@@ -153,7 +153,7 @@ fn create(address: &str) -> Result<(), SyncError> {
 
 /// Checks that the target can be read, and that its last items are encrypted with the given key, or not at all if there
 /// is none. Returns remarks about other items.
-fn examine(log: &mut dyn ChangeLog, cipher: &Cipher, known: Option<&SyncTarget>) -> Result<Vec<String>, SyncError> {
+fn examine(log: &mut dyn ChangeLog, keys: &TargetKeys, known: Option<&SyncTarget>) -> Result<Vec<String>, SyncError> {
     let (mut notes, mut unread, mut is_read) = (Vec::new(), None, false);
     for head in log.heads()? {
         let is_own = known.is_some_and(|target| is_log_of(&head.name, &target.device));
@@ -164,7 +164,7 @@ fn examine(log: &mut dyn ChangeLog, cipher: &Cipher, known: Option<&SyncTarget>)
         };
         // An item that has not arrived is read later.
         let Some(last) = last else { continue };
-        match cipher.unseal(&head.name, &last) {
+        match keys.unseal(&head.name, &last) {
             Ok(_) => is_read = true,
             Err(_) if is_own => notes.push(
                 "the next synchronisation replaces the files of this machine; copies of them that the storage keeps, such \
@@ -228,12 +228,12 @@ pub(crate) fn synchronise(store: &Store, id: i64, extent: Extent, now: Timestamp
 
 fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<SyncReport, SyncError> {
     let target = target_of(store, id)?;
-    let cipher = Cipher::open(target.key.as_deref())?;
+    let keys = TargetKeys::open(target.key.as_deref())?;
     let mut log = open_log(&target.address, &clone_of(store, &target))?;
     let log = log.as_mut();
     let mut report = SyncReport { address: target.address.clone(), ..SyncReport::default() };
     let heads = log.heads()?;
-    let own = check_own(store, log, &cipher, &target, &heads)?;
+    let own = check_own(store, log, &keys, &target, &heads)?;
     if let Own::Sent(last) = &own {
         mark_sent(store, id, last, now)?;
     }
@@ -249,7 +249,7 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
     let mut read = Vec::new();
     let peers = store.sync_peers(id)?;
     for head in heads.iter().filter(|head| renamed.is_some() || !is_log_of(&head.name, &target.device)) {
-        match read_log(log, &cipher, head, peers.iter().find(|peer| is_log_of(&head.name, &peer.device))) {
+        match read_log(log, &keys, head, peers.iter().find(|peer| is_log_of(&head.name, &peer.device))) {
             Ok(Some(found)) => read.push(found),
             Ok(None) => {}
             // The logs of other machines can still be used.
@@ -284,7 +284,7 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
     if report.erased > 0 && store.seal()? == RewriteOutcome::Waiting {
         report.notes.push("erased text may remain in the file until `afterthought db maintain` rewrites it".to_owned());
     }
-    send(store, log, &cipher, &heads, id, now)?;
+    send(store, log, &keys, &heads, id, now)?;
     report.notes.extend(log.take_notes());
     Ok(report)
 }
@@ -347,21 +347,21 @@ fn apply(
 fn send(
     store: &Store,
     log: &mut dyn ChangeLog,
-    cipher: &Cipher,
+    keys: &TargetKeys,
     heads: &[Head],
     id: i64,
     now: Timestamp,
 ) -> Result<(), SyncError> {
     let target = target_of(store, id)?;
     let own = heads.iter().find(|head| is_log_of(&head.name, &target.device));
-    let name = own.map_or_else(|| cipher.log_name(&target.device), |head| &head.name);
+    let name = own.map_or_else(|| keys.log_name(&target.device), |head| &head.name);
     let moved = || {
         SyncError::Target(format!("{} changed in the meantime; run `afterthought db sync now` again", target.address))
     };
     if target.rewrite {
         let records = snapshot_of(store, id)?;
         let seq = target.used + 1;
-        let bytes = cipher.seal(record::encode(&target.device, seq, None, &records))?;
+        let bytes = keys.seal(record::encode(&target.device, seq, None, &records))?;
         let AppendOutcome::Done(last) = log.put_snapshot(name, target.seq, seq, &bytes)? else {
             return Err(moved());
         };
@@ -376,7 +376,7 @@ fn send(
     let (mut hash, mut items) = (target.hash, Vec::new());
     for (seq, records) in store.sync_outbox(id)? {
         let prev = (seq > 1).then_some(hash.as_str());
-        items.push(cipher.seal(record::encode(&target.device, seq, prev, &records))?);
+        items.push(keys.seal(record::encode(&target.device, seq, prev, &records))?);
         hash = items.last().map(|bytes| files::hash_of(bytes)).unwrap_or_default();
     }
     if items.is_empty() {
@@ -405,7 +405,7 @@ fn mark_sent(store: &Store, id: i64, last: &LogItem, now: Timestamp) -> Result<(
 /// Reads the items of another log that were not applied yet.
 fn read_log(
     log: &mut dyn ChangeLog,
-    cipher: &Cipher,
+    keys: &TargetKeys,
     head: &Head,
     applied: Option<&SyncPlace>,
 ) -> Result<Option<(SyncPlace, Vec<Record>)>, SyncError> {
@@ -414,7 +414,7 @@ fn read_log(
     let before = place.seq;
     let mut records = Vec::new();
     let mut read = |place: &mut SyncPlace, stored: LogItem, prev: Option<&str>| {
-        let bytes = cipher.unseal(&place.device, &stored)?;
+        let bytes = keys.unseal(&place.device, &stored)?;
         let item = record::decode((&head.name, &place.device), &stored, &bytes, prev)?;
         records.extend(item.records);
         // The name of an encrypted log does not contain the name of the machine.
@@ -454,7 +454,7 @@ enum Own {
 fn check_own(
     store: &Store,
     log: &mut dyn ChangeLog,
-    cipher: &Cipher,
+    keys: &TargetKeys,
     target: &SyncTarget,
     heads: &[Head],
 ) -> Result<Own, SyncError> {
@@ -475,7 +475,7 @@ fn check_own(
     for (item, (seq, records)) in log.read_since(&head.name, target.seq)?.into_iter().zip(outbox) {
         let prev = (target.seq > 0 && last.is_none()).then_some(target.hash.as_str());
         // The key may have been given after the item was written.
-        let bytes = if is_sealed(&item) { cipher.unseal(&head.name, &item) } else { Ok(Cow::Borrowed(&*item.bytes)) };
+        let bytes = if is_sealed(&item) { keys.unseal(&head.name, &item) } else { Ok(Cow::Borrowed(&*item.bytes)) };
         let names = (head.name.as_str(), target.device.as_str());
         let found = bytes.and_then(|bytes| record::decode(names, &item, &bytes, prev));
         let Ok(Item { records: found, .. }) = found else { break };

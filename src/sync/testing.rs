@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use jiff::Timestamp;
 
-use super::cipher::Cipher;
+use super::cipher::TargetKeys;
 use super::log::LogItem;
 use super::*;
 
@@ -28,8 +28,8 @@ pub(super) fn with_key(test: impl FnOnce()) {
     KEY.set(None);
 }
 
-fn cipher() -> Cipher {
-    Cipher::open(key().as_deref()).unwrap()
+fn keys() -> TargetKeys {
+    TargetKeys::open(key().as_deref()).unwrap()
 }
 
 /// Adds a target, with the key of this test.
@@ -57,16 +57,16 @@ pub(super) fn add_with(
 
 /// Returns the name of the log of a machine.
 pub(super) fn log_of(device: &str) -> String {
-    cipher().log_name(device).to_owned()
+    keys().log_name(device).to_owned()
 }
 
 /// Returns the bytes of an item as they are in a target.
 pub(super) fn sealed(text: &str) -> Vec<u8> {
-    cipher().seal(text.as_bytes().to_vec()).unwrap()
+    keys().seal(text.as_bytes().to_vec()).unwrap()
 }
 
 /// Returns the text of an item in a target.
 pub(super) fn text_of(bytes: Vec<u8>) -> String {
     let item = LogItem { seq: 1, hash: String::new(), bytes };
-    String::from_utf8(cipher().unseal("machine", &item).unwrap().into_owned()).unwrap()
+    String::from_utf8(keys().unseal("machine", &item).unwrap().into_owned()).unwrap()
 }
