@@ -153,7 +153,7 @@ fn files(logs: &Path) -> Vec<PathBuf> {
 
 fn hash(bytes: &[u8]) -> String {
     use sha2::Digest as _;
-    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    transcripts::hex(&sha2::Sha256::digest(bytes))
 }
 
 fn put(beside: &Path, seq: u64, bytes: &[u8]) -> PathBuf {
