@@ -97,3 +97,21 @@ pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     replace(&target, text)?;
     permissions.map_or(Ok(()), |permissions| std::fs::set_permissions(&target, permissions))
 }
+
+/// Reads a small file that contains a key, and that only its user may read. The error is the reason, for a message.
+pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<String, String> {
+    let unreadable = |error: io::Error| format!("it cannot be read: {error}");
+    let data = std::fs::metadata(path).map_err(unreadable)?;
+    // Reading a device or a pipe could block or never end.
+    if !data.is_file() || data.len() > max_bytes {
+        return Err("it is not a small text file".to_owned());
+    }
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&data.permissions()) & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(format!("others can read it ({mode:o}); `chmod 600 {}`", path.display()));
+        }
+    }
+    std::fs::read_to_string(path).map_err(unreadable)
+}

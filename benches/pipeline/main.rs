@@ -24,6 +24,7 @@ mod search;
 mod server;
 mod startup;
 mod store;
+mod sync;
 mod vectors;
 
 use report::Report;
@@ -38,6 +39,7 @@ const PARTS: &[Part] = &[
     ("guard", guard::measure),
     ("rules", rules::measure),
     ("store", store::measure),
+    ("sync", sync::measure),
     ("vectors", vectors::measure),
     ("consolidation", consolidation::measure),
     ("search", search::measure),

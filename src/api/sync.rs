@@ -9,7 +9,7 @@ use super::remember::refuse_secrets;
 use super::{ApiError, Memories};
 use crate::memory::Namespace;
 use crate::store::SyncTarget;
-use crate::sync::{self, Extent, SyncPolicy, SyncReport};
+use crate::sync::{self, Extent, NewTarget, SyncPolicy, SyncReport};
 
 const SYNC: &str = "synchronise machines";
 
@@ -22,6 +22,8 @@ pub struct SyncStatus {
     pub namespaces: Vec<String>,
     /// Whether the target is synchronised after runs, and when sessions start and end.
     pub automatic: bool,
+    /// The file with the key for what is written to the target; `None` if it is not encrypted.
+    pub key: Option<String>,
     /// The name of this machine in the target.
     pub machine: String,
     /// The other machines.
@@ -35,25 +37,41 @@ pub struct SyncStatus {
 }
 
 impl Memories {
-    /// Adds a folder or a git repository as a target, or changes the namespaces and the policy of a known target.
-    /// Nothing is sent yet.
+    /// Adds a folder or a git repository as a target, or changes the namespaces, the policy and the key of a known target.
+    /// Nothing is sent yet. Returns remarks about what the target already contains.
+    ///
+    /// With a `key`, everything that is written to the target is encrypted with age. It is a file with secret keys, of
+    /// which the first one encrypts and all decrypt; a known target keeps its key if none is given.
     ///
     /// # Errors
-    /// [`ApiError`] if a namespace is not valid, the folder cannot be created, or the repository cannot be read.
+    /// [`ApiError`] if a namespace is not valid, the folder cannot be created, the repository cannot be read, or the key
+    /// does not fit to what the target contains.
     pub fn add_sync(
         &self,
         address: &str,
         namespaces: &[Namespace],
         machine: &str,
         policy: SyncPolicy,
-    ) -> Result<(), ApiError> {
+        key: Option<&Path>,
+    ) -> Result<Vec<String>, ApiError> {
         self.unconfined()?;
         let patterns: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
-        // The names are stored and shown on every machine.
-        patterns.iter().map(String::as_str).chain([machine]).try_for_each(|name| refuse_secrets(name.to_owned()))?;
-        let store = self.ledger(SYNC)?;
-        sync::add(store, &absolute(address), &patterns, machine, policy, Timestamp::now())?;
-        Ok(())
+        let key = key.map(absolute_path);
+        // They are stored, and the names are shown on every machine.
+        let stored = patterns.iter().map(String::as_str).chain([machine]).chain(key.as_deref());
+        stored.into_iter().try_for_each(|name| refuse_secrets(name.to_owned()))?;
+        let (store, address) = (self.ledger(SYNC)?, absolute(address));
+        let new = NewTarget { address: &address, namespaces: &patterns, machine, policy, key: key.as_deref() };
+        Ok(sync::add(store, &new, Timestamp::now())?.1)
+    }
+
+    /// Writes a new key for [`Self::add_sync`] to a file that only its user can read. If the file exists and `rotate` is
+    /// set, the new key is added before those in the file, so that it encrypts and the former ones still decrypt.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the file exists and `rotate` is not set, or if it cannot be written.
+    pub fn create_sync_key(file: &Path, rotate: bool) -> Result<(), ApiError> {
+        Ok(sync::create_key(file, rotate)?)
     }
 
     /// Removes a target; its content and the memories stay.
@@ -118,6 +136,7 @@ impl Memories {
                 address: target.address,
                 namespaces: target.namespaces,
                 automatic: target.automatic,
+                key: target.key,
                 machine: target.device,
                 synced_at: target.synced_at,
                 error: target.error,
@@ -132,6 +151,9 @@ fn absolute(address: &str) -> String {
     if sync::is_remote(address) {
         return address.to_owned();
     }
-    let path = std::path::absolute(Path::new(address)).unwrap_or_else(|_| address.into());
-    path.to_string_lossy().into_owned()
+    absolute_path(Path::new(address))
+}
+
+fn absolute_path(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
 }

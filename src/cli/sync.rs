@@ -1,6 +1,6 @@
 //! The `db sync` commands: keep the memories of several machines equal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::api::{Memories, SyncPolicy, SyncReport, SyncStatus, lower_priority};
 use crate::config::Partial;
@@ -19,20 +19,22 @@ pub(crate) enum SyncCommand {
     #[command(after_help = "Example:\n  afterthought db sync status")]
     Status,
     Remove(RemoveArgs),
+    Key(KeyArgs),
 }
 
-/// Share memories with your other machines through a folder or a git repository
+/// Share memories with your other machines through a folder, a git repository or an object storage
 ///
 /// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. A repository
 /// is an address that git understands, or the path of a bare repository. It is written by git, with your access, in the
-/// branch afterthought/log. Run the same command on each machine. Only the namespaces that you name are ever written to
-/// the target.
+/// branch afterthought/log. An object storage is an address such as s3://bucket/prefix, with credentials from the
+/// environment, and needs a build with the feature scale. Run the same command on each machine. Only the namespaces that
+/// you name are ever written to the target. With a key, everything there is encrypted.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global"
+    after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global\n  afterthought db sync add ~/Sync/memories --namespace global --key ~/sync.key"
 )]
 pub(crate) struct AddArgs {
-    /// Folder or repository that all machines can reach
+    /// Folder, repository or object storage that all machines can reach
     target: String,
     /// Share this namespace; a trailing `/*` includes everything below it
     #[arg(long, value_name = "NAME", required = true)]
@@ -40,6 +42,9 @@ pub(crate) struct AddArgs {
     /// Name of this machine in the target [default: the host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Encrypt with the key in this file, which all machines need; see `db sync key`
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Synchronise only with `db sync now`, and not also after runs and when sessions start and end
     #[arg(long)]
     manual: bool,
@@ -70,21 +75,38 @@ pub(crate) struct RemoveArgs {
     target: String,
 }
 
+/// Write a key that encrypts what is shared
+///
+/// The file is a key file of age, readable only by you. Copy it to your other machines by a safe way, and name it in `db
+/// sync add --key`. Whoever has it can read and change what you share, and without it nobody can read the target.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db sync key ~/.ssh/sync.key")]
+pub(crate) struct KeyArgs {
+    /// File to create
+    file: PathBuf,
+    /// Add a new key to a file; the former keys in it only decrypt from then on
+    #[arg(long)]
+    rotate: bool,
+}
+
 pub(crate) fn run(command: &SyncCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         SyncCommand::Add(args) => add(args, context),
         SyncCommand::Now(args) => synchronise(args, context),
         SyncCommand::Status => status(context),
         SyncCommand::Remove(args) => remove(args, context),
+        SyncCommand::Key(args) => create_key(args, context),
     }
 }
 
 fn add(args: &AddArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories_with(Partial::default())?;
     let policy = if args.manual { SyncPolicy::OnRequest } else { SyncPolicy::Automatic };
-    memories.add_sync(&args.target, &args.namespace, args.name.as_deref().unwrap_or(&host_name()), policy)?;
+    let machine = args.name.as_deref().map_or_else(host_name, str::to_owned);
+    let notes = memories.add_sync(&args.target, &args.namespace, &machine, policy, args.key.as_deref())?;
     let names: Vec<String> = args.namespace.iter().map(ToString::to_string).collect();
     context.out.line(format_args!("{} will be shared through {}", names.join(", "), args.target))?;
+    notes.iter().for_each(|note| context.out.warn(note));
     context.out.note("`afterthought db sync now` sends and receives changes");
     Ok(ExitStatus::Success)
 }
@@ -146,7 +168,7 @@ fn status(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
             context.out.json(target)?;
             continue;
         }
-        let SyncStatus { address, namespaces, automatic, machine, machines, waiting, synced_at, error } = target;
+        let SyncStatus { address, namespaces, automatic, key, machine, machines, waiting, synced_at, error } = target;
         context.out.line(format_args!("{BOLD}{address}{BOLD:#} {}", namespaces.join(", ")))?;
         let others = if machines.is_empty() { "no other machine yet".to_owned() } else { machines.join(", ") };
         context.out.line(format_args!("  this machine is {machine}; others: {others}"))?;
@@ -154,6 +176,9 @@ fn status(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         let schedule = if *automatic { "automatic" } else { "only on request" };
         let waiting = counted(*waiting, "item");
         context.out.line(format_args!("  {ADDED}last synchronised{ADDED:#} {last}; {waiting} to send; {schedule}"))?;
+        if let Some(key) = key {
+            context.out.line(format_args!("  encrypted with the key in {key}"))?;
+        }
         if let Some(error) = error {
             context.out.line(format_args!("  {REMOVED}✗{REMOVED:#} {error}"))?;
         }
@@ -164,6 +189,17 @@ fn status(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
 fn remove(args: &RemoveArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     context.memories()?.remove_sync(&args.target)?;
     context.out.line(format_args!("{} is no longer used; its files were not changed", args.target))?;
+    Ok(ExitStatus::Success)
+}
+
+fn create_key(args: &KeyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let file = args.file.display();
+    Memories::create_sync_key(&args.file, args.rotate)?;
+    context.out.line(format_args!("{file} contains a new key"))?;
+    context.out.note(format_args!(
+        "copy it to your other machines, and run `afterthought db sync add` with `--key {file}` on each; keep a copy in a \
+         safe place"
+    ));
     Ok(ExitStatus::Success)
 }
 

@@ -180,14 +180,19 @@ fn secret_header(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Returns an HTTP client that uses rustls with ring.
-///
-/// Redirects are not followed, so that no text is sent to a server that the user did not name.
-pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmError> {
+/// Makes ring the library of rustls for all connections of this process.
+pub(crate) fn use_ring() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Another thread may have installed its provider first, which is equally good.
         rustls::crypto::ring::default_provider().install_default().ok();
     }
+}
+
+/// Returns an HTTP client that uses rustls with ring.
+///
+/// Redirects are not followed, so that no text is sent to a server that the user did not name.
+pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmError> {
+    use_ring();
     let builder = reqwest::Client::builder()
         .user_agent(concat!("afterthought/", env!("CARGO_PKG_VERSION")))
         // A redirect would send conversations to a server that the user did not name.

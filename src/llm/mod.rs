@@ -30,6 +30,8 @@ pub use cassette::{Recorder, Replay, Source};
 pub use client::Client;
 pub(crate) use client::{find_ollama, lists_model};
 pub(crate) use embed::EmbedFailure;
+#[cfg(feature = "scale")]
+pub(crate) use endpoint::use_ring;
 pub(crate) use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL};
 pub use endpoint::{ModelSettings, StructuredOutput};
 pub use protocol::Protocol;

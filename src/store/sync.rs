@@ -29,6 +29,8 @@ pub(crate) struct SyncTarget {
     pub(crate) namespaces: Vec<String>,
     /// Whether the target is synchronised without a command.
     pub(crate) automatic: bool,
+    /// Path of the file with the key for what is written to the target; `None` if it is not encrypted.
+    pub(crate) key: Option<String>,
     /// Name of this database's log in the target.
     pub(crate) device: String,
     /// Number of the last item of this log, and its hash.
@@ -78,7 +80,7 @@ impl Database {
             return Ok(Vec::new());
         }
         let sql = "SELECT id, address, namespaces, device, seq, hash, used, lamport, collected, rewrite,
-                synced_at, error, automatic FROM sync_targets ORDER BY id";
+                synced_at, error, automatic, key FROM sync_targets ORDER BY id";
         self.query_all(sql, (), target_from_row)
     }
 
@@ -126,8 +128,9 @@ impl Database {
 
     /// Returns the ids of active memories of a namespace with the same words.
     pub(crate) fn with_same_words(&self, namespace: &Namespace, content: &str) -> Result<Vec<MemoryId>, StoreError> {
+        // Without the sign, the index by namespace is used, and reads all memories of the namespace.
         let sql =
-            "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status = 'active' ORDER BY id";
+            "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND +status = 'active' ORDER BY id";
         let values = params![normalised_hash(content), namespace.to_string()];
         self.query_all(sql, values, |row| row.get(0))
     }
@@ -147,7 +150,7 @@ impl Writer<'_> {
     pub(crate) fn put_sync_target(&self, target: &SyncTarget) -> Result<(), StoreError> {
         self.execute(
             "UPDATE sync_targets SET namespaces = ?2, device = ?3, seq = ?4, hash = ?5, used = ?6, lamport = ?7,
-                collected = ?8, rewrite = ?9, synced_at = ?10, error = ?11, automatic = ?12 WHERE id = ?1",
+                collected = ?8, rewrite = ?9, synced_at = ?10, error = ?11, automatic = ?12, key = ?13 WHERE id = ?1",
             params![
                 target.id,
                 to_json(&target.namespaces)?,
@@ -161,6 +164,7 @@ impl Writer<'_> {
                 target.synced_at.map(Timestamp::as_millisecond),
                 target.error,
                 target.automatic,
+                target.key,
             ],
         )
         .map(drop)
@@ -204,7 +208,7 @@ impl Writer<'_> {
 
     /// Marks the records of a memory as equal to their rows.
     pub(crate) fn clean_sync_records(&self, target: i64, id: &MemoryId) -> Result<(), StoreError> {
-        let sql = "UPDATE sync_records SET dirty = 0 WHERE target = ?1 AND memory_id = ?2 AND dirty = 1";
+        let sql = "UPDATE sync_records SET dirty = 0 WHERE target = ?1 AND memory_id = ?2 AND +dirty = 1";
         self.execute(sql, params![target, id.as_str()]).map(drop)
     }
 
@@ -336,6 +340,7 @@ fn rewrite_if(conn: &Connection, needed: bool) -> Result<(), StoreError> {
 
 fn target_from_row(row: &SqlRow<'_>) -> rusqlite::Result<SyncTarget> {
     from_row!(row, 0 => SyncTarget {
-        id, address, namespaces, device, seq, hash, used, lamport, collected, rewrite, synced_at, error, automatic
+        id, address, namespaces, device, seq, hash, used, lamport, collected, rewrite, synced_at, error, automatic,
+        key
     })
 }

@@ -1,5 +1,7 @@
 //! Reasons why machines cannot be synchronised.
 
+use std::path::PathBuf;
+
 use super::log::LogError;
 use crate::store::StoreError;
 
@@ -35,6 +37,72 @@ pub enum SyncError {
     Newer {
         /// Name of the log.
         device: String,
+    },
+    /// An item of another machine is encrypted, and this machine has no key.
+    #[error(
+        "the memories of the machine {device} are encrypted, and this machine has no key for them; nothing was sent or \
+         applied; copy the key file from that machine, and run `afterthought db sync add` again with `--key FILE`"
+    )]
+    NoKey {
+        /// Name of the log.
+        device: String,
+    },
+    /// An item of another machine is encrypted for a key that this machine does not have.
+    #[error(
+        "change {seq} of the machine {device} is encrypted with another key; nothing of it was applied; use the same key \
+         file on both machines, or add that key to the file of this machine; if the machine is no longer used, delete \
+         its folder in the target"
+    )]
+    OtherKey {
+        /// Name of the log.
+        device: String,
+        /// Number of the item.
+        seq: u64,
+    },
+    /// An item of another machine is not encrypted, though the target has a key.
+    #[error(
+        "change {seq} of the machine {device} is not encrypted; nothing of it was applied; run `afterthought db sync add` \
+         with `--key FILE` on that machine; if the machine is no longer used, delete its folder in the target"
+    )]
+    NotEncrypted {
+        /// Name of the log.
+        device: String,
+        /// Number of the item.
+        seq: u64,
+    },
+    /// There is no key file.
+    #[error(
+        "there is no key file {}; nothing was sent or applied; copy it from a machine that has it, or create the first key \
+         with `afterthought db sync key {}`", .file.display(), .file.display()
+    )]
+    MissingKey {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A key file cannot be used.
+    #[error("the key file {} cannot be used: {what}; nothing was sent or applied", .file.display())]
+    BadKey {
+        /// The file.
+        file: PathBuf,
+        /// The fault, described without quoting the key.
+        what: String,
+    },
+    /// A new key was to be written to a file that exists.
+    #[error("{} already exists; choose another file, or add a new key to its keys with `--rotate`", .file.display())]
+    KeyExists {
+        /// The file.
+        file: PathBuf,
+    },
+    /// An item cannot be encrypted.
+    #[error("the changes cannot be encrypted: {0}; nothing was sent")]
+    Encrypt(String),
+    /// The program was built without a feature.
+    #[error("this build cannot {what}; install one that can: `cargo install afterthought --features {feature}`")]
+    Feature {
+        /// What is missing.
+        what: &'static str,
+        /// Name of the feature.
+        feature: &'static str,
     },
     /// A pattern names no namespace.
     #[error("{pattern:?} is not a namespace; write it like global, project/shop, or 'project/*' for all projects")]

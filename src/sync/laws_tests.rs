@@ -49,10 +49,8 @@ impl Machine {
         let (store, folder) = (Store::in_memory().unwrap(), TempDir::new().unwrap());
         // The clocks are years apart.
         let world = World { store, runs: Vec::new(), day: number * 1000 };
-        let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let address = folder.path().to_str().unwrap().to_owned();
-        let target =
-            add(&world.store, &address, &namespaces, "machine", SyncPolicy::OnRequest, world.now()).unwrap().id;
+        let target = testing::add_target(&world.store, &address, namespaces, "machine", world.now()).unwrap();
         Self { world, folder, target }
     }
 
@@ -82,7 +80,7 @@ fn files_below(root: &Path) -> BTreeSet<PathBuf> {
 
 /// Copies a file of the log of `from`, or deletes files that the machine has deleted.
 fn copy(from: &Machine, to: &Machine, which: Option<u8>) {
-    let own = from.device();
+    let own = testing::log_of(&from.device());
     let (here, there) = (from.files(), to.files());
     let missing: Vec<&PathBuf> = here.difference(&there).filter(|path| path.starts_with(&own)).collect();
     let gone: Vec<&PathBuf> = there.difference(&here).filter(|path| path.starts_with(&own)).collect();
@@ -199,5 +197,15 @@ proptest! {
         steps in prop::collection::vec((any::<u8>(), any_step()), 1..40),
     ) {
         check(count, &steps);
+    }
+
+    /// The same with a key; there is no phrase of the memories in any file.
+    #[cfg(feature = "age")]
+    #[test]
+    fn machines_with_a_key_end_with_the_same_rows(
+        count in 3..6_usize,
+        steps in prop::collection::vec((any::<u8>(), any_step()), 1..40),
+    ) {
+        testing::with_key(|| check(count, &steps));
     }
 }

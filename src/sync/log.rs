@@ -113,6 +113,18 @@ pub(crate) enum LogError {
         /// The fault.
         what: String,
     },
+    /// The object storage cannot be used.
+    #[cfg(feature = "scale")]
+    #[error(
+        "cannot use the object storage {address}: {what}; check the address, and the region, endpoint and credentials in \
+         the environment, such as AWS_ACCESS_KEY_ID; nothing was lost, and the next synchronisation tries again"
+    )]
+    Objects {
+        /// The target as the user wrote it.
+        address: String,
+        /// The fault.
+        what: String,
+    },
     /// A file cannot be read or written.
     #[error("cannot use {}: {source}; nothing was lost, and the next synchronisation tries again", .path.display())]
     File { path: PathBuf, source: std::io::Error },
@@ -120,4 +132,4 @@ pub(crate) enum LogError {
 
 #[cfg(test)]
 #[path = "log_tests.rs"]
-mod tests;
+pub(super) mod tests;

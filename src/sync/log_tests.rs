@@ -74,7 +74,7 @@ fn append(log: &mut dyn ChangeLog, name: &str, expected: u64, text: &str) -> App
 }
 
 /// The suite that every implementor passes.
-fn obeys_the_contract(log: &mut dyn ChangeLog) {
+pub(in crate::sync) fn obeys_the_contract(log: &mut dyn ChangeLog) {
     let texts = |items: Vec<LogItem>| items.into_iter().map(|item| item.bytes).collect::<Vec<_>>();
     assert_eq!((log.heads().unwrap(), log.get_snapshot("a").unwrap()), (vec![], None));
     let AppendOutcome::Done(first) = append(log, "a", 0, "one") else { panic!("an empty log takes an item") };

@@ -23,9 +23,8 @@ impl Machine {
     }
 
     fn with(store: Store, folder: &TempDir, name: &str, namespaces: &[&str]) -> Self {
-        let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        let target =
-            add(&store, folder.path().to_str().unwrap(), &namespaces, name, SyncPolicy::OnRequest, day(0)).unwrap().id;
+        let address = folder.path().to_str().unwrap();
+        let target = testing::add_target(&store, address, namespaces, name, day(0)).unwrap();
         Self { store, target }
     }
 
@@ -67,6 +66,11 @@ impl Machine {
 
     fn device(&self) -> String {
         target_of(&self.store, self.target).unwrap().device
+    }
+
+    /// Returns the folder of the log in a target.
+    fn log(&self, folder: &TempDir) -> PathBuf {
+        folder.path().join(LOGS).join(testing::log_of(&self.device()))
     }
 }
 
@@ -150,7 +154,7 @@ fn a_namespace_that_is_not_named_leaves_no_byte() {
     b.sync();
     assert_eq!(b.all().len(), 2);
     let bytes = every_byte(&folder).to_lowercase();
-    assert!(bytes.contains("open page"));
+    assert_eq!(bytes.contains("open page"), testing::key().is_none());
     assert!(!bytes.contains("zanzibar") && !bytes.contains("diary"), "{bytes}");
 }
 
@@ -266,9 +270,12 @@ fn forged_and_damaged_items_are_refused_and_named() {
     let (folder, a, b) = two(&["project/*"]);
     a.insert(&memory("Tea", "The shop sells tea."));
     a.sync();
-    let logs = folder.path().join(LOGS).join(a.device());
+    let log = a.log(&folder);
     let put = |seq: u64, text: &str| {
-        fs::write(logs.join(format!("{seq:08}-{}.change", hash_of(text.as_bytes()))), text).unwrap();
+        let bytes = testing::sealed(text);
+        let path = log.join(format!("{seq:08}-{}.change", hash_of(&bytes)));
+        fs::write(&path, bytes).unwrap();
+        path
     };
     let device = a.device();
     let item = |version: u64, seq: u64, prev: &str, records: &str| {
@@ -276,8 +283,9 @@ fn forged_and_damaged_items_are_refused_and_named() {
             r#"{{"afterthought_log":{version},"device":"{device}","seq":{seq},"prev":"{prev}","records":{records}}}"#
         )
     };
-    let text = fs::read_to_string(&files_of(&folder)[0]).unwrap();
-    let hash = hash_of(text.as_bytes());
+    let bytes = fs::read(&files_of(&folder)[0]).unwrap();
+    let hash = hash_of(&bytes);
+    let text = testing::text_of(bytes);
     let records = &text[text.find("\"records\":").unwrap() + 10..text.trim_end().len() - 1];
     for (forged, expected) in [
         ("not an item".to_owned(), "is not an item of a log"),
@@ -286,11 +294,11 @@ fn forged_and_damaged_items_are_refused_and_named() {
         (item(1, 2, &hash, &records.replacen("\"key\":\"", "\"key\":\"0", 1)), "under the name of another"),
         (item(2, 2, &hash, "[{}]"), "uses a newer version of afterthought"),
     ] {
-        put(2, &forged);
+        let path = put(2, &forged);
         let report = b.sync();
         assert!(report.problems.iter().any(|problem| problem.contains(expected)), "{expected}: {report:?}");
         assert_eq!((report.received, b.all().len()), (0, 0), "nothing of a log with a fault is applied");
-        fs::remove_file(logs.join(format!("00000002-{}.change", hash_of(forged.as_bytes())))).unwrap();
+        fs::remove_file(path).unwrap();
     }
     assert_eq!((b.sync().received, b.sync().received), (2, 0));
 }
@@ -322,7 +330,7 @@ fn two_machines_with_one_log_lose_nothing() {
     a.sync();
     // Both write offline, as in a folder that is copied only later.
     let b = Machine { store: a.store.copy_in_memory().unwrap(), target: a.target };
-    fs::create_dir_all(two.path().join(LOGS).join(a.device())).unwrap();
+    fs::create_dir_all(a.log(&two)).unwrap();
     let copy = |from: &TempDir, to: &TempDir| {
         for file in files_of(from) {
             let to = to.path().join(file.strip_prefix(from.path()).unwrap());
@@ -366,7 +374,7 @@ fn a_target_that_cannot_be_written_keeps_changes_for_later() {
     let (folder, a, b) = two(&["project/*"]);
     a.insert(&memory("Tea", "The shop sells tea."));
     // A file in the place of the folder is an obstacle even for a privileged user.
-    let obstacle = folder.path().join(LOGS).join(a.device());
+    let obstacle = a.log(&folder);
     fs::write(&obstacle, "").unwrap();
     let error = a.try_sync().unwrap_err().to_string();
     assert!(error.contains("nothing was lost, and the next synchronisation tries again"), "{error}");
@@ -383,7 +391,7 @@ fn a_process_that_ended_after_sending_sends_nothing_twice() {
     let before = a.store.copy_in_memory().unwrap();
     a.sync();
     let outbox: Vec<(u64, String)> = {
-        let text = fs::read_to_string(&files_of(&folder)[0]).unwrap();
+        let text = testing::text_of(fs::read(&files_of(&folder)[0]).unwrap());
         let records = &text[text.find("\"records\":").unwrap() + 10..text.trim_end().len() - 1];
         vec![(1, records.to_owned())]
     };
@@ -454,4 +462,26 @@ fn a_rejection_reaches_a_machine_that_moved_the_memory_away() {
     assert!(a.store.tombstone_of(&tea.id).unwrap().is_some());
     assert_eq!(a.store.tombstone_of(&tea.id).unwrap(), b.store.tombstone_of(&tea.id).unwrap());
     assert_eq!(a.store.find(&tea.id).unwrap().unwrap().namespace, "global".parse().unwrap());
+}
+
+#[cfg(feature = "age")]
+#[test]
+fn everything_works_with_a_key_as_well() {
+    testing::with_key(|| {
+        memories_travel_with_evidence_links_and_rejections();
+        a_namespace_that_is_not_named_leaves_no_byte();
+        contradicting_statements_of_two_machines_go_to_the_inbox();
+        of_two_changes_of_one_memory_one_counts_and_the_other_is_kept();
+        the_same_words_on_two_machines_are_recalled_once();
+        an_erasure_reaches_all_machines_and_all_files();
+        evidence_of_an_erased_conversation_is_erased_everywhere();
+        forged_and_damaged_items_are_refused_and_named();
+        a_copied_database_continues_under_a_name_of_its_own();
+        two_machines_with_one_log_lose_nothing();
+        a_target_that_lost_files_gets_everything_again();
+        a_target_that_cannot_be_written_keeps_changes_for_later();
+        a_process_that_ended_after_sending_sends_nothing_twice();
+        a_long_log_is_replaced_by_a_snapshot();
+        a_rejection_reaches_a_machine_that_moved_the_memory_away();
+    });
 }

@@ -1,4 +1,5 @@
-//! Keeps the memories of several machines equal, through a folder or a git repository that all of them can reach.
+//! Keeps the memories of several machines equal, through a folder, a git repository or an object storage that all of them
+//! can reach.
 //!
 //! ```text
 //! changed rows ─▶ collect ─▶ records ─▶ outbox ─▶ item of the own log ─▶ target
@@ -20,8 +21,12 @@ mod folder;
 mod git;
 mod log;
 mod merge;
+#[cfg(feature = "scale")]
+mod objects;
 mod record;
+mod cipher;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,6 +35,8 @@ use serde::Serialize;
 
 use crate::memory::short;
 use crate::store::{Database, LeaseOutcome, RewriteOutcome, Store, StoreError, SyncPlace, SyncTarget, Writer};
+pub(crate) use cipher::create_key;
+use cipher::{TargetKeys, is_log_of, is_sealed};
 use collect::{Origin, collect};
 pub(crate) use error::SyncError;
 use files::FileLog;
@@ -38,7 +45,7 @@ use git::Repository;
 pub(crate) use git::is_remote;
 use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
 pub(crate) use record::NamespacePatterns;
-use record::{Record, read_record, stored, to_json};
+use record::{Item, Record, read_record, stored, to_json};
 
 /// Name of the lease that one process has during a synchronisation.
 const LEASE: &str = "sync";
@@ -76,29 +83,46 @@ pub enum SyncPolicy {
     OnRequest,
 }
 
-/// Adds a target, or changes the namespaces and the policy of a known target.
-pub(crate) fn add(
-    store: &Store,
-    address: &str,
-    namespaces: &[String],
-    name: &str,
-    policy: SyncPolicy,
-    now: Timestamp,
-) -> Result<SyncTarget, SyncError> {
-    let automatic = policy == SyncPolicy::Automatic;
-    NamespacePatterns::new(namespaces)?;
-    create(address)?;
+/// A target as a person adds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewTarget<'a> {
+    pub(crate) address: &'a str,
+    /// Patterns of the namespaces.
+    pub(crate) namespaces: &'a [String],
+    /// Name of this machine.
+    pub(crate) machine: &'a str,
+    pub(crate) policy: SyncPolicy,
+    /// The file with the key; without it, a known target keeps its key.
+    pub(crate) key: Option<&'a str>,
+}
+
+/// Adds a target, or changes a known one. Returns it with remarks about what the target already contains.
+pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<(SyncTarget, Vec<String>), SyncError> {
+    let automatic = new.policy == SyncPolicy::Automatic;
+    NamespacePatterns::new(new.namespaces)?;
+    let known = store.sync_targets()?.into_iter().find(|target| target.address == new.address);
+    let key = new.key.map(str::to_owned).or_else(|| known.as_ref()?.key.clone());
+    let keys = TargetKeys::open(key.as_deref())?;
+    let clone = tempfile::tempdir().map_err(|source| LogError::File { path: std::env::temp_dir(), source })?;
+    create(new.address)?;
+    let notes = examine(open_log(new.address, &clone.path().join("clone"))?.as_mut(), &keys, known.as_ref())?;
+    let namespaces = new.namespaces.to_vec();
     store.write(None, now, |w| {
-        let known = w.sync_targets()?.into_iter().find(|target| target.address == address);
+        let known = w.sync_targets()?.into_iter().find(|target| target.address == new.address);
         let target = match known {
-            // Rows of namespaces that are new for the target have not been compared with their records.
-            Some(known) => SyncTarget { namespaces: namespaces.to_vec(), automatic, collected: None, ..known },
+            // Rows of namespaces that are new for the target have not been compared with their records. Items that were
+            // written without the key, or with a former one, are replaced.
+            Some(known) => {
+                let rewrite = known.rewrite || new.key.is_some() && known.seq > 0;
+                SyncTarget { namespaces, automatic, key, collected: None, rewrite, ..known }
+            }
             None => SyncTarget {
                 id: 0,
-                address: address.to_owned(),
-                namespaces: namespaces.to_vec(),
+                address: new.address.to_owned(),
+                namespaces,
                 automatic,
-                device: device_name(name),
+                key,
+                device: device_name(new.machine),
                 seq: 0,
                 hash: String::new(),
                 used: 0,
@@ -111,22 +135,55 @@ pub(crate) fn add(
         };
         if target.id == 0 {
             let id = w.add_sync_target(&target)?;
-            return Ok(SyncTarget { id, ..target });
+            return Ok((SyncTarget { id, ..target }, notes));
         }
         w.put_sync_target(&target)?;
-        Ok(target)
+        Ok((target, notes))
     })
 }
 
-/// Creates the folder of a target, or checks that its repository can be read.
+/// Creates the folder of a target; repositories must exist.
 fn create(address: &str) -> Result<(), SyncError> {
-    if !git::is_repository(address) {
-        return Ok(Folder::new(Path::new(address)).create()?);
+    if git::is_repository(address) {
+        git::check_address(address)
+    } else {
+        Ok(Folder::new(Path::new(address)).create()?)
     }
-    git::check_address(address)?;
-    let clone = tempfile::tempdir().map_err(|source| LogError::File { path: std::env::temp_dir(), source })?;
-    FileLog::new(Repository::new(address, &clone.path().join("clone"))).heads()?;
-    Ok(())
+}
+
+/// Checks that the target can be read, and that its last items are encrypted with the given key, or not at all if there
+/// is none. Returns remarks about other items.
+fn examine(log: &mut dyn ChangeLog, keys: &TargetKeys, known: Option<&SyncTarget>) -> Result<Vec<String>, SyncError> {
+    let (mut notes, mut unread, mut is_read) = (Vec::new(), None, false);
+    for head in log.heads()? {
+        let is_own = known.is_some_and(|target| is_log_of(&head.name, &target.device));
+        let last = if head.snapshot == Some(head.seq) {
+            log.get_snapshot(&head.name)?
+        } else {
+            log.read_since(&head.name, head.seq - 1)?.pop()
+        };
+        // An item that has not arrived is read later.
+        let Some(last) = last else { continue };
+        match keys.unseal(&head.name, &last) {
+            Ok(_) => is_read = true,
+            Err(_) if is_own => notes.push(
+                "the next synchronisation replaces the files of this machine; copies of them that the storage keeps, such \
+                 as former versions, do not change"
+                    .to_owned(),
+            ),
+            Err(error @ SyncError::NoKey { .. }) => return Err(error),
+            Err(error @ SyncError::NotEncrypted { .. }) => notes.push(error.to_string()),
+            Err(error) => unread = Some(error),
+        }
+    }
+    match unread {
+        // It is more likely that this key is wrong than that all others are.
+        Some(error) if !is_read && known.is_none() => Err(error),
+        unread => {
+            notes.extend(unread.map(|error| error.to_string()));
+            Ok(notes)
+        }
+    }
 }
 
 /// Removes a target; memories and the content of the target stay.
@@ -171,11 +228,12 @@ pub(crate) fn synchronise(store: &Store, id: i64, extent: Extent, now: Timestamp
 
 fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<SyncReport, SyncError> {
     let target = target_of(store, id)?;
-    let mut log = open_log(store, &target);
+    let keys = TargetKeys::open(target.key.as_deref())?;
+    let mut log = open_log(&target.address, &clone_of(store, &target))?;
     let log = log.as_mut();
     let mut report = SyncReport { address: target.address.clone(), ..SyncReport::default() };
     let heads = log.heads()?;
-    let own = check_own(store, log, &target, &heads)?;
+    let own = check_own(store, log, &keys, &target, &heads)?;
     if let Own::Sent(last) = &own {
         mark_sent(store, id, last, now)?;
     }
@@ -190,14 +248,17 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
     }
     let mut read = Vec::new();
     let peers = store.sync_peers(id)?;
-    for head in heads.iter().filter(|head| renamed.is_some() || head.name != target.device) {
-        match read_log(log, head, peers.iter().find(|peer| peer.device == head.name)) {
+    for head in heads.iter().filter(|head| renamed.is_some() || !is_log_of(&head.name, &target.device)) {
+        match read_log(log, &keys, head, peers.iter().find(|peer| is_log_of(&head.name, &peer.device))) {
             Ok(Some(found)) => read.push(found),
             Ok(None) => {}
             // The logs of other machines can still be used.
-            Err(error @ (SyncError::BadItem { .. } | SyncError::Newer { .. })) => {
-                report.problems.push(error.to_string());
-            }
+            Err(
+                error @ (SyncError::BadItem { .. }
+                | SyncError::Newer { .. }
+                | SyncError::OtherKey { .. }
+                | SyncError::NotEncrypted { .. }),
+            ) => report.problems.push(error.to_string()),
             Err(error) => return Err(error),
         }
         report.problems.extend(fork_problem(head));
@@ -223,17 +284,29 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
     if report.erased > 0 && store.seal()? == RewriteOutcome::Waiting {
         report.notes.push("erased text may remain in the file until `afterthought db maintain` rewrites it".to_owned());
     }
-    send(store, log, id, now)?;
+    send(store, log, &keys, &heads, id, now)?;
     report.notes.extend(log.take_notes());
     Ok(report)
 }
 
-fn open_log(store: &Store, target: &SyncTarget) -> Box<dyn ChangeLog> {
-    if git::is_repository(&target.address) {
-        Box::new(FileLog::new(Repository::new(&target.address, &clone_of(store, target))))
-    } else {
-        Box::new(FileLog::new(Folder::new(Path::new(&target.address))))
+/// Opens the logs in a target; `clone` is the folder for the clone of a repository.
+fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError> {
+    if is_objects(address) {
+        #[cfg(feature = "scale")]
+        return Ok(Box::new(FileLog::new(objects::Objects::open(address)?)));
+        #[cfg(not(feature = "scale"))]
+        return Err(SyncError::Feature { what: "use object storage", feature: "scale" });
     }
+    Ok(if git::is_repository(address) {
+        Box::new(FileLog::new(Repository::new(address, clone)))
+    } else {
+        Box::new(FileLog::new(Folder::new(Path::new(address))))
+    })
+}
+
+/// Returns whether a target is a place in an object storage.
+fn is_objects(address: &str) -> bool {
+    ["s3://", "gs://", "az://"].iter().any(|scheme| address.starts_with(scheme))
 }
 
 /// Returns the folder for the clone of a repository, which is beside the database and only for this database.
@@ -271,16 +344,25 @@ fn apply(
 }
 
 /// Sends the items of the outbox, or a snapshot instead of the whole log.
-fn send(store: &Store, log: &mut dyn ChangeLog, id: i64, now: Timestamp) -> Result<(), SyncError> {
+fn send(
+    store: &Store,
+    log: &mut dyn ChangeLog,
+    keys: &TargetKeys,
+    heads: &[Head],
+    id: i64,
+    now: Timestamp,
+) -> Result<(), SyncError> {
     let target = target_of(store, id)?;
+    let own = heads.iter().find(|head| is_log_of(&head.name, &target.device));
+    let name = own.map_or_else(|| keys.log_name(&target.device), |head| &head.name);
     let moved = || {
         SyncError::Target(format!("{} changed in the meantime; run `afterthought db sync now` again", target.address))
     };
     if target.rewrite {
         let records = snapshot_of(store, id)?;
         let seq = target.used + 1;
-        let bytes = record::encode(&target.device, seq, None, &records);
-        let AppendOutcome::Done(last) = log.put_snapshot(&target.device, target.seq, seq, &bytes)? else {
+        let bytes = keys.seal(record::encode(&target.device, seq, None, &records))?;
+        let AppendOutcome::Done(last) = log.put_snapshot(name, target.seq, seq, &bytes)? else {
             return Err(moved());
         };
         return store.write(None, now, |w| {
@@ -294,13 +376,13 @@ fn send(store: &Store, log: &mut dyn ChangeLog, id: i64, now: Timestamp) -> Resu
     let (mut hash, mut items) = (target.hash, Vec::new());
     for (seq, records) in store.sync_outbox(id)? {
         let prev = (seq > 1).then_some(hash.as_str());
-        items.push(record::encode(&target.device, seq, prev, &records));
+        items.push(keys.seal(record::encode(&target.device, seq, prev, &records))?);
         hash = items.last().map(|bytes| files::hash_of(bytes)).unwrap_or_default();
     }
     if items.is_empty() {
         return Ok(());
     }
-    let AppendOutcome::Done(last) = log.append(&target.device, target.seq, &items)? else { return Err(moved()) };
+    let AppendOutcome::Done(last) = log.append(name, target.seq, &items)? else { return Err(moved()) };
     mark_sent(store, id, &last, now)
 }
 
@@ -323,6 +405,7 @@ fn mark_sent(store: &Store, id: i64, last: &LogItem, now: Timestamp) -> Result<(
 /// Reads the items of another log that were not applied yet.
 fn read_log(
     log: &mut dyn ChangeLog,
+    keys: &TargetKeys,
     head: &Head,
     applied: Option<&SyncPlace>,
 ) -> Result<Option<(SyncPlace, Vec<Record>)>, SyncError> {
@@ -330,15 +413,21 @@ fn read_log(
     let mut place = applied.cloned().unwrap_or(start);
     let before = place.seq;
     let mut records = Vec::new();
+    let mut read = |place: &mut SyncPlace, stored: LogItem, prev: Option<&str>| {
+        let bytes = keys.unseal(&place.device, &stored)?;
+        let item = record::decode((&head.name, &place.device), &stored, &bytes, prev)?;
+        records.extend(item.records);
+        // The name of an encrypted log does not contain the name of the machine.
+        *place = SyncPlace { device: item.device, seq: stored.seq, hash: stored.hash };
+        Ok::<_, SyncError>(())
+    };
     if head.snapshot.is_some_and(|seq| seq > place.seq) {
         let Some(snapshot) = log.get_snapshot(&head.name)? else { return Ok(None) };
-        records = record::decode(&head.name, &snapshot, None)?;
-        (place.seq, place.hash) = (snapshot.seq, snapshot.hash);
+        read(&mut place, snapshot, None)?;
     }
     for item in log.read_since(&head.name, place.seq)? {
-        let prev = (place.seq > 0).then_some(place.hash.as_str());
-        records.extend(record::decode(&head.name, &item, prev)?);
-        (place.seq, place.hash) = (item.seq, item.hash);
+        let prev = (place.seq > 0).then(|| place.hash.clone());
+        read(&mut place, item, prev.as_deref())?;
     }
     Ok((place.seq > before).then_some((place, records)))
 }
@@ -362,8 +451,14 @@ enum Own {
     Foreign { common: u64 },
 }
 
-fn check_own(store: &Store, log: &mut dyn ChangeLog, target: &SyncTarget, heads: &[Head]) -> Result<Own, SyncError> {
-    let Some(head) = heads.iter().find(|head| head.name == target.device) else {
+fn check_own(
+    store: &Store,
+    log: &mut dyn ChangeLog,
+    keys: &TargetKeys,
+    target: &SyncTarget,
+    heads: &[Head],
+) -> Result<Own, SyncError> {
+    let Some(head) = heads.iter().find(|head| is_log_of(&head.name, &target.device)) else {
         return Ok(if target.seq == 0 { Own::AsKnown } else { Own::Foreign { common: target.seq } });
     };
     if head.forked.is_some() {
@@ -377,9 +472,13 @@ fn check_own(store: &Store, log: &mut dyn ChangeLog, target: &SyncTarget, heads:
     }
     let outbox = store.sync_outbox(target.id)?;
     let mut last = None;
-    for (item, (seq, records)) in log.read_since(&target.device, target.seq)?.into_iter().zip(outbox) {
+    for (item, (seq, records)) in log.read_since(&head.name, target.seq)?.into_iter().zip(outbox) {
         let prev = (target.seq > 0 && last.is_none()).then_some(target.hash.as_str());
-        let Ok(found) = record::decode(&target.device, &item, prev) else { break };
+        // The key may have been given after the item was written.
+        let bytes = if is_sealed(&item) { keys.unseal(&head.name, &item) } else { Ok(Cow::Borrowed(&*item.bytes)) };
+        let names = (head.name.as_str(), target.device.as_str());
+        let found = bytes.and_then(|bytes| record::decode(names, &item, &bytes, prev));
+        let Ok(Item { records: found, .. }) = found else { break };
         if item.seq != seq || to_json(&found)? != records {
             break;
         }
@@ -433,3 +532,5 @@ mod laws_tests;
 mod machines_tests;
 #[cfg(test)]
 mod repository_tests;
+#[cfg(test)]
+mod testing;

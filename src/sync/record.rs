@@ -15,6 +15,7 @@ use crate::changeset::{Entity, Row, RowKey};
 use crate::memory::{Memory, MemoryId, Namespace, Status};
 use crate::store::StoredRecord;
 
+use super::cipher::is_log_of;
 use super::error::SyncError;
 use super::log::LogItem;
 
@@ -227,7 +228,7 @@ const VERSION: u64 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Item {
     afterthought_log: u64,
-    device: String,
+    pub(crate) device: String,
     seq: u64,
     /// Hash of the item before this one; a snapshot continues any item.
     prev: Option<String>,
@@ -251,15 +252,21 @@ pub(crate) fn encode(device: &str, seq: u64, prev: Option<&str>, records: &str) 
     .into_bytes()
 }
 
-/// Returns the records of an item of the log `device`, whose item before it has the hash `prev`; `None` for any.
-pub(crate) fn decode(device: &str, item: &LogItem, prev: Option<&str>) -> Result<Vec<Record>, SyncError> {
-    let fault = |what: &'static str| SyncError::BadItem { device: device.to_owned(), seq: item.seq, what };
-    let mark: Mark = serde_json::from_slice(&item.bytes).map_err(|_| fault("is not an item of a log"))?;
+/// Reads the item that the log `log` of the machine `device` contains as `stored`; `bytes` is its content, decrypted, and
+/// `prev` the hash of the item before it, `None` for any.
+pub(crate) fn decode(
+    (log, device): (&str, &str),
+    stored: &LogItem,
+    bytes: &[u8],
+    prev: Option<&str>,
+) -> Result<Item, SyncError> {
+    let fault = |what: &'static str| SyncError::BadItem { device: device.to_owned(), seq: stored.seq, what };
+    let mark: Mark = serde_json::from_slice(bytes).map_err(|_| fault("is not an item of a log"))?;
     if mark.afterthought_log > VERSION {
         return Err(SyncError::Newer { device: device.to_owned() });
     }
-    let content: Item = serde_json::from_slice(&item.bytes).map_err(|_| fault("cannot be read"))?;
-    if content.device != device || content.seq != item.seq {
+    let content: Item = serde_json::from_slice(bytes).map_err(|_| fault("cannot be read"))?;
+    if !is_log_of(log, &content.device) || content.seq != stored.seq {
         return Err(fault("belongs to another place in the logs"));
     }
     if let (Some(prev), Some(named)) = (prev, &content.prev)
@@ -276,7 +283,7 @@ pub(crate) fn decode(device: &str, item: &LogItem, prev: Option<&str>) -> Result
     if !content.records.iter().all(fits) {
         return Err(fault("contains a row under the name of another"));
     }
-    Ok(content.records)
+    Ok(content)
 }
 
 /// Namespaces, each as a name or as a name with `/*`, which stands for everything below it.

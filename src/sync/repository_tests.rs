@@ -19,7 +19,7 @@ struct Machine {
 impl Machine {
     fn new(folder: &TempDir, address: &str, name: &str) -> Self {
         let store = Store::open(folder.path().join(name).join("memories.db")).unwrap();
-        let target = add(&store, address, &["project/*".to_owned()], name, SyncPolicy::OnRequest, day(0)).unwrap().id;
+        let target = testing::add_target(&store, address, &["project/*"], name, day(0)).unwrap();
         Self { store, target }
     }
 
@@ -73,7 +73,8 @@ fn memories_travel_through_a_repository_and_other_namespaces_leave_no_byte() {
     assert_eq!((a.sync().sent, b.sync().received), (0, 0));
     for repository in [Path::new(&address), &a.clone(), &b.clone()] {
         let objects = every_object(repository).to_lowercase();
-        assert!(objects.contains("sells tea") && objects.contains("sells milk"));
+        let is_plain = testing::key().is_none();
+        assert_eq!((objects.contains("sells tea"), objects.contains("sells milk")), (is_plain, is_plain));
         assert!(!objects.contains("quokka") && !objects.contains("zanzibar"));
     }
     // Removing the target removes the clone.
@@ -91,7 +92,7 @@ fn an_erasure_leaves_no_byte_in_any_commit_or_clone() {
     b.sync();
     b.insert(&memory("Milk", "The shop sells milk."));
     b.sync();
-    assert!(every_object(Path::new(&address)).contains("quokka"));
+    assert_eq!(every_object(Path::new(&address)).contains("quokka"), testing::key().is_none());
     a.store.erase(&Scope::Memory(gone.id), day(2)).unwrap();
     a.sync();
     assert_eq!(b.sync().erased, 1);
@@ -104,7 +105,9 @@ fn an_erasure_leaves_no_byte_in_any_commit_or_clone() {
     git(Path::new(&address), &["reflog", "expire", "--expire=now", "--all"]);
     git(Path::new(&address), &["gc", "--quiet", "--prune=now"]);
     let objects = every_object(Path::new(&address));
-    assert!(!objects.contains("quokka") && objects.contains("sells tea") && objects.contains("sells milk"));
+    let is_plain = testing::key().is_none();
+    assert_eq!((objects.contains("sells tea"), objects.contains("sells milk")), (is_plain, is_plain));
+    assert!(!objects.contains("quokka"));
 }
 
 #[test]
@@ -173,18 +176,22 @@ fn a_repository_that_is_gone_keeps_changes_for_later() {
     a.sync();
     b.sync();
     assert_eq!((b.contents().len(), b.contents()), (1, a.contents()));
-    let refused = add(
-        &a.store,
-        "https://ana:pass@example.com/x.git",
-        &["global".to_owned()],
-        "desk",
-        SyncPolicy::OnRequest,
-        day(0),
-    );
+    let refused = testing::add_target(&a.store, "https://ana:pass@example.com/x.git", &["global"], "desk", day(0));
     assert!(matches!(refused, Err(SyncError::Password)));
     let missing = folder.path().join("missing.git");
-    let missing =
-        add(&a.store, missing.to_str().unwrap(), &["global".to_owned()], "desk", SyncPolicy::OnRequest, day(0));
+    let missing = testing::add_target(&a.store, missing.to_str().unwrap(), &["global"], "desk", day(0));
     assert!(missing.unwrap_err().to_string().contains("does not appear to be a git repository"));
     assert_eq!(a.store.sync_targets().unwrap().len(), 1);
+}
+
+#[cfg(feature = "age")]
+#[test]
+fn everything_works_with_a_key_as_well() {
+    testing::with_key(|| {
+        memories_travel_through_a_repository_and_other_namespaces_leave_no_byte();
+        an_erasure_leaves_no_byte_in_any_commit_or_clone();
+        a_repository_that_was_pushed_over_or_restored_gets_everything_again();
+        a_repository_that_is_full_or_closed_keeps_changes_for_later();
+        a_repository_that_is_gone_keeps_changes_for_later();
+    });
 }

@@ -113,6 +113,7 @@ const CASES: &[Case] = &[
     ("db sync now", &[("no database", Empty, &[]), ("no target", Filled, &[])]),
     ("db sync status", &[("no database", Empty, &[]), ("no target", Filled, &[])]),
     ("db sync remove", &[("unknown target", Filled, &[NOWHERE])]),
+    ("db sync key", &[("existing file", Empty, &["log.md"])]),
     ("config init", &[("unknown option", Empty, &["--nonsense"])]),
     ("config show", &[("unknown setting", Empty, &["nonsense"])]),
     ("config completions", &[("unknown shell", Empty, &["tofu"])]),

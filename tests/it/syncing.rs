@@ -334,3 +334,66 @@ fn a_slow_server_delays_no_hook_and_status_names_its_failure() {
     assert_eq!(other.run(&["db", "sync", "add", &repository, "--namespace", "project/*"]).code, 0);
     assert_eq!(sync(&other)["received"], 1);
 }
+
+#[cfg(not(feature = "scale"))]
+#[test]
+fn a_build_without_object_storage_names_the_feature() {
+    let added = Desk::new().run(&["db", "sync", "add", "s3://memories/ana", "--namespace", "project/*"]);
+    let expected = "cannot use object storage; install one that can: `cargo install afterthought --features scale`";
+    assert!(added.code == 2 && added.err.contains(expected), "{added:?}");
+}
+
+/// Needs a server with the bucket `memories`, as the tests of `sync::objects` do.
+#[cfg(feature = "scale")]
+#[expect(clippy::print_stderr, reason = "says what was skipped")]
+#[test]
+fn two_homes_share_a_project_through_object_storage() {
+    let Ok(endpoint) = std::env::var("AFTERTHOUGHT_TEST_S3") else {
+        eprintln!("skipped, because AFTERTHOUGHT_TEST_S3 is not set");
+        return;
+    };
+    let secret = "quokka-of-the-bucket";
+    let with_credentials = |desk: &Desk, args: &[&str]| {
+        let mut command = desk.command(args);
+        command.envs([
+            ("AWS_ENDPOINT_URL", endpoint.as_str()),
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+        ]);
+        command.envs([("AWS_ACCESS_KEY_ID", "ana"), ("AWS_SECRET_ACCESS_KEY", secret)]);
+        desk.finish(command)
+    };
+    let address = format!("s3://memories/{}", uuid::Uuid::now_v7());
+    let desks = [Desk::new(), Desk::new()];
+    let [one, other] = &desks;
+    let key = one.path("sync.key");
+    assert_eq!(one.run(&["db", "sync", "key", key.to_str().unwrap()]).code, 0);
+    for desk in &desks {
+        let words =
+            ["db", "sync", "add", &address, "--namespace", "project/*", "--manual", "--key", key.to_str().unwrap()];
+        let added = with_credentials(desk, &words);
+        assert_eq!(added.code, 0, "{added:?}");
+    }
+    let sync = |desk: &Desk| {
+        let done = with_credentials(desk, &["db", "sync", "now", "--json"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        let report = done.json().pop().unwrap();
+        ["sent", "received"].map(|name| report[name].as_u64().unwrap())
+    };
+    remember(one, "project/shop", "The shop deploys on Fridays.");
+    remember(other, "project/shop", "The shop sells tea.");
+    assert_eq!([sync(one), sync(other), sync(one), sync(other)], [[1, 0], [1, 1], [0, 1], [0, 0]]);
+    assert_eq!((contents(one).len(), contents(other)), (2, contents(one)));
+    let all = with_credentials(one, &["db", "sync", "now", "--whole"]);
+    assert_eq!((all.code, sync(other)), (0, [0, 0]), "{all:?}");
+    // Without credentials or a bucket, nothing is lost.
+    let missing = with_credentials(one, &["db", "sync", "add", "s3://nowhere/x", "--namespace", "global"]);
+    assert!(missing.code == 2 && missing.err.contains("cannot use the object storage s3://nowhere/x"), "{missing:?}");
+    let typed = one.run(&["db", "sync", "add", "s3://ana:pass@memories/x", "--namespace", "global"]);
+    assert!(typed.code == 2 && typed.err.contains("contains a password"), "{typed:?}");
+    // Credentials are never stored.
+    let files = walkdir::WalkDir::new(one.path("")).into_iter().map(Result::unwrap);
+    for file in files.filter(|entry| entry.file_type().is_file()) {
+        assert!(!String::from_utf8_lossy(&std::fs::read(file.path()).unwrap()).contains(secret), "{file:?}");
+    }
+}

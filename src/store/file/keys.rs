@@ -8,6 +8,7 @@ use secrecy::SecretString;
 
 use super::path::create_private;
 use crate::config::Folders;
+use crate::private;
 use crate::store::error::KeyPlace;
 use crate::store::{Store, StoreError};
 
@@ -132,20 +133,8 @@ fn given(environment: &dyn Fn(&str) -> Option<String>, default_file: Option<&Pat
 }
 
 fn from_file(path: &Path) -> Result<Key, StoreError> {
-    let bad = |why: String| StoreError::BadKey { place: KeyPlace::File(path.to_owned()), why };
-    let data = fs::metadata(path).map_err(|error| bad(format!("it cannot be read: {error}")))?;
-    // Reading a device or a pipe could block or never end.
-    if !data.is_file() || data.len() > MAX_BYTES {
-        return Err(bad("it is not a file of one line".to_owned()));
-    }
-    #[cfg(unix)]
-    {
-        let mode = std::os::unix::fs::PermissionsExt::mode(&data.permissions()) & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(bad(format!("others can read it ({mode:o}); `chmod 600 {}`", path.display())));
-        }
-    }
-    let text = fs::read_to_string(path).map_err(|error| bad(format!("it cannot be read: {error}")))?;
+    let bad = |why| StoreError::BadKey { place: KeyPlace::File(path.to_owned()), why };
+    let text = private::read(path, MAX_BYTES).map_err(bad)?;
     Key::new(&text, KeyPlace::File(path.to_owned()))
 }
 
