@@ -33,6 +33,8 @@ pub mod search;
 mod work;
 pub mod exchange;
 pub mod pipeline;
+#[cfg(feature = "scale")]
+mod postgresql;
 mod sync;
 pub mod api;
 #[cfg(feature = "serve")]

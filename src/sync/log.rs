@@ -113,6 +113,14 @@ pub(crate) enum LogError {
         /// The fault.
         what: String,
     },
+    /// The PostgreSQL server cannot be used.
+    #[cfg(feature = "scale")]
+    #[error("{0}")]
+    Postgres(Box<crate::postgresql::PostgresError>),
+    /// This build contains no client of PostgreSQL.
+    #[cfg(not(feature = "scale"))]
+    #[error("this build of afterthought cannot use PostgreSQL; build it with `--features scale`")]
+    NoPostgres,
     /// A file cannot be read or written.
     #[error("cannot use {}: {source}; nothing was lost, and the next synchronisation tries again", .path.display())]
     File { path: PathBuf, source: std::io::Error },

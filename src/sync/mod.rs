@@ -20,6 +20,8 @@ mod folder;
 mod git;
 mod log;
 mod merge;
+#[cfg(feature = "scale")]
+mod postgres;
 mod record;
 
 use std::path::{Path, PathBuf};
@@ -120,6 +122,10 @@ pub(crate) fn add(
 
 /// Creates the folder of a target, or checks that its repository can be read.
 fn create(address: &str) -> Result<(), SyncError> {
+    if is_postgresql(address) {
+        postgres_log(address)?.heads()?;
+        return Ok(());
+    }
     if !git::is_repository(address) {
         return Ok(Folder::new(Path::new(address)).create()?);
     }
@@ -171,7 +177,7 @@ pub(crate) fn synchronise(store: &Store, id: i64, extent: Extent, now: Timestamp
 
 fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<SyncReport, SyncError> {
     let target = target_of(store, id)?;
-    let mut log = open_log(store, &target);
+    let mut log = open_log(store, &target)?;
     let log = log.as_mut();
     let mut report = SyncReport { address: target.address.clone(), ..SyncReport::default() };
     let heads = log.heads()?;
@@ -228,12 +234,30 @@ fn exchange(store: &Store, id: i64, extent: Extent, now: Timestamp) -> Result<Sy
     Ok(report)
 }
 
-fn open_log(store: &Store, target: &SyncTarget) -> Box<dyn ChangeLog> {
-    if git::is_repository(&target.address) {
+fn open_log(store: &Store, target: &SyncTarget) -> Result<Box<dyn ChangeLog>, LogError> {
+    if is_postgresql(&target.address) {
+        return postgres_log(&target.address);
+    }
+    Ok(if git::is_repository(&target.address) {
         Box::new(FileLog::new(Repository::new(&target.address, &clone_of(store, target))))
     } else {
         Box::new(FileLog::new(Folder::new(Path::new(&target.address))))
-    }
+    })
+}
+
+/// Returns whether a target is a PostgreSQL server.
+fn is_postgresql(address: &str) -> bool {
+    address.starts_with("postgres://") || address.starts_with("postgresql://")
+}
+
+#[cfg(feature = "scale")]
+fn postgres_log(address: &str) -> Result<Box<dyn ChangeLog>, LogError> {
+    Ok(Box::new(postgres::PostgresLog::new(address, postgres::LogPlace::Machines, Duration::ZERO)?))
+}
+
+#[cfg(not(feature = "scale"))]
+const fn postgres_log(_: &str) -> Result<Box<dyn ChangeLog>, LogError> {
+    Err(LogError::NoPostgres)
 }
 
 /// Returns the folder for the clone of a repository, which is beside the database and only for this database.
@@ -431,5 +455,7 @@ fn base_name(device: &str) -> &str {
 mod laws_tests;
 #[cfg(test)]
 mod machines_tests;
+#[cfg(all(test, feature = "scale"))]
+mod postgres_tests;
 #[cfg(test)]
 mod repository_tests;
