@@ -36,6 +36,8 @@ pub mod pipeline;
 #[cfg(feature = "scale")]
 mod postgresql;
 mod sync;
+#[cfg(feature = "scale")]
+mod scale;
 pub mod api;
 #[cfg(feature = "serve")]
 pub mod serve;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ::postgres::config::Host;
 use ::postgres::error::SqlState;
-use ::postgres::{Client, Config, Error};
+use ::postgres::{Client, Config, Error, NoTls};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -164,14 +164,19 @@ impl Connection {
     }
 
     fn connect(&self) -> Result<Client, Failure> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .and_then(|builder| Ok(builder.with_platform_verifier()?.with_no_client_auth()))
-            .map_err(|error| Failure::Lasting(PostgresError::Certificates(error)))?;
         // A server that is starting refuses connections for some moments.
-        let mut client =
-            self.config.connect(MakeRustlsConnect::new(tls)).map_err(|error| self.failure(&error, true))?;
+        let refused = |error: Error| self.failure(&error, true);
+        let is_local = |host: &Host| matches!(host, Host::Unix(_));
+        let mut client = if self.config.get_hosts().iter().all(is_local) {
+            self.config.connect(NoTls).map_err(refused)?
+        } else {
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let tls = ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()
+                .and_then(|builder| Ok(builder.with_platform_verifier()?.with_no_client_auth()))
+                .map_err(|error| Failure::Lasting(PostgresError::Certificates(error)))?;
+            self.config.connect(MakeRustlsConnect::new(tls)).map_err(refused)?
+        };
         let version = create_tables(&mut client).map_err(|error| self.failure(&error, client.is_closed()))?;
         if version > VERSION {
             return Err(Failure::Lasting(PostgresError::Newer { address: self.address.clone() }));

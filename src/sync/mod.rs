@@ -38,7 +38,12 @@ use files::FileLog;
 use folder::Folder;
 use git::Repository;
 pub(crate) use git::is_remote;
+#[cfg(not(feature = "scale"))]
 use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
+#[cfg(feature = "scale")]
+pub(crate) use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
+#[cfg(feature = "scale")]
+pub(crate) use postgres::{LogPlace, PostgresLog};
 pub(crate) use record::NamespacePatterns;
 use record::{Record, read_record, stored, to_json};
 
