@@ -20,9 +20,9 @@ use crate::config::Config;
 use crate::fault::point;
 use crate::guard::Guard;
 use crate::memory::Namespace;
-use crate::pipeline::{AssignedLog, Assignment, assign};
+use crate::pipeline::{AssignedLog, PlacementOptions, assign};
 use crate::scale::{
-    CommitOutcome, Extent, JobEnd, JobKind, NewJob, Queue, QueueProgress, QueueReplies, QueuedJob, ShardCache,
+    CommitOutcome, Extent, JobEnd, JobKind, NewJob, Queue, QueueProgress, QueueReplyStore, QueuedJob, ShardCache,
 };
 use crate::store::Store;
 use crate::sync::{LogPlace, PostgresLog};
@@ -78,7 +78,7 @@ impl WorkQueue {
         let store = Store::in_memory()?;
         store.set_guard(guard.clone());
         let (mut work, mut jobs, mut failure) = (QueuedWork::default(), Vec::new(), None);
-        let assignment = Assignment {
+        let assignment = PlacementOptions {
             sources: &request.sources,
             selection: &request.selection,
             forced: forced.as_ref(),
@@ -234,7 +234,7 @@ impl QueueWorker<'_> {
         let mut queue = Queue::new(self.address, &name, PATIENCE)?;
         let mut log =
             PostgresLog::new(self.address, LogPlace::Shards, PATIENCE).map_err(crate::scale::ScaleError::from)?;
-        let replies = Arc::new(QueueReplies::new(self.address, self.tokens_per_minute, PATIENCE)?);
+        let replies = Arc::new(QueueReplyStore::new(self.address, self.tokens_per_minute, PATIENCE)?);
         let cache = ShardCache::open(self.cache)?;
         let (mut done, mut left) = (0, 0);
         while !self.cancel.is_cancelled() && self.limit.is_none_or(|limit| done + left < limit) {
@@ -301,7 +301,7 @@ impl QueueWorker<'_> {
         job: &QueuedJob,
         log: &mut PostgresLog,
         cache: &ShardCache,
-        replies: &Arc<QueueReplies>,
+        replies: &Arc<QueueReplyStore>,
         runtime: &Runtime,
         cancel: CancellationToken,
     ) -> Result<Option<Result<(), Fault>>, ApiError> {
@@ -328,7 +328,7 @@ impl QueueWorker<'_> {
         &self,
         job: &QueuedJob,
         path: &Path,
-        replies: &Arc<QueueReplies>,
+        replies: &Arc<QueueReplyStore>,
         cancel: CancellationToken,
     ) -> Result<Result<(), Fault>, ApiError> {
         let mut config = self.config.clone();

@@ -71,7 +71,7 @@ impl Model {
     #[cfg(feature = "scale")]
     pub(super) fn shared(
         self,
-        replies: std::sync::Arc<dyn crate::llm::shared::SharedReplies>,
+        replies: std::sync::Arc<dyn crate::llm::shared::ReplyStore>,
         config: &Config,
     ) -> Result<Self, ApiError> {
         let Some(source) = self.source else { return Ok(self) };

@@ -35,7 +35,7 @@ pub(crate) enum Admission {
 }
 
 /// The place where workers share replies and limits.
-pub(crate) trait SharedReplies: Debug + Send + Sync {
+pub(crate) trait ReplyStore: Debug + Send + Sync {
     /// Returns the reply to the request with this key.
     fn find(&self, key: &str) -> Result<Option<Reply>, LlmError>;
 
@@ -53,13 +53,13 @@ pub(crate) trait SharedReplies: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct SharedSource {
     inner: Source,
-    replies: Arc<dyn SharedReplies>,
+    replies: Arc<dyn ReplyStore>,
     price: Option<Price>,
     guard: Guard,
 }
 
 impl SharedSource {
-    pub(crate) fn new(inner: Source, replies: Arc<dyn SharedReplies>, price: Option<Price>, guard: Guard) -> Self {
+    pub(crate) fn new(inner: Source, replies: Arc<dyn ReplyStore>, price: Option<Price>, guard: Guard) -> Self {
         Self { inner, replies, price, guard }
     }
 

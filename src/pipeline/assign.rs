@@ -24,7 +24,7 @@ pub(crate) struct AssignedLog {
 }
 
 /// What is assigned, and where.
-pub(crate) struct Assignment<'a> {
+pub(crate) struct PlacementOptions<'a> {
     pub sources: &'a Sources,
     pub selection: &'a Selection,
     /// The namespace for everything, instead of one namespace per project.
@@ -38,7 +38,7 @@ pub(crate) struct Assignment<'a> {
 /// # Errors
 /// [`PipelineError`] if nothing is found, or the projects cannot be resolved.
 pub(crate) async fn assign(
-    Assignment { sources, selection, forced, guard }: Assignment<'_>,
+    PlacementOptions { sources, selection, forced, guard }: PlacementOptions<'_>,
     store: &Store,
     mut report: impl FnMut(Result<AssignedLog, (PathBuf, IngestError)>),
     warn: &mut dyn FnMut(&str),

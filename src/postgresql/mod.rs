@@ -257,6 +257,7 @@ fn fields_of(line: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[path = "server_tests.rs"]
 pub(crate) mod testing;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod replies;
 mod shard;
 
 pub(crate) use queue::{JobEnd, JobKind, NewJob, Queue, QueueProgress, QueuedJob};
-pub(crate) use replies::QueueReplies;
+pub(crate) use replies::QueueReplyStore;
 pub(crate) use shard::{CommitOutcome, Extent, ShardCache};
 
 use crate::postgresql::PostgresError;

@@ -273,7 +273,7 @@ impl Queue {
 
     /// Makes the jobs that failed, or that wait because of a fault, due now; returns their number.
     pub(crate) fn retry(&mut self) -> Result<u64, ScaleError> {
-        let due = "status = 'failed' OR (status = 'waiting' AND run_at > now())";
+        let due = "status = 'failed' OR (status = 'waiting' AND error IS NOT NULL)";
         Ok(self.connection.with(|client| make_due(client, due))?)
     }
 
@@ -337,3 +337,7 @@ fn make_due(client: &mut ::postgres::Client, condition: &str) -> Result<u64, ::p
     transaction.commit()?;
     Ok(jobs.len() as u64)
 }
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

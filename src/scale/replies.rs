@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::ScaleError;
-use crate::llm::shared::{Admission, PlannedCall, SharedReplies};
+use crate::llm::shared::{Admission, PlannedCall, ReplyStore};
 use crate::llm::{LlmError, Reply};
 use crate::postgresql::{Connection, PostgresError};
 
@@ -14,7 +14,7 @@ use crate::postgresql::{Connection, PostgresError};
 const CALL_LIFETIME: f64 = 600.0;
 
 /// The replies of a queue, as a worker uses them.
-pub(crate) struct QueueReplies {
+pub(crate) struct QueueReplyStore {
     // Calls in flight at the same time share the connection, which each of them needs for a moment.
     connection: Mutex<Connection>,
     address: String,
@@ -22,7 +22,7 @@ pub(crate) struct QueueReplies {
     tokens_per_minute: Option<u64>,
 }
 
-impl QueueReplies {
+impl QueueReplyStore {
     /// Returns the replies of the queue at `address`, for a worker that sends at most this many tokens a minute together
     /// with all others.
     pub(crate) fn new(address: &str, tokens_per_minute: Option<u64>, patience: Duration) -> Result<Self, ScaleError> {
@@ -48,13 +48,13 @@ impl QueueReplies {
     }
 }
 
-impl fmt::Debug for QueueReplies {
+impl fmt::Debug for QueueReplyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueReplies").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("QueueReplyStore").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
-impl SharedReplies for QueueReplies {
+impl ReplyStore for QueueReplyStore {
     fn find(&self, key: &str) -> Result<Option<Reply>, LlmError> {
         let row =
             self.with(|client| client.query_opt("SELECT reply FROM afterthought.replies WHERE key = $1", &[&key]))?;

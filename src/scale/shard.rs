@@ -65,7 +65,7 @@ pub(crate) struct ShardCache {
 }
 
 /// A shard that is checked out.
-pub(crate) struct CheckedOut {
+pub(crate) struct Checkout {
     /// The database file; it may not exist yet.
     pub path: PathBuf,
     state: State,
@@ -94,7 +94,7 @@ impl ShardCache {
     }
 
     /// Brings the file of a shard to the state of its log.
-    pub(crate) fn check_out(&self, log: &mut PostgresLog, shard: &str) -> Result<CheckedOut, ScaleError> {
+    pub(crate) fn check_out(&self, log: &mut PostgresLog, shard: &str) -> Result<Checkout, ScaleError> {
         let (path, note) = (self.path(shard, "db"), self.path(shard, "state"));
         let at = |source| ScaleError::File { path: path.clone(), source };
         let known = fs::read(&note).ok().and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
@@ -108,14 +108,14 @@ impl ShardCache {
         });
         let mut out = if let Some(state) = known {
             let blocks = blocks_of(&state.blocks);
-            CheckedOut { path, blocks, state }
+            Checkout { path, blocks, state }
         } else {
             for ending in ["", "-wal", "-shm"] {
                 remove(&path.with_extension(format!("db{ending}"))).map_err(at)?;
             }
             let (hash, blocks) = (String::new(), String::new());
             let state = State { shard: shard.to_owned(), seq: 0, hash, snapshot: 0, blocks };
-            let mut out = CheckedOut { path, blocks: Vec::new(), state };
+            let mut out = Checkout { path, blocks: Vec::new(), state };
             if snapshot > 0 {
                 let item = log.get_snapshot(shard)?;
                 let item = item.filter(|item| item.seq == snapshot);
@@ -142,7 +142,7 @@ impl ShardCache {
     pub(crate) fn commit(
         &self,
         log: &mut PostgresLog,
-        out: CheckedOut,
+        out: Checkout,
         extent: Extent,
     ) -> Result<CommitOutcome, ScaleError> {
         let shard = out.state.shard.clone();
@@ -183,7 +183,7 @@ impl ShardCache {
     }
 }
 
-impl CheckedOut {
+impl Checkout {
     /// Writes the blocks of an item into the file.
     fn apply(&mut self, item: &LogItem) -> Result<(), ScaleError> {
         let damaged = |what| ScaleError::Damaged { shard: self.state.shard.clone(), what };
@@ -279,3 +279,7 @@ fn remove(path: &Path) -> io::Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+#[path = "shard_tests.rs"]
+mod tests;

@@ -97,6 +97,15 @@ impl Server {
         command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     }
 
+    /// Returns the rows of a query with one column of text without line breaks.
+    pub fn rows(&self, database: &str, sql: &str) -> Vec<String> {
+        let mut command = Command::new(self.programs.join("psql"));
+        command.args(["-X", "-q", "-A", "-t", "-U", "postgres", "-h"]).arg(self.folder.path());
+        let output = command.args(["-d", database, "-c", sql]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
     /// Returns a command that runs in the folder of the server, and not as root.
     fn command(&self, program: &Path) -> Command {
         let mut command = if is_root() {
