@@ -22,7 +22,8 @@ use crate::guard::Guard;
 use crate::memory::Namespace;
 use crate::pipeline::{AssignedLog, PlacementOptions, assign};
 use crate::scale::{
-    CommitOutcome, Extent, JobEnd, JobKind, NewJob, Queue, QueueProgress, QueueReplyStore, QueuedJob, ShardCache,
+    CommitOutcome, Extent, JobEnd, JobKind, NewJob, Queue, QueueProgress, QueueReplyStore, QueuedJob, ScaleError,
+    ShardCache,
 };
 use crate::store::Store;
 use crate::sync::{LogPlace, PostgresLog};
@@ -156,8 +157,7 @@ impl WorkQueue {
     /// # Errors
     /// [`ApiError`] if a shard cannot be read, or the folder cannot be written.
     pub(crate) fn save_shards(&mut self, folder: &Path) -> Result<Vec<(String, PathBuf)>, ApiError> {
-        let mut log = PostgresLog::new(&self.address, LogPlace::Shards, Duration::ZERO)
-            .map_err(crate::scale::ScaleError::from)?;
+        let mut log = PostgresLog::new(&self.address, LogPlace::Shards, Duration::ZERO).map_err(ScaleError::from)?;
         let cache = ShardCache::open(&folder.join(".shards"))?;
         let mut files = Vec::new();
         for shard in self.queue.shards()? {
@@ -165,8 +165,13 @@ impl WorkQueue {
             // A namespace without a finished job has no file yet.
             if out.path.exists() {
                 let path = folder.join(format!("{}.db", shard.replace('/', ".")));
-                std::fs::rename(&out.path, &path)
-                    .map_err(|source| crate::scale::ScaleError::File { path: path.clone(), source })?;
+                // Another program may have the file open.
+                let moved = match path.try_exists() {
+                    Ok(true) => Err(std::io::ErrorKind::AlreadyExists.into()),
+                    Ok(false) => std::fs::rename(&out.path, &path),
+                    Err(error) => Err(error),
+                };
+                moved.map_err(|source| ScaleError::File { path: path.clone(), source })?;
                 files.push((shard, path));
             }
         }
@@ -232,8 +237,7 @@ impl QueueWorker<'_> {
     pub(crate) fn work(&self, runtime: &Runtime) -> Result<(u64, u64), ApiError> {
         let name = uuid::Uuid::now_v7().to_string();
         let mut queue = Queue::new(self.address, &name, PATIENCE)?;
-        let mut log =
-            PostgresLog::new(self.address, LogPlace::Shards, PATIENCE).map_err(crate::scale::ScaleError::from)?;
+        let mut log = PostgresLog::new(self.address, LogPlace::Shards, PATIENCE).map_err(ScaleError::from)?;
         let replies = Arc::new(QueueReplyStore::new(self.address, self.tokens_per_minute, PATIENCE)?);
         let cache = ShardCache::open(self.cache)?;
         let (mut done, mut left) = (0, 0);
@@ -305,7 +309,12 @@ impl QueueWorker<'_> {
         runtime: &Runtime,
         cancel: CancellationToken,
     ) -> Result<Option<Result<(), Fault>>, ApiError> {
-        let out = cache.check_out(log, &job.shard)?;
+        // Without a server, no worker can go on; any other fault concerns this shard alone.
+        let out = match cache.check_out(log, &job.shard) {
+            Ok(out) => out,
+            Err(error @ ScaleError::Server(_)) => return Err(error.into()),
+            Err(error) => return Ok(Some(Err(Fault::Failed(error.to_string())))),
+        };
         point("shard.ready");
         let path = out.path.clone();
         let outcome = runtime.block_on(self.change(job, &path, replies, cancel.clone()));
@@ -317,8 +326,11 @@ impl QueueWorker<'_> {
         }
         // Purged text must leave the log, too.
         let extent = if job.kind == JobKind::Maintain { Extent::Whole } else { Extent::Changes };
-        if cache.commit(log, out, extent)? == CommitOutcome::Moved {
-            return Ok(None);
+        match cache.commit(log, out, extent) {
+            Ok(CommitOutcome::Done) => {}
+            Ok(CommitOutcome::Moved) => return Ok(None),
+            Err(error @ ScaleError::Server(_)) => return Err(error.into()),
+            Err(error) => return Ok(Some(Err(Fault::Failed(error.to_string())))),
         }
         point("shard.appended");
         Ok(Some(outcome))

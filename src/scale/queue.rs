@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::postgres::types::Type;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -179,8 +180,7 @@ impl Queue {
         let (worker, seconds) = (self.worker.as_str(), lease.as_secs_f64());
         let row = self.connection.with(|client| {
             // A job that is running in a free shard belongs to a worker whose lease has ended.
-            let row = client.query_opt(
-                "WITH free AS MATERIALIZED (
+            let sql = "WITH free AS MATERIALIZED (
                      SELECT name FROM afterthought.shards WHERE free_at <= now()
                      ORDER BY free_at, name LIMIT 1 FOR UPDATE SKIP LOCKED
                  ), taken AS (
@@ -191,9 +191,9 @@ impl Queue {
                  FROM taken WHERE j.id = (
                      SELECT id FROM afterthought.jobs w WHERE w.shard = taken.name AND w.status IN ('waiting', 'running')
                      ORDER BY position, id LIMIT 1)
-                 RETURNING j.id, j.kind, j.shard, j.log, j.is_forced, j.attempts",
-                &[&worker, &seconds],
-            )?;
+                 RETURNING j.id, j.kind, j.shard, j.log, j.is_forced, j.attempts";
+            // The types are given, so that the server is asked once and not twice.
+            let row = client.query_typed_opt(sql, &[(&worker, Type::TEXT), (&seconds, Type::FLOAT8)])?;
             if row.is_none() {
                 // The shard may have been free although its jobs were done in the meantime.
                 client.execute(
@@ -208,7 +208,13 @@ impl Queue {
         let kind: &str = row.get(1);
         let Some(kind) = JobKind::ALL.into_iter().find(|one| one.as_str() == kind) else { return Ok(None) };
         let (shard, log, is_forced, attempts) = (row.get(2), row.get(3), row.get(4), row.get(5));
-        Ok(Some(QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts }))
+        let job = QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts };
+        if attempts > MAX_ATTEMPTS {
+            // A job that its workers do not survive must not occupy all of them.
+            self.end(&job, &JobEnd::Failed("its workers ended before it was done, again and again".to_owned()))?;
+            return Ok(None);
+        }
+        Ok(Some(job))
     }
 
     /// Extends the lease on a shard; returns whether this worker still has it.
@@ -237,30 +243,37 @@ impl Queue {
             }
         };
         let worker = self.worker.as_str();
+        // The replies that are still of use are in the shard. A job that waits again is the first of its namespace.
+        let sql = "WITH mine AS MATERIALIZED (
+                 SELECT name FROM afterthought.shards WHERE name = $1 AND worker = $2 FOR UPDATE
+             ), ended AS (
+                 UPDATE afterthought.jobs
+                 SET status = $4, error = $5, run_at = now() + make_interval(secs => $6),
+                     attempts = attempts - CASE WHEN $7 THEN 0 ELSE 1 END,
+                     ended_at = CASE WHEN $4 = 'waiting' THEN NULL ELSE now() END
+                 FROM mine WHERE id = $3
+             ), unneeded AS (
+                 DELETE FROM afterthought.replies USING mine WHERE job = $3
+             )
+             UPDATE afterthought.shards s SET worker = NULL, free_at = CASE
+                 WHEN $4 = 'waiting' THEN now() + make_interval(secs => $6)
+                 ELSE (SELECT run_at FROM afterthought.jobs w
+                       WHERE w.shard = s.name AND w.status IN ('waiting', 'running') AND w.id <> $3
+                       ORDER BY position, id LIMIT 1) END
+             FROM mine WHERE s.name = mine.name";
         self.connection.with(|client| {
-            let mut transaction = client.transaction()?;
-            let sql = "SELECT 1 FROM afterthought.shards WHERE name = $1 AND worker = $2 FOR UPDATE";
-            if transaction.query_opt(sql, &[&job.shard, &worker])?.is_none() {
-                return Ok(());
-            }
-            transaction.execute(
-                "UPDATE afterthought.jobs
-                 SET status = $2, error = $3, run_at = now() + make_interval(secs => $4),
-                     attempts = attempts - CASE WHEN $5 THEN 0 ELSE 1 END,
-                     ended_at = CASE WHEN $2 = 'waiting' THEN NULL ELSE now() END
-                 WHERE id = $1",
-                &[&job.id, &status, &error, &wait, &counts],
-            )?;
-            // The shard has the replies that are still of use.
-            transaction.execute("DELETE FROM afterthought.replies WHERE job = $1", &[&job.id])?;
-            transaction.execute(
-                "UPDATE afterthought.shards SET worker = NULL, free_at = (
-                     SELECT run_at FROM afterthought.jobs w WHERE w.shard = name AND w.status IN ('waiting', 'running')
-                     ORDER BY position, id LIMIT 1)
-                 WHERE name = $1",
-                &[&job.shard],
-            )?;
-            transaction.commit()
+            client.query_typed(
+                sql,
+                &[
+                    (&job.shard, Type::TEXT),
+                    (&worker, Type::TEXT),
+                    (&job.id, Type::INT8),
+                    (&status, Type::TEXT),
+                    (&error, Type::TEXT),
+                    (&wait, Type::FLOAT8),
+                    (&counts, Type::BOOL),
+                ],
+            )
         })?;
         Ok(())
     }

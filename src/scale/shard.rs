@@ -171,6 +171,12 @@ impl ShardCache {
                 state.snapshot = last.seq;
             }
         }
+        // The note must not survive a loss of power that the file does not survive.
+        match private::options().write(true).open(&out.path) {
+            Ok(file) => file.sync_all().map_err(at)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(at(error)),
+        }
         self.note(&state)?;
         Ok(CommitOutcome::Done)
     }
