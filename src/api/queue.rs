@@ -252,7 +252,7 @@ impl QueueWorker<'_> {
             point("job.claimed");
             replies.begin(job.id);
             let outcome = self
-                .during_lease(&job, &name, |cancel| self.perform(&job, &mut log, &cache, &replies, runtime, cancel))?;
+                .during_lease(&job, &name, |cancel| self.perform(&job, &mut log, &cache, &replies, runtime, &cancel))?;
             // Another worker has the shard and repeats the job.
             let Some(outcome) = outcome? else { continue };
             let end = match &outcome {
@@ -299,7 +299,6 @@ impl QueueWorker<'_> {
     }
 
     /// Performs a job on its shard, and appends what changed. Returns `None` if another worker has the shard.
-    #[expect(clippy::type_complexity, reason = "an infrastructure error, a lost shard, and a fault of the job differ")]
     fn perform(
         &self,
         job: &QueuedJob,
@@ -307,7 +306,7 @@ impl QueueWorker<'_> {
         cache: &ShardCache,
         replies: &Arc<QueueReplyStore>,
         runtime: &Runtime,
-        cancel: CancellationToken,
+        cancel: &CancellationToken,
     ) -> Result<Option<Result<(), Fault>>, ApiError> {
         // Without a server, no worker can go on; any other fault concerns this shard alone.
         let out = match cache.check_out(log, &job.shard) {
@@ -326,7 +325,7 @@ impl QueueWorker<'_> {
         }
         // Purged text must leave the log, too.
         let extent = if job.kind == JobKind::Maintain { Extent::Whole } else { Extent::Changes };
-        match cache.commit(log, out, extent) {
+        match cache.commit(log, &out, extent) {
             Ok(CommitOutcome::Done) => {}
             Ok(CommitOutcome::Moved) => return Ok(None),
             Err(error @ ScaleError::Server(_)) => return Err(error.into()),
@@ -382,7 +381,7 @@ impl QueueWorker<'_> {
         let (exclude, zone) = (denied_paths(&memories.config)?, Some(Zoned::now().time_zone().clone()));
         let request = RunRequest {
             sources: Sources { found, ..Sources::default() },
-            selection: Selection { projects, exclude, zone, ..Selection::default() },
+            selection: Selection { zone, projects, exclude, ..Selection::default() },
             reread: RereadPolicy::Nothing,
             arguments: json!({"paths": [job.log], "by": "queue"}),
         };

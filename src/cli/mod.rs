@@ -171,7 +171,7 @@ enum ServeCommand {
     Http(serve::HttpArgs),
     Ui(serve::UiArgs),
     #[cfg(feature = "scale")]
-    Worker(queue::WorkerArgs),
+    Worker(Box<queue::WorkerArgs>),
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::postgres::Transaction;
 use ::postgres::types::Type;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -179,28 +180,27 @@ impl Queue {
     pub(crate) fn claim(&mut self, lease: Duration) -> Result<Option<QueuedJob>, ScaleError> {
         let (worker, seconds) = (self.worker.as_str(), lease.as_secs_f64());
         let row = self.connection.with(|client| {
-            // A job that is running in a free shard belongs to a worker whose lease has ended.
-            let sql = "WITH free AS MATERIALIZED (
-                     SELECT name FROM afterthought.shards WHERE free_at <= now()
-                     ORDER BY free_at, name LIMIT 1 FOR UPDATE SKIP LOCKED
-                 ), taken AS (
-                     UPDATE afterthought.shards s SET worker = $1, free_at = now() + make_interval(secs => $2)
-                     FROM free WHERE s.name = free.name RETURNING s.name
-                 )
-                 UPDATE afterthought.jobs j SET status = 'running', attempts = attempts + 1
-                 FROM taken WHERE j.id = (
-                     SELECT id FROM afterthought.jobs w WHERE w.shard = taken.name AND w.status IN ('waiting', 'running')
-                     ORDER BY position, id LIMIT 1)
-                 RETURNING j.id, j.kind, j.shard, j.log, j.is_forced, j.attempts";
             // The types are given, so that the server is asked once and not twice.
-            let row = client.query_typed_opt(sql, &[(&worker, Type::TEXT), (&seconds, Type::FLOAT8)])?;
+            let sql = "UPDATE afterthought.shards SET worker = $1, free_at = now() + make_interval(secs => $2)
+                 WHERE name = (SELECT name FROM afterthought.shards WHERE free_at <= now()
+                               ORDER BY free_at, name LIMIT 1 FOR UPDATE SKIP LOCKED)
+                 RETURNING name";
+            let Some(taken) = client.query_typed_opt(sql, &[(&worker, Type::TEXT), (&seconds, Type::FLOAT8)])? else {
+                return Ok(None);
+            };
+            // Only a second statement sees all that the last worker wrote before its lease ended. A job that is running
+            // in a free shard belongs to a worker that lost its lease.
+            let shard: &str = taken.get(0);
+            let sql = "UPDATE afterthought.jobs SET status = 'running', attempts = attempts + 1
+                 WHERE id = (SELECT id FROM afterthought.jobs WHERE shard = $1 AND status IN ('waiting', 'running')
+                             ORDER BY position, id LIMIT 1)
+                 RETURNING id, kind, shard, log, is_forced, attempts";
+            let row = client.query_typed_opt(sql, &[(&shard, Type::TEXT)])?;
             if row.is_none() {
-                // The shard may have been free although its jobs were done in the meantime.
-                client.execute(
-                    "UPDATE afterthought.shards SET worker = NULL, free_at = NULL WHERE worker = $1 AND NOT EXISTS (
-                         SELECT 1 FROM afterthought.jobs w WHERE w.shard = name AND w.status IN ('waiting', 'running'))",
-                    &[&worker],
-                )?;
+                let mut transaction = client.transaction()?;
+                lock_shard(&mut transaction, shard, worker)?;
+                free_shard(&mut transaction, shard, worker)?;
+                transaction.commit()?;
             }
             Ok(row)
         })?;
@@ -243,37 +243,30 @@ impl Queue {
             }
         };
         let worker = self.worker.as_str();
-        // The replies that are still of use are in the shard. A job that waits again is the first of its namespace.
-        let sql = "WITH mine AS MATERIALIZED (
-                 SELECT name FROM afterthought.shards WHERE name = $1 AND worker = $2 FOR UPDATE
-             ), ended AS (
-                 UPDATE afterthought.jobs
-                 SET status = $4, error = $5, run_at = now() + make_interval(secs => $6),
-                     attempts = attempts - CASE WHEN $7 THEN 0 ELSE 1 END,
-                     ended_at = CASE WHEN $4 = 'waiting' THEN NULL ELSE now() END
-                 FROM mine WHERE id = $3
-             ), unneeded AS (
-                 DELETE FROM afterthought.replies USING mine WHERE job = $3
-             )
-             UPDATE afterthought.shards s SET worker = NULL, free_at = CASE
-                 WHEN $4 = 'waiting' THEN now() + make_interval(secs => $6)
-                 ELSE (SELECT run_at FROM afterthought.jobs w
-                       WHERE w.shard = s.name AND w.status IN ('waiting', 'running') AND w.id <> $3
-                       ORDER BY position, id LIMIT 1) END
-             FROM mine WHERE s.name = mine.name";
         self.connection.with(|client| {
-            client.query_typed(
+            let mut transaction = client.transaction()?;
+            if !lock_shard(&mut transaction, &job.shard, worker)? {
+                return Ok(());
+            }
+            // The replies that are still of use are in the shard.
+            let sql = "WITH unneeded AS (DELETE FROM afterthought.replies WHERE job = $1)
+                 UPDATE afterthought.jobs
+                 SET status = $2, error = $3, run_at = now() + make_interval(secs => $4),
+                     attempts = attempts - CASE WHEN $5 THEN 0 ELSE 1 END,
+                     ended_at = CASE WHEN $2 = 'waiting' THEN NULL ELSE now() END
+                 WHERE id = $1";
+            transaction.query_typed(
                 sql,
                 &[
-                    (&job.shard, Type::TEXT),
-                    (&worker, Type::TEXT),
                     (&job.id, Type::INT8),
                     (&status, Type::TEXT),
                     (&error, Type::TEXT),
                     (&wait, Type::FLOAT8),
                     (&counts, Type::BOOL),
                 ],
-            )
+            )?;
+            free_shard(&mut transaction, &job.shard, worker)?;
+            transaction.commit()
         })?;
         Ok(())
     }
@@ -330,6 +323,22 @@ impl Queue {
             Ok(progress)
         })?)
     }
+}
+
+/// Locks the row of a shard until the end of the transaction, so that no job is added to it meanwhile. Returns whether
+/// the worker has the lease.
+fn lock_shard(transaction: &mut Transaction<'_>, shard: &str, worker: &str) -> Result<bool, ::postgres::Error> {
+    let sql = "SELECT 1 FROM afterthought.shards WHERE name = $1 AND worker = $2 FOR UPDATE";
+    Ok(!transaction.query_typed(sql, &[(&shard, Type::TEXT), (&worker, Type::TEXT)])?.is_empty())
+}
+
+/// Ends the lease on a shard that this transaction has locked.
+fn free_shard(transaction: &mut Transaction<'_>, shard: &str, worker: &str) -> Result<(), ::postgres::Error> {
+    let sql = "UPDATE afterthought.shards SET worker = NULL, free_at = (
+             SELECT run_at FROM afterthought.jobs w WHERE w.shard = $1 AND w.status IN ('waiting', 'running')
+             ORDER BY position, id LIMIT 1)
+         WHERE name = $1 AND worker = $2";
+    transaction.query_typed(sql, &[(&shard, Type::TEXT), (&worker, Type::TEXT)]).map(drop)
 }
 
 /// Makes the jobs that a condition selects due now; returns their number.

@@ -53,8 +53,14 @@ struct State {
     hash: String,
     /// Number of the last snapshot.
     snapshot: u64,
-    /// Hashes of the blocks, in hexadecimal digits.
-    blocks: String,
+}
+
+/// Reads a known state and the hashes of the blocks, which follow its line.
+fn read_state(note: &Path) -> Option<(State, Vec<[u8; HASH]>)> {
+    let content = fs::read(note).ok()?;
+    let end = content.iter().position(|byte| *byte == b'\n')?;
+    let state = serde_json::from_slice(&content[..end]).ok()?;
+    Some((state, content[end + 1..].as_chunks().0.to_vec()))
 }
 
 /// A folder with files of shards, which one process uses.
@@ -97,24 +103,22 @@ impl ShardCache {
     pub(crate) fn check_out(&self, log: &mut PostgresLog, shard: &str) -> Result<Checkout, ScaleError> {
         let (path, note) = (self.path(shard, "db"), self.path(shard, "state"));
         let at = |source| ScaleError::File { path: path.clone(), source };
-        let known = fs::read(&note).ok().and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
+        let known = read_state(&note);
         // As long as the file may change, its state is not known.
         remove(&note).map_err(at)?;
         let head = log.head(shard)?;
         let (seq, snapshot) = head.as_ref().map_or((0, 0), |head| (head.seq, head.snapshot.unwrap_or(0)));
-        let known = known.filter(|known| {
+        let known = known.filter(|(known, _)| {
             let is_end = || head.as_ref().is_some_and(|head| head.seq == known.seq && head.hash == known.hash);
             known.shard == shard && path.exists() && ((snapshot <= known.seq && known.seq < seq) || is_end())
         });
-        let mut out = if let Some(state) = known {
-            let blocks = blocks_of(&state.blocks);
-            Checkout { path, blocks, state }
+        let mut out = if let Some((state, blocks)) = known {
+            Checkout { path, state, blocks }
         } else {
             for ending in ["", "-wal", "-shm"] {
                 remove(&path.with_extension(format!("db{ending}"))).map_err(at)?;
             }
-            let (hash, blocks) = (String::new(), String::new());
-            let state = State { shard: shard.to_owned(), seq: 0, hash, snapshot: 0, blocks };
+            let state = State { shard: shard.to_owned(), seq: 0, hash: String::new(), snapshot: 0 };
             let mut out = Checkout { path, blocks: Vec::new(), state };
             if snapshot > 0 {
                 let item = log.get_snapshot(shard)?;
@@ -142,7 +146,7 @@ impl ShardCache {
     pub(crate) fn commit(
         &self,
         log: &mut PostgresLog,
-        out: Checkout,
+        out: &Checkout,
         extent: Extent,
     ) -> Result<CommitOutcome, ScaleError> {
         let shard = out.state.shard.clone();
@@ -155,7 +159,7 @@ impl ShardCache {
         let is_whole = extent == Extent::Whole || seq + 1 - out.state.snapshot > ITEMS_BEFORE_SNAPSHOT;
         let known: &[[u8; HASH]] = if is_whole { &[] } else { &out.blocks };
         let Difference { bytes, blocks, changed } = difference(&out.path, known).map_err(at)?;
-        let mut state = State { blocks: hex(blocks.as_flattened()), ..out.state };
+        let mut state = out.state.clone();
         if changed > 0 || blocks.len() != known.len() {
             if bytes.len() > MAX_ITEM {
                 return Err(ScaleError::TooLarge { shard });
@@ -177,15 +181,19 @@ impl ShardCache {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(at(error)),
         }
-        self.note(&state)?;
+        self.note(&state, &blocks)?;
         Ok(CommitOutcome::Done)
     }
 
     /// Writes that the file of a shard is in this state.
-    fn note(&self, state: &State) -> Result<(), ScaleError> {
-        let note = self.path(&state.shard, "state");
-        let text = serde_json::to_string(state).unwrap_or_default();
-        private::replace(&note, &text).map_err(|source| ScaleError::File { path: note, source })
+    fn note(&self, state: &State, blocks: &[[u8; HASH]]) -> Result<(), ScaleError> {
+        let (note, draft) = (self.path(&state.shard, "state"), self.path(&state.shard, "draft"));
+        let mut content = serde_json::to_vec(state).unwrap_or_default();
+        content.push(b'\n');
+        content.extend_from_slice(blocks.as_flattened());
+        // A file that was not written completely would describe blocks that the database does not have.
+        let written = fs::write(&draft, content).and_then(|()| fs::rename(&draft, &note));
+        written.map_err(|source| ScaleError::File { path: note, source })
     }
 }
 
@@ -258,16 +266,6 @@ fn hash_of_block(block: &[u8]) -> [u8; HASH] {
     let mut hash = [0; HASH];
     hash.copy_from_slice(&Sha256::digest(block)[..HASH]);
     hash
-}
-
-fn blocks_of(digits: &str) -> Vec<[u8; HASH]> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or(0);
-    let bytes: Vec<u8> = digits
-        .as_bytes()
-        .chunks(2)
-        .map(|pair| digit(pair[0]) << 4 | pair.get(1).map_or(0, |low| digit(*low)))
-        .collect();
-    bytes.as_chunks().0.to_vec()
 }
 
 /// Reads a number; returns whether there is one.

@@ -34,13 +34,13 @@ impl Place {
     fn insert(&mut self, cache: &ShardCache, memories: &[Memory], extent: Extent) -> CommitOutcome {
         let out = cache.check_out(&mut self.log, "project/shop").unwrap();
         insert(&out.path, memories);
-        cache.commit(&mut self.log, out, extent).unwrap()
+        cache.commit(&mut self.log, &out, extent).unwrap()
     }
 
     fn contents(&mut self, cache: &ShardCache) -> Vec<String> {
         let out = cache.check_out(&mut self.log, "project/shop").unwrap();
         let contents = contents(&out.path);
-        assert_eq!(cache.commit(&mut self.log, out, Extent::Changes).unwrap(), CommitOutcome::Done);
+        assert_eq!(cache.commit(&mut self.log, &out, Extent::Changes).unwrap(), CommitOutcome::Done);
         contents
     }
 }
@@ -96,7 +96,7 @@ fn a_worker_that_lost_its_lease_writes_nothing() {
     let out = slow.check_out(&mut place.log, "project/shop").unwrap();
     place.insert(&fast, &[tea(2)], Extent::Changes);
     insert(&out.path, &[tea(3)]);
-    assert_eq!(slow.commit(&mut place.log, out, Extent::Changes).unwrap(), CommitOutcome::Moved);
+    assert_eq!(slow.commit(&mut place.log, &out, Extent::Changes).unwrap(), CommitOutcome::Moved);
     assert_eq!(place.contents(&slow), place.contents(&fast));
     assert_eq!(place.contents(&slow).len(), 2);
     // A process that ended while it changed the file leaves a file in an unknown state.
@@ -139,7 +139,7 @@ fn ten_thousand_memories_are_checked_out_quickly() {
         let out = cache.check_out(log, "project/shop").unwrap();
         let took = begun.elapsed();
         let begun = Instant::now();
-        cache.commit(log, out, Extent::Changes).unwrap();
+        cache.commit(log, &out, Extent::Changes).unwrap();
         (took, begun.elapsed())
     };
     let best = |times: Vec<(Duration, Duration)>| (times.iter().map(|one| one.0).min().unwrap(), times[0].1);
