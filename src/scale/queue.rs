@@ -142,12 +142,13 @@ impl Queue {
             added += self.connection.with(|client| {
                 let mut transaction = client.transaction()?;
                 // The shards come first and in one order, so that machines that add jobs at the same time do not wait
-                // for each other in a circle. A shard with a worker gets its due time when the job in progress ends.
+                // for each other in a circle. A shard with a worker gets its due time when the job in progress ends. Rows
+                // that do not change are locked, but not written again.
                 transaction.execute(
                     "INSERT INTO afterthought.shards (name, free_at)
                      SELECT DISTINCT name, now() FROM unnest($1::text[]) name ORDER BY name
-                     ON CONFLICT (name) DO UPDATE
-                     SET free_at = CASE WHEN shards.worker IS NULL THEN now() ELSE shards.free_at END",
+                     ON CONFLICT (name) DO UPDATE SET free_at = now()
+                     WHERE shards.worker IS NULL AND (shards.free_at IS NULL OR shards.free_at > now())",
                     &[&shards],
                 )?;
                 let added = transaction.execute(
