@@ -50,6 +50,11 @@ pub const POINTS: &[&str] = &[
 #[cfg(any(test, debug_assertions))]
 pub(crate) const CONVERTING: &[&str] = &["convert.copied", "convert.written", "convert.placed", "convert.wiped"];
 
+/// Points of a worker that takes jobs from a queue, in order; builds without the feature `scale` reach none of them.
+#[cfg(debug_assertions)]
+pub const WORKING: &[&str] =
+    &["job.claimed", "shard.ready", "shared.received", "shared.kept", "shard.worked", "shard.appended", "job.ended"];
+
 /// Ends the process at this point as if it had been killed, if a test has requested this.
 #[cfg(debug_assertions)]
 pub(crate) fn point(name: &str) {
@@ -62,7 +67,8 @@ pub(crate) fn point(name: &str) {
         let (name, time) = text.split_once(':').unwrap_or((&text, "1"));
         Some((name.to_owned(), AtomicU32::new(time.parse().ok()?)))
     });
-    debug_assert!(POINTS.contains(&name) || CONVERTING.contains(&name), "{name} is not listed");
+    let is_listed = [POINTS, CONVERTING, WORKING].iter().any(|points| points.contains(&name));
+    debug_assert!(is_listed, "{name} is not listed");
     let Some((wanted, left)) = &*WANTED else { return };
     if wanted == name && left.fetch_sub(1, Ordering::SeqCst) == 1 {
         // The process aborts and does not exit, so that no destructor runs, as after a kill.

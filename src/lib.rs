@@ -33,7 +33,11 @@ pub mod search;
 mod work;
 pub mod exchange;
 pub mod pipeline;
+#[cfg(feature = "scale")]
+mod postgresql;
 mod sync;
+#[cfg(feature = "scale")]
+mod scale;
 pub mod api;
 #[cfg(feature = "serve")]
 pub mod serve;

@@ -62,6 +62,10 @@ pub enum ApiError {
     /// Machines cannot be synchronised.
     #[error(transparent)]
     Sync(#[from] crate::sync::SyncError),
+    /// The queue or a shard cannot be used.
+    #[cfg(feature = "scale")]
+    #[error(transparent)]
+    Queue(#[from] crate::scale::ScaleError),
     /// An adapter other than `SQLite` failed.
     #[error("the storage adapter failed: {0}")]
     Adapter(#[source] Box<dyn std::error::Error + Send + Sync>),

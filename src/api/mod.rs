@@ -23,6 +23,8 @@ mod model;
 mod overview;
 mod profile;
 mod projects;
+#[cfg(feature = "scale")]
+mod queue;
 mod remember;
 mod retrieve;
 mod review;
@@ -72,6 +74,8 @@ pub(crate) use crate::process::{ENVIRONMENT_MARK, in_own_group, kill_group, on_p
 #[cfg(feature = "cli")]
 pub(crate) use crate::project::spelled_states;
 pub use crate::project::{Freshness, FreshnessState};
+#[cfg(feature = "scale")]
+pub(crate) use crate::scale::{JobKind, QueueProgress};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 #[cfg(feature = "serve")]
 pub(crate) use crate::search::{
@@ -104,6 +108,8 @@ pub(crate) use model::{
 };
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
+#[cfg(feature = "scale")]
+pub(crate) use queue::{JobOutcome, QueueWorker, WorkQueue};
 pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
 pub(crate) use remember::{reads_like_an_order, refuse_secret_namespace};
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};

@@ -67,6 +67,19 @@ impl Model {
         Ok(Self { source: Some(source), price: options.price, reason })
     }
 
+    /// Returns the model with replies and limits that the workers of a queue share.
+    #[cfg(feature = "scale")]
+    pub(super) fn shared(
+        self,
+        replies: std::sync::Arc<dyn crate::llm::shared::ReplyStore>,
+        config: &Config,
+    ) -> Result<Self, ApiError> {
+        let Some(source) = self.source else { return Ok(self) };
+        let price = price_of(&prices(config)?, crate::llm::Complete::model(&source), self.price);
+        let shared = crate::llm::shared::SharedSource::new(source, replies, price, Guard::from(&config.guard));
+        Ok(Self { source: Some(Source::Shared(Box::new(shared))), ..self })
+    }
+
     /// Returns the name of the model; `None` if the rules extract and decide.
     #[must_use]
     pub(crate) fn name(&self) -> Option<&str> {

@@ -115,7 +115,7 @@ impl Worker<'_> {
             // The memories are stored, and their vectors wait for `db embed` or the next log.
             (self.report)(WorkerEvent::Detail(format!("no vectors were made: {error}")));
         }
-        Ok(judge(job, &summary, &budget))
+        Ok(judge(&job.path, job.agent == NAMED_FILES, &summary, budget.is_limited()))
     }
 
     /// Returns the budget of this log, which is its share of the day's remaining budget, or a fault that says when to
@@ -202,13 +202,15 @@ async fn is_too_short(job: &Job, least: usize, config: &Config) -> Result<bool, 
     Ok(!read.transcripts.is_empty() && read.transcripts.iter().all(|transcript| said(transcript) < least))
 }
 
-fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
+/// Returns the fault of the run on the log `path`, if there is one. In a folder that a person named, other files may be
+/// no logs.
+pub(super) fn judge(path: &str, is_in_named: bool, summary: &Summary, is_limited: bool) -> Result<(), Fault> {
     if summary.interrupted {
         return Err(Fault::Later(Timestamp::now(), "it was interrupted".to_owned()));
     }
     if let Some(why) = &summary.halted {
         // The cost counts towards the day's limit automatically, and the next attempt checks the remaining budget.
-        let is_spent = budget.is_limited() && why.contains("the limit of");
+        let is_spent = is_limited && why.contains("the limit of");
         return Err(if is_spent { Fault::Later(soon(), why.clone()) } else { Fault::Failed(why.clone()) });
     }
     if let Some(failure) = summary.failures.first() {
@@ -224,10 +226,10 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
     }
     // In a folder that a person specified, files other than logs are ignored. An agent's file is a log if it is not
     // empty.
-    let is_left = summary.files.passed_over > 0 && job.agent == NAMED_FILES;
+    let is_left = summary.files.passed_over > 0 && is_in_named;
     let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
-    if !was_looked_into && !is_left && Path::new(&job.path).metadata().is_ok_and(|data| data.len() > 0) {
-        return Err(Fault::Failed(format!("{} is not a readable log", job.path)));
+    if !was_looked_into && !is_left && Path::new(path).metadata().is_ok_and(|data| data.len() > 0) {
+        return Err(Fault::Failed(format!("{path} is not a readable log")));
     }
     Ok(())
 }

@@ -32,16 +32,28 @@ pub(crate) struct ConsolidateArgs {
     /// Reapply changes that `undo` reverted
     #[arg(long)]
     again: bool,
+    /// Add a job for each namespace to the queue in this PostgreSQL database instead
+    #[cfg(feature = "scale")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "again"])]
+    queue: Option<String>,
 }
 
 impl ConsolidateArgs {
     /// Whether the command writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
+        #[cfg(feature = "scale")]
+        if self.queue.is_some() {
+            return false;
+        }
         !self.dry_run
     }
 }
 
 pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    #[cfg(feature = "scale")]
+    if let Some(address) = &args.queue {
+        return super::queue::add_to_all(address, crate::api::JobKind::Consolidate, context);
+    }
     ensure!(args.model.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
     let config = context.global.settings(args.model.settings())?;
     let path = &config.db.value;

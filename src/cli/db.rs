@@ -153,9 +153,17 @@ pub(crate) struct MaintainArgs {
     /// Keep running, and repeat maintenance at this interval, e.g. 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = pause, conflicts_with = "dry_run")]
     every: Option<Duration>,
+    /// Add a job for each namespace to the queue in this PostgreSQL database instead
+    #[cfg(feature = "scale")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "every", "days"])]
+    queue: Option<String>,
 }
 
 pub(crate) fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    #[cfg(feature = "scale")]
+    if let Some(address) = &args.queue {
+        return super::queue::add_to_all(address, crate::api::JobKind::Maintain, context);
+    }
     // A service may be started before the first log is read.
     let (memories, out) = (context.memories_with(Partial::default())?, context.out);
     if args.dry_run {

@@ -22,6 +22,8 @@ mod list;
 mod model;
 mod printer;
 mod projects;
+#[cfg(feature = "scale")]
+mod queue;
 mod remember;
 mod report;
 mod run;
@@ -168,6 +170,8 @@ enum ServeCommand {
     Mcp(serve::Served),
     Http(serve::HttpArgs),
     Ui(serve::UiArgs),
+    #[cfg(feature = "scale")]
+    Worker(Box<queue::WorkerArgs>),
 }
 
 #[derive(Debug, Subcommand)]
@@ -363,6 +367,8 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Serve(ServeCommand::Mcp(args)) => serve::mcp(args, context),
         Command::Serve(ServeCommand::Http(args)) => serve::http(args, context),
         Command::Serve(ServeCommand::Ui(args)) => serve::ui(args, context),
+        #[cfg(feature = "scale")]
+        Command::Serve(ServeCommand::Worker(args)) => queue::work(args, context),
         Command::Import(args) => import::run(args, context),
         Command::Export(args) => import::export(args, context),
         Command::Db(command) => match command {

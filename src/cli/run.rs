@@ -46,6 +46,10 @@ pub(crate) struct RunArgs {
     estimate: bool,
     #[command(flatten)]
     batches: Batches,
+    /// Add the logs to the queue in this PostgreSQL database instead of reading them; --max-cost limits the queue
+    #[cfg(feature = "scale")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "estimate", "batch_api"])]
+    queue: Option<String>,
 }
 
 /// Whether requests are sent in batches.
@@ -78,6 +82,10 @@ pub(crate) struct PlanArgs {
 impl RunArgs {
     /// Whether the command writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
+        #[cfg(feature = "scale")]
+        if self.queue.is_some() {
+            return false;
+        }
         !self.dry_run && !self.estimate
     }
 }
@@ -219,6 +227,12 @@ enum Mode<'a> {
 }
 
 pub(crate) fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    #[cfg(feature = "scale")]
+    if let Some(address) = &args.queue {
+        let config = args.logs.settings(context)?;
+        let request = args.logs.request(&config, false)?;
+        return super::queue::fill(address, &config, request, args.logs.model.max_cost, context);
+    }
     if args.estimate {
         return estimate(&args.logs, args.batches.batch_api, context);
     }

@@ -115,6 +115,9 @@ pub(crate) struct QueueArgs {
     /// Include finished logs
     #[arg(long)]
     all: bool,
+    #[cfg(feature = "scale")]
+    #[command(flatten)]
+    shared: super::queue::QueueState,
 }
 
 /// Retry failed logs and windows
@@ -126,6 +129,10 @@ pub(crate) struct RetryArgs {
     /// Number of a log in `runs queue` [default: all failed logs and windows]
     #[arg(value_name = "NUMBER")]
     id: Option<i64>,
+    /// Retry the failed jobs of the queue in this PostgreSQL database
+    #[cfg(feature = "scale")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "id")]
+    queue: Option<String>,
 }
 
 /// Remove a log from the queue until it grows again
@@ -138,6 +145,10 @@ pub(crate) struct CancelArgs {
 }
 
 pub(crate) fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    #[cfg(feature = "scale")]
+    if let Some(status) = args.shared.show(context)? {
+        return Ok(status);
+    }
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let mut jobs = memories.jobs()?;
     // Finished jobs stay in the queue and would hide those that need attention.
@@ -194,6 +205,10 @@ pub(crate) fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result
 }
 
 pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    #[cfg(feature = "scale")]
+    if let Some(address) = &args.queue {
+        return super::queue::retry(address, context);
+    }
     let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
     // Windows have no due time: they are tried again when a run reads their log.
     let (due, windows) = memories.retry(args.id)?;

@@ -133,6 +133,9 @@ pub enum Source {
     Kept(Replay, Recorder<Client>),
     /// A folder of recorded replies.
     Replayed(Replay),
+    /// A source whose replies and limits several workers share.
+    #[cfg(feature = "scale")]
+    Shared(Box<super::shared::SharedSource>),
 }
 
 impl Source {
@@ -142,6 +145,8 @@ impl Source {
         match self {
             Self::Server(client) => Some(client),
             Self::Recorded(_) | Self::Kept(..) | Self::Replayed(_) => None,
+            #[cfg(feature = "scale")]
+            Self::Shared(_) => None,
         }
     }
 }
@@ -158,6 +163,8 @@ impl Complete for Source {
                 kept => kept,
             },
             Self::Replayed(replay) => replay.complete(request).await,
+            #[cfg(feature = "scale")]
+            Self::Shared(shared) => shared.complete(request).await,
         }
     }
 
@@ -166,6 +173,8 @@ impl Complete for Source {
             Self::Server(client) => client.model(),
             Self::Recorded(recorder) | Self::Kept(_, recorder) => recorder.model(),
             Self::Replayed(replay) => replay.model(),
+            #[cfg(feature = "scale")]
+            Self::Shared(shared) => shared.model(),
         }
     }
 }

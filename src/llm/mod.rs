@@ -22,6 +22,8 @@ mod program;
 mod protocol;
 mod providers;
 pub(crate) mod remote_batch;
+#[cfg(feature = "scale")]
+pub(crate) mod shared;
 mod wire;
 
 pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price};

@@ -6,6 +6,8 @@
 //! ends at any point, nothing that was stored is lost. The next run on the same logs continues from that point and ends
 //! in the same state.
 
+#[cfg(feature = "scale")]
+mod assign;
 mod batch;
 mod consolidate;
 mod estimate;
@@ -39,6 +41,8 @@ use crate::llm::{Budget, Complete, LlmError};
 use crate::memory::{Memory, Namespace};
 use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
+#[cfg(feature = "scale")]
+pub(crate) use assign::{AssignedLog, PlacementOptions, assign};
 pub(crate) use batch::Batching;
 pub use consolidate::FullSummary;
 pub(crate) use consolidate::{FullPass, ImportResult, ImportedMemory, consolidate_imported, full_pass};

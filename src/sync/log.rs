@@ -125,6 +125,10 @@ pub(crate) enum LogError {
         /// The fault.
         what: String,
     },
+    /// The PostgreSQL server cannot be used.
+    #[cfg(feature = "scale")]
+    #[error("{0}")]
+    Postgres(Box<crate::postgresql::PostgresError>),
     /// A file cannot be read or written.
     #[error("cannot use {}: {source}; nothing was lost, and the next synchronisation tries again", .path.display())]
     File { path: PathBuf, source: std::io::Error },

@@ -109,6 +109,14 @@ fn every_log_obeys_the_contract() {
     obeys_the_contract(&mut folder().1);
     let folder = TempDir::new().unwrap();
     obeys_the_contract(&mut log_in(&bare(&folder), &folder, "clone"));
+    #[cfg(feature = "scale")]
+    if let Some(server) = crate::postgresql::testing::shared() {
+        use crate::sync::postgres::{LogPlace, PostgresLog};
+        let address = server.database();
+        for place in [LogPlace::Machines, LogPlace::Shards] {
+            obeys_the_contract(&mut PostgresLog::new(&address, place, std::time::Duration::ZERO).unwrap());
+        }
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ mod log;
 mod merge;
 #[cfg(feature = "scale")]
 mod objects;
+#[cfg(feature = "scale")]
+mod postgres;
 mod record;
 mod cipher;
 
@@ -43,7 +45,12 @@ use files::FileLog;
 use folder::Folder;
 use git::Repository;
 pub(crate) use git::is_remote;
+#[cfg(not(feature = "scale"))]
 use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
+#[cfg(feature = "scale")]
+pub(crate) use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
+#[cfg(feature = "scale")]
+pub(crate) use postgres::{LogPlace, PostgresLog};
 pub(crate) use record::NamespacePatterns;
 use record::{Item, Record, read_record, stored, to_json};
 
@@ -297,6 +304,12 @@ fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError
         #[cfg(not(feature = "scale"))]
         return Err(SyncError::Feature { what: "use object storage", feature: "scale" });
     }
+    if is_postgresql(address) {
+        #[cfg(feature = "scale")]
+        return Ok(Box::new(PostgresLog::new(address, LogPlace::Machines, Duration::ZERO).map_err(LogError::from)?));
+        #[cfg(not(feature = "scale"))]
+        return Err(SyncError::Feature { what: "use PostgreSQL", feature: "scale" });
+    }
     Ok(if git::is_repository(address) {
         Box::new(FileLog::new(Repository::new(address, clone)))
     } else {
@@ -307,6 +320,11 @@ fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError
 /// Returns whether a target is a place in an object storage.
 fn is_objects(address: &str) -> bool {
     ["s3://", "gs://", "az://"].iter().any(|scheme| address.starts_with(scheme))
+}
+
+/// Returns whether a target is a PostgreSQL server.
+fn is_postgresql(address: &str) -> bool {
+    address.starts_with("postgres://") || address.starts_with("postgresql://")
 }
 
 /// Returns the folder for the clone of a repository, which is beside the database and only for this database.
@@ -530,6 +548,8 @@ fn base_name(device: &str) -> &str {
 mod laws_tests;
 #[cfg(test)]
 mod machines_tests;
+#[cfg(all(test, feature = "scale"))]
+mod postgres_tests;
 #[cfg(test)]
 mod repository_tests;
 #[cfg(test)]

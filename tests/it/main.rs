@@ -58,6 +58,8 @@ mod replay;
 mod rerun;
 mod rules_blind;
 mod rules_ground;
+#[cfg(feature = "scale")]
+mod scale;
 mod searching;
 mod sentences;
 mod secret_table;

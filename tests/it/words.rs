@@ -49,8 +49,8 @@ const VERBS: &[&str] = &[
 
 /// Programming nouns that may be names of types, in addition to the terms of the glossary.
 const NOUNS: &str = "ablation access act action adapter address admission agent alias allowance amount answer arg args arguments author \
-    backup basis batching budget builder call capabilities certainty channel checkout choice cleaning client \
-    clock column command commit conflict context contexts conversation conversations conversion correction cost \
+    backup basis batching budget builder cache call capabilities certainty channel checkout choice cleaning client \
+    clock column command commit conflict connection context contexts conversation conversations conversion correction cost \
     counter counts coverage cue data database dates days definition details dialect draft effect \
     embedder encryption end endpoint entity entries entry episode erasure error estimate event extent \
     extraction failure fault features field file files filter finding fingerprint finish firing fit flaw \

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -64,6 +64,8 @@ pub struct Asked {
     pub context: Vec<String>,
     /// Text of the answer.
     pub reply: String,
+    /// Time at which the request arrived.
+    pub at: SystemTime,
 }
 
 /// The server's behaviour for requests that contain a text; status 200 answers them.
@@ -145,6 +147,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
         facts: facts.iter().map(|(_, fact)| fact.clone()).collect(),
         context: context.into_iter().map(|(_, fact)| fact).collect(),
         reply: reply.clone(),
+        at: SystemTime::now(),
         body,
     };
     let manner = state.manner.lock().unwrap().clone();

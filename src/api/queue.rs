@@ -1,0 +1,414 @@
+//! Queues of logs in PostgreSQL, and the workers that extract them into shards.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp, Zoned};
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+use transcripts::{Found, IngestError};
+
+use super::worker::{EMBEDDED_ASIDE, judge};
+use super::{
+    ApiError, ConsolidationOptions, Fault, Maintenance, Memories, Model, ModelOptions, RereadPolicy, RunRequest,
+    Selection, Sources, denied_paths,
+};
+use crate::config::Config;
+use crate::fault::point;
+use crate::guard::Guard;
+use crate::memory::Namespace;
+use crate::pipeline::{AssignedLog, PlacementOptions, assign};
+use crate::scale::{
+    CommitOutcome, Extent, JobEnd, JobKind, NewJob, Queue, QueueProgress, QueueReplyStore, QueuedJob, ScaleError,
+    ShardCache,
+};
+use crate::store::Store;
+use crate::sync::{LogPlace, PostgresLog};
+
+/// Time for which a worker waits for a server that restarts.
+const PATIENCE: Duration = Duration::from_mins(5);
+/// Pause of a worker for which there is no job.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Wait until a job is tried again that the limits of the queue stopped.
+const LIMITED: SignedDuration = SignedDuration::from_mins(1);
+/// Number of jobs that are collected before they are added.
+const BATCH: usize = 500;
+
+/// The number of logs that were queued.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct QueuedWork {
+    /// Logs that were read.
+    pub logs: u64,
+    /// Jobs that are new, or whose log has changed.
+    pub jobs: u64,
+    /// Logs that could not be read, with the reasons.
+    pub failed: Vec<String>,
+}
+
+/// A queue in a PostgreSQL database.
+pub(crate) struct WorkQueue {
+    address: String,
+    queue: Queue,
+}
+
+impl WorkQueue {
+    /// Opens the queue at an address, and creates its tables if they are missing.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the address contains a password, or the server cannot be used.
+    pub(crate) fn open(address: &str) -> Result<Self, ApiError> {
+        let mut queue = Queue::new(address, "", Duration::ZERO)?;
+        queue.is_open()?;
+        Ok(Self { address: address.to_owned(), queue })
+    }
+
+    /// Adds a job for each log and namespace. Logs that workers have extracted are added again only if they changed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if nothing can be read, or the queue cannot be written; what was added stays.
+    pub(crate) async fn fill(
+        &mut self,
+        config: &Config,
+        request: RunRequest,
+        warn: &mut dyn FnMut(&str),
+    ) -> Result<QueuedWork, ApiError> {
+        let (guard, forced) = (Guard::from(&config.guard), config.namespace());
+        let store = Store::in_memory()?;
+        store.set_guard(guard.clone());
+        let (mut work, mut jobs, mut failure) = (QueuedWork::default(), Vec::new(), None);
+        let assignment = PlacementOptions {
+            sources: &request.sources,
+            selection: &request.selection,
+            forced: forced.as_ref(),
+            guard: &guard,
+        };
+        let mut report = |log: Result<AssignedLog, (PathBuf, IngestError)>| match log {
+            Ok(log) => {
+                work.logs += 1;
+                jobs.extend(jobs_for(&log, forced.is_some()));
+                if jobs.len() >= BATCH && failure.is_none() {
+                    match self.queue.add(&std::mem::take(&mut jobs)) {
+                        Ok(added) => work.jobs += added,
+                        Err(error) => failure = Some(error),
+                    }
+                }
+            }
+            Err((path, error)) => work.failed.push(format!("{}: {error}", path.display())),
+        };
+        assign(assignment, &store, &mut report, warn).await?;
+        if let Some(error) = failure {
+            return Err(error.into());
+        }
+        work.jobs += self.queue.add(&jobs)?;
+        Ok(work)
+    }
+
+    /// Adds a job of this kind for one namespace or for all, and returns their number.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be used.
+    pub(crate) fn add_to_all(&mut self, kind: JobKind, only: Option<&Namespace>) -> Result<u64, ApiError> {
+        let shards = match only {
+            Some(namespace) => vec![namespace.to_string()],
+            None => self.queue.shards()?,
+        };
+        let stamp = uuid::Uuid::now_v7().to_string();
+        // These jobs come after all logs of the namespace.
+        let job = |shard| NewJob {
+            kind,
+            shard,
+            log: String::new(),
+            stamp: stamp.clone(),
+            is_forced: false,
+            position: i64::MAX,
+        };
+        Ok(self.queue.add(&shards.into_iter().map(job).collect::<Vec<_>>())?)
+    }
+
+    /// Sets what all workers together may spend, in US dollars.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be used.
+    pub(crate) fn limit(&mut self, max_cost: f64) -> Result<(), ApiError> {
+        Ok(self.queue.limit(max_cost)?)
+    }
+
+    /// Returns the state of the queue, with at most `faults` faults.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be used.
+    pub(crate) fn progress(&mut self, faults: i64) -> Result<QueueProgress, ApiError> {
+        Ok(self.queue.progress(faults)?)
+    }
+
+    /// Makes jobs due that failed or that wait because of a fault, and returns their number.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be used.
+    pub(crate) fn retry(&mut self) -> Result<u64, ApiError> {
+        Ok(self.queue.retry()?)
+    }
+
+    /// Writes the database of each namespace to a folder, and returns the files.
+    ///
+    /// # Errors
+    /// [`ApiError`] if a shard cannot be read, or the folder cannot be written.
+    pub(crate) fn save_shards(&mut self, folder: &Path) -> Result<Vec<(String, PathBuf)>, ApiError> {
+        let mut log = PostgresLog::new(&self.address, LogPlace::Shards, Duration::ZERO).map_err(ScaleError::from)?;
+        let cache = ShardCache::open(&folder.join(".shards"))?;
+        let mut files = Vec::new();
+        for shard in self.queue.shards()? {
+            let out = cache.check_out(&mut log, &shard)?;
+            // A namespace without a finished job has no file yet.
+            if out.path.exists() {
+                let path = folder.join(format!("{}.db", shard.replace('/', ".")));
+                // Another program may have the file open.
+                let moved = match path.try_exists() {
+                    Ok(true) => Err(std::io::ErrorKind::AlreadyExists.into()),
+                    Ok(false) => std::fs::rename(&out.path, &path),
+                    Err(error) => Err(error),
+                };
+                moved.map_err(|source| ScaleError::File { path: path.clone(), source })?;
+                files.push((shard, path));
+            }
+        }
+        drop(cache);
+        std::fs::remove_dir_all(folder.join(".shards")).ok();
+        Ok(files)
+    }
+}
+
+fn jobs_for(log: &AssignedLog, is_forced: bool) -> impl Iterator<Item = NewJob> {
+    // A job stores its path as text, so a path that is not UTF-8 gets no job.
+    let path = log.path.to_str().map(str::to_owned);
+    log.namespaces.iter().filter_map(move |(namespace, begun)| {
+        Some(NewJob {
+            kind: JobKind::Extract,
+            shard: namespace.to_string(),
+            log: path.clone()?,
+            stamp: log.stamp.clone(),
+            is_forced,
+            position: begun.map_or(0, Timestamp::as_millisecond),
+        })
+    })
+}
+
+/// How a job ended, for a report.
+#[derive(Debug)]
+pub(crate) struct JobOutcome<'a> {
+    /// What the job does, in words.
+    pub what: &'a str,
+    /// The fault, if it was not done.
+    pub fault: Option<&'a Fault>,
+}
+
+/// A worker that takes jobs from a queue.
+pub(crate) struct QueueWorker<'a> {
+    /// Address of the queue.
+    pub address: &'a str,
+    /// Folder with the files of the shards.
+    pub cache: &'a Path,
+    /// The settings.
+    pub config: Config,
+    /// Access to the model.
+    pub options: ModelOptions,
+    /// Time after which another worker continues the job of a worker that no longer responds.
+    pub lease: Duration,
+    /// Tokens that all workers together may send to a model in a minute.
+    pub tokens_per_minute: Option<u64>,
+    /// Whether the worker ends when no job is left.
+    pub is_once: bool,
+    /// Number of jobs after which the worker ends.
+    pub limit: Option<u64>,
+    /// A token that, when cancelled, ends the worker after the windows in flight.
+    pub cancel: CancellationToken,
+    /// A callback for the end of each job.
+    pub report: &'a dyn Fn(JobOutcome<'_>),
+}
+
+impl QueueWorker<'_> {
+    /// Takes jobs until it is cancelled or none is left. Returns the number of jobs that were done and that were not.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the server does not answer for some minutes, or a file of a shard cannot be used.
+    pub(crate) fn work(&self, runtime: &Runtime) -> Result<(u64, u64), ApiError> {
+        let name = uuid::Uuid::now_v7().to_string();
+        let mut queue = Queue::new(self.address, &name, PATIENCE)?;
+        let mut log = PostgresLog::new(self.address, LogPlace::Shards, PATIENCE).map_err(ScaleError::from)?;
+        let replies = Arc::new(QueueReplyStore::new(self.address, self.tokens_per_minute, PATIENCE)?);
+        let cache = ShardCache::open(self.cache)?;
+        let (mut done, mut left) = (0, 0);
+        while !self.cancel.is_cancelled() && self.limit.is_none_or(|limit| done + left < limit) {
+            let Some(job) = queue.claim(self.lease)? else {
+                if self.is_once && !queue.is_open()? {
+                    break;
+                }
+                std::thread::sleep(PAUSE);
+                continue;
+            };
+            point("job.claimed");
+            replies.begin(job.id);
+            let outcome = self
+                .during_lease(&job, &name, |cancel| self.perform(&job, &mut log, &cache, &replies, runtime, &cancel))?;
+            // Another worker has the shard and repeats the job.
+            let Some(outcome) = outcome? else { continue };
+            let end = match &outcome {
+                Ok(()) => JobEnd::Done,
+                Err(Fault::Failed(why)) => JobEnd::Failed(why.clone()),
+                Err(Fault::Later(at, why)) => JobEnd::Later(*at, why.clone()),
+            };
+            queue.end(&job, &end)?;
+            point("job.ended");
+            *if outcome.is_ok() { &mut done } else { &mut left } += 1;
+            let what = match job.kind {
+                JobKind::Extract => format!("{}: {}", job.shard, job.log),
+                kind => format!("{}: {}", job.shard, kind.as_str()),
+            };
+            (self.report)(JobOutcome { what: &what, fault: outcome.as_ref().err() });
+        }
+        Ok((done, left))
+    }
+
+    /// Does `work`, while another thread renews the lease. The work is cancelled if the lease is lost.
+    fn during_lease<T>(
+        &self,
+        job: &QueuedJob,
+        name: &str,
+        work: impl FnOnce(CancellationToken) -> T,
+    ) -> Result<T, ApiError> {
+        let mut queue = Queue::new(self.address, name, self.lease)?;
+        let (cancel, (end, ended)) = (self.cancel.child_token(), channel::<()>());
+        let (lost, lease) = (cancel.clone(), self.lease);
+        Ok(std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while ended.recv_timeout(lease / 4) == Err(RecvTimeoutError::Timeout) {
+                    match queue.renew(&job.shard, lease) {
+                        Ok(true) => {}
+                        Ok(false) => return lost.cancel(),
+                        Err(error) => tracing::warn!("cannot renew the lease on {}: {error}", job.shard),
+                    }
+                }
+            });
+            let done = work(cancel);
+            drop(end);
+            done
+        }))
+    }
+
+    /// Performs a job on its shard, and appends what changed. Returns `None` if another worker has the shard.
+    fn perform(
+        &self,
+        job: &QueuedJob,
+        log: &mut PostgresLog,
+        cache: &ShardCache,
+        replies: &Arc<QueueReplyStore>,
+        runtime: &Runtime,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Result<(), Fault>>, ApiError> {
+        // Without a server, no worker can go on; any other fault concerns this shard alone.
+        let out = match cache.check_out(log, &job.shard) {
+            Ok(out) => out,
+            Err(error @ ScaleError::Server(_)) => return Err(error.into()),
+            Err(error) => return Ok(Some(Err(Fault::Failed(error.to_string())))),
+        };
+        point("shard.ready");
+        let path = out.path.clone();
+        let outcome = runtime.block_on(self.change(job, &path, replies, cancel.clone()));
+        // A fault of the log or of the model is an outcome; finished windows are kept all the same.
+        let outcome = outcome.unwrap_or_else(|error| Err(Fault::Failed(error.to_string())));
+        point("shard.worked");
+        if cancel.is_cancelled() && !self.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        // Purged text must leave the log, too.
+        let extent = if job.kind == JobKind::Maintain { Extent::Whole } else { Extent::Changes };
+        match cache.commit(log, &out, extent) {
+            Ok(CommitOutcome::Done) => {}
+            Ok(CommitOutcome::Moved) => return Ok(None),
+            Err(error @ ScaleError::Server(_)) => return Err(error.into()),
+            Err(error) => return Ok(Some(Err(Fault::Failed(error.to_string())))),
+        }
+        point("shard.appended");
+        Ok(Some(outcome))
+    }
+
+    async fn change(
+        &self,
+        job: &QueuedJob,
+        path: &Path,
+        replies: &Arc<QueueReplyStore>,
+        cancel: CancellationToken,
+    ) -> Result<Result<(), Fault>, ApiError> {
+        let mut config = self.config.clone();
+        path.clone_into(&mut config.db.value);
+        config.namespace.value = job.is_forced.then(|| job.shard.clone());
+        let model = Model::choose(&config, &self.options).await?.shared(Arc::clone(replies) as Arc<_>, &config)?;
+        let memories = Memories::builder().config(config).writable().open()?;
+        let outcome = match job.kind {
+            JobKind::Extract => self.extract(job, &memories, &model, cancel.clone()).await?,
+            JobKind::Consolidate => {
+                let options = ConsolidationOptions { cancel: cancel.clone(), ..ConsolidationOptions::default() };
+                let summary = memories.consolidate_with(&model, options, &mut |_| {}).await?;
+                match (summary.interrupted, summary.halted, summary.total.failed_calls) {
+                    (true, ..) => Err(Fault::Later(Timestamp::now(), "it was interrupted".to_owned())),
+                    (_, Some(why), _) => Err(limited_or_failed(why)),
+                    (.., 0) => Ok(()),
+                    (.., calls) => Err(Fault::Failed(format!("{calls} calls failed"))),
+                }
+            }
+            JobKind::Maintain => {
+                memories.maintain(Maintenance::Full, None)?;
+                memories.compact()?;
+                Ok(())
+            }
+        };
+        Ok(outcome)
+    }
+
+    async fn extract(
+        &self,
+        job: &QueuedJob,
+        memories: &Memories,
+        model: &Model,
+        cancel: CancellationToken,
+    ) -> Result<Result<(), Fault>, ApiError> {
+        let found = vec![Found { path: PathBuf::from(&job.log), named: false }];
+        // A log may contain conversations of several projects, each of which has its own job.
+        let projects = if job.is_forced { Vec::new() } else { vec![job.shard.clone()] };
+        let (exclude, zone) = (denied_paths(&memories.config)?, Some(Zoned::now().time_zone().clone()));
+        let request = RunRequest {
+            sources: Sources { found, ..Sources::default() },
+            selection: Selection { zone, projects, exclude, ..Selection::default() },
+            reread: RereadPolicy::Nothing,
+            arguments: json!({"paths": [job.log], "by": "queue"}),
+        };
+        let summary = memories.extract_logs(model, request, None, cancel.clone(), &mut |_| {}).await?;
+        if let Err(error) = memories.embed_waiting(EMBEDDED_ASIDE, cancel).await {
+            tracing::warn!("no vectors were made: {error}");
+        }
+        if !Path::new(&job.log).exists() {
+            return Ok(Err(Fault::Failed(
+                "the log does not exist on this machine; workers need the same folders".to_owned(),
+            )));
+        }
+        if let Some(why) = summary.halted.clone() {
+            return Ok(Err(limited_or_failed(why)));
+        }
+        let is_elsewhere = summary.filtered.conversations_of_other_projects > 0 && summary.transcripts == 0;
+        if is_elsewhere && summary.files.unchanged == 0 {
+            return Ok(Err(Fault::Failed(
+                "on this machine, its conversations belong to another project; give the workers the same folders, or \
+                 queue the logs with --namespace"
+                    .to_owned(),
+            )));
+        }
+        Ok(judge(&job.log, true, &summary, true))
+    }
+}
+
+fn limited_or_failed(why: String) -> Fault {
+    if why.contains("the limit of") { Fault::Later(Timestamp::now() + LIMITED, why) } else { Fault::Failed(why) }
+}

@@ -1,0 +1,81 @@
+//! Assigns logs to namespaces without extracting them, so that workers can extract them later.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use transcripts::{Found, IngestError, discover, true_path};
+
+use super::PipelineError;
+use super::projects::{Lookup, ProjectResolver};
+use super::read::{Selection, Sources, Stamp, conversations};
+use crate::guard::Guard;
+use crate::memory::Namespace;
+use crate::store::Store;
+
+/// A log and the namespaces of its conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AssignedLog {
+    pub path: PathBuf,
+    /// State of the log.
+    pub stamp: String,
+    /// Each namespace, with the time of its first conversation.
+    pub namespaces: BTreeMap<Namespace, Option<Timestamp>>,
+}
+
+/// What is assigned, and where.
+pub(crate) struct PlacementOptions<'a> {
+    pub sources: &'a Sources,
+    pub selection: &'a Selection,
+    /// The namespace for everything, instead of one namespace per project.
+    pub forced: Option<&'a Namespace>,
+    pub guard: &'a Guard,
+}
+
+/// Reads the logs one after another, and reports the namespaces of each. A log that cannot be read is reported with the
+/// reason.
+///
+/// # Errors
+/// [`PipelineError`] if nothing is found, or the projects cannot be resolved.
+pub(crate) async fn assign(
+    PlacementOptions { sources, selection, forced, guard }: PlacementOptions<'_>,
+    store: &Store,
+    mut report: impl FnMut(Result<AssignedLog, (PathBuf, IngestError)>),
+    warn: &mut dyn FnMut(&str),
+) -> Result<(), PipelineError> {
+    let mut found = discover(&sources.paths)?;
+    let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
+    found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
+    let (projects, started_at) = (ProjectResolver::on_this_machine(), Timestamp::now());
+    for Found { path, named } in found {
+        // Workers may have another working directory.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let Some(stamp) = Stamp::of(&path) else { continue };
+        if selection.leaves_file(&path, stamp.changed_at()).is_some() {
+            continue;
+        }
+        let one = Sources {
+            found: vec![Found { path: path.clone(), named }],
+            format: sources.format.clone(),
+            ..Sources::default()
+        };
+        let read = conversations(&one, guard).await?;
+        for (path, error) in read.failed {
+            report(Err((path, error)));
+        }
+        let mut namespaces = BTreeMap::new();
+        for transcript in read.transcripts {
+            let mut lookup = Lookup { store, started_at, warn };
+            let namespace = projects.namespaces_of(&transcript, forced, &mut lookup)?.project;
+            if selection.leaves(&transcript, &namespace).is_some() {
+                continue;
+            }
+            let begun = transcript.messages.iter().filter_map(|message| message.time).map(|time| time.at).min();
+            let begun = begun.or(transcript.created_at);
+            let first = namespaces.entry(namespace).or_insert(begun);
+            *first = (*first).min(begun).or(begun);
+        }
+        report(Ok(AssignedLog { path, stamp: stamp.text(), namespaces }));
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Machines that share memories through a PostgreSQL server.
+
+use super::postgres::{LogPlace, PostgresLog};
+use super::*;
+use crate::memory::Memory;
+use crate::postgresql::Connection;
+use crate::postgresql::testing::{Server, shared};
+use crate::store::testing::{clean, day, memory, memory_in, quote};
+use crate::store::{Filter, Order};
+
+struct Machine {
+    store: Store,
+    target: i64,
+}
+
+impl Machine {
+    fn new(address: &str, name: &str) -> Self {
+        let store = Store::in_memory().unwrap();
+        let target = add(&store, address, &["project/*".to_owned()], name, SyncPolicy::OnRequest, day(0)).unwrap().id;
+        Self { store, target }
+    }
+
+    fn try_sync(&self) -> Result<SyncReport, SyncError> {
+        synchronise(&self.store, self.target, Extent::Changes, day(1))
+    }
+
+    fn sync(&self) -> SyncReport {
+        self.try_sync().unwrap()
+    }
+
+    fn insert(&self, memory: &Memory) {
+        let evidence = vec![quote(&memory.claim.content)];
+        let insert = |w: &Writer<'_>| w.insert(&clean(memory.clone()), &clean(evidence));
+        self.store.write::<_, StoreError>(None, day(0), insert).unwrap();
+    }
+
+    fn contents(&self) -> Vec<String> {
+        let all = Filter { statuses: Vec::new(), ..Filter::default() };
+        let all = self.store.list(&all, Order::Id, 1000, 0).unwrap();
+        let mut all: Vec<_> = all.into_iter().map(|one| one.claim.content).collect();
+        all.sort();
+        all
+    }
+}
+
+/// Two machines that share an empty database.
+fn two(server: &Server) -> (String, Machine, Machine) {
+    let address = server.database();
+    let (a, b) = (Machine::new(&address, "desk"), Machine::new(&address, "laptop"));
+    (address, a, b)
+}
+
+fn every_byte(address: &str) -> String {
+    let mut connection = Connection::new(address, Duration::ZERO).unwrap();
+    let sql = "SELECT name || convert_from(bytes, 'UTF8') FROM afterthought.log_items ORDER BY name, seq";
+    let rows = connection.with(|client| client.query(sql, &[])).unwrap();
+    rows.iter().map(|row| row.get::<_, String>(0)).collect()
+}
+
+#[test]
+fn memories_travel_through_a_server_and_other_namespaces_leave_no_byte() {
+    let Some(server) = shared() else { return };
+    let (address, a, b) = two(server);
+    a.insert(&memory("Tea", "The shop sells tea."));
+    b.insert(&memory("Milk", "The shop sells milk."));
+    for machine in [&a, &b] {
+        machine.insert(&memory_in(&"global".parse().unwrap(), "Quokka", "The zanzibar quokka is a secret."));
+    }
+    for machine in [&a, &b, &a] {
+        machine.sync();
+    }
+    assert_eq!((a.contents().len(), b.contents()), (3, a.contents()));
+    assert_eq!((a.sync().sent, b.sync().received), (0, 0));
+    let bytes = every_byte(&address).to_lowercase();
+    assert!(bytes.contains("sells tea") && bytes.contains("sells milk") && !bytes.contains("quokka"), "{bytes}");
+}
+
+#[test]
+fn a_copied_database_continues_under_a_name_of_its_own_and_a_long_log_becomes_a_snapshot() {
+    let Some(server) = shared() else { return };
+    let (address, a, b) = two(server);
+    a.insert(&memory("Tea", "The shop sells tea."));
+    a.sync();
+    let copy = Machine { store: a.store.copy_in_memory().unwrap(), target: a.target };
+    for number in 0..ITEMS_BEFORE_SNAPSHOT {
+        a.insert(&memory("Milk", &format!("The shop sells milk in bottle {number}.")));
+        a.sync();
+    }
+    copy.insert(&memory("Salt", "The shop sells salt."));
+    assert!(copy.sync().notes.iter().any(|note| note.contains("continues as desk-")));
+    a.sync();
+    b.sync();
+    copy.sync();
+    assert_eq!((a.contents(), b.contents()), (copy.contents(), copy.contents()));
+    let name = target_of(&a.store, a.target).unwrap().device;
+    let mut log = PostgresLog::new(&address, LogPlace::Machines, Duration::ZERO).unwrap();
+    let head = log.head(&name).unwrap().unwrap();
+    assert!(head.snapshot.is_some_and(|seq| head.seq - seq < 5), "{head:?}");
+    assert!(log.get_snapshot(&name).unwrap().is_some());
+}
+
+#[test]
+fn a_server_that_restarts_or_lost_an_item_loses_no_change() {
+    let Some(mut server) = Server::start() else { return };
+    let (address, a, b) = two(&server);
+    a.insert(&memory("Tea", "The shop sells tea."));
+    a.sync();
+    server.restart(Duration::ZERO);
+    b.sync();
+    assert_eq!(b.contents(), a.contents());
+    // A connection that stays open over a restart is opened again, if there is time for it.
+    let mut log = PostgresLog::new(&address, LogPlace::Machines, Duration::from_secs(30)).unwrap();
+    assert_eq!(log.heads().unwrap().len(), 1);
+    server.restart(Duration::ZERO);
+    assert_eq!(log.heads().unwrap().len(), 1);
+    a.insert(&memory("Milk", "The shop sells milk."));
+    a.sync();
+    a.insert(&memory("Salt", "The shop sells salt."));
+    a.sync();
+    let mut connection = Connection::new(&address, Duration::ZERO).unwrap();
+    let damage = "UPDATE afterthought.log_items SET bytes = 'x' WHERE seq = 2";
+    connection.with(|client| client.execute(damage, &[])).unwrap();
+    let report = b.sync();
+    assert!(report.problems.iter().any(|problem| problem.contains("change 2")), "{report:?}");
+    assert_eq!(b.contents(), ["The shop sells tea."]);
+    synchronise(&a.store, a.target, Extent::Whole, day(1)).unwrap();
+    b.sync();
+    assert_eq!((b.contents(), b.contents().len()), (a.contents(), 3));
+    drop(server);
+    let error = a.try_sync().unwrap_err().to_string();
+    assert!(error.contains("nothing was lost"), "{error}");
+}
