@@ -97,7 +97,15 @@ pub enum ApiError {
         /// What is wrong with the key, and what to do.
         reason: &'static str,
     },
-    /// An agent would write a text that was forgotten.
+    /// Another memory has the text already.
+    #[error("memory {id} ({status}) has this text already; update that memory, or forget it first")]
+    KnownText {
+        /// The short id of the memory.
+        id: String,
+        /// Its status.
+        status: Status,
+    },
+    /// The new text of a memory was forgotten.
     #[error("the text was {reason}")]
     ForgottenText {
         /// When the text was rejected, and what a person can do.

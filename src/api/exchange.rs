@@ -99,6 +99,9 @@ pub struct ImportReport {
     pub files: usize,
     /// Memories to be consolidated, if that was requested.
     pub gathered: Vec<Imported>,
+    /// The run that stored memories, which can be undone.
+    pub run: Option<RunId>,
+    arguments: Value,
 }
 
 /// The outcome for an imported memory.
@@ -164,15 +167,24 @@ impl Memories {
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<ImportReport, ApiError> {
         options.namespace.as_ref().map_or(Ok(()), refuse_secret_namespace)?;
-        let mut report = ImportReport::default();
-        for path in paths {
+        let names: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        // A run stores its arguments.
+        let arguments = json!({ "paths": self.guard.redact(names).0.into_inner() });
+        let mut report = ImportReport { arguments, ..ImportReport::default() };
+        let imported = paths.iter().try_for_each(|path| {
             if path.is_dir() || is_zip(path) {
-                self.import_folder(path, options, &mut report, watch)?;
+                self.import_folder(path, options, &mut report, watch)
             } else {
-                self.import_file(open(path)?, options, &mut report, watch)?;
+                self.import_file(open(path)?, options, &mut report, watch)
             }
+        });
+        // The run is ended before an error is returned, so that it does not look interrupted.
+        if let Some(run) = &report.run {
+            let status = if imported.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
+            let summary = json!({ "files": report.files, "failed": report.failed });
+            self.ledger(IMPORT)?.finish_run(run, status, &summary, Timestamp::now())?;
         }
-        Ok(report)
+        imported.map(|()| report)
     }
 
     /// Imports the files of a directory or archive that contain memories; there must be at least one such file.
@@ -234,7 +246,7 @@ impl Memories {
             Some(namespace) => namespace.clone(),
             None => self.namespace_of_file(&path, !gathered.known.is_empty())?,
         };
-        let store = self.ledger("import memories")?;
+        let store = self.ledger(IMPORT)?;
         for imported in &mut gathered.memories {
             // A memory without a project belongs to the project of the file.
             let names_none = imported.id != IdOrigin::Export && imported.memory.namespace == Namespace::global();
@@ -258,7 +270,10 @@ impl Memories {
         }
         let places: BTreeSet<Namespace> =
             gathered.memories.iter().map(|imported| imported.memory.namespace.clone()).collect();
-        let counts = import_as_is(store, gathered, &namespace, Timestamp::now())?;
+        if report.run.is_none() {
+            report.run = Some(store.begin_run("import", &report.arguments, Timestamp::now())?.id);
+        }
+        let counts = import_as_is(store, gathered, &namespace, report.run.as_ref(), Timestamp::now())?;
         let is_unconnected = |project: &Project| {
             places.contains(&project.namespace) && project.identities.is_empty() && project.paths.is_empty()
         };
@@ -410,6 +425,8 @@ impl Memories {
         Ok(count)
     }
 }
+
+const IMPORT: &str = "import memories";
 
 fn is_zip(path: &Path) -> bool {
     // Standard input can be read only once, so it is not inspected here.

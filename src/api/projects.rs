@@ -139,6 +139,20 @@ impl Memories {
         if is_repository { self.namespace_of(folder).map(Some) } else { Ok(None) }
     }
 
+    /// Records the project of a folder whose memories came from another machine or a file, so that it counts as
+    /// connected with the folder.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be used.
+    pub(crate) fn connect(&self, folder: &str) -> Result<(), ApiError> {
+        let Some(store) = self.storage.as_store().filter(|_| self.can_write()) else { return Ok(()) };
+        let Some(namespace) = self.known_namespace_of(folder)? else { return Ok(()) };
+        if store.is_unconnected(&namespace)? {
+            self.namespace_of(folder)?;
+        }
+        Ok(())
+    }
+
     /// Returns the known projects.
     ///
     /// # Errors

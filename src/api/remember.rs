@@ -21,7 +21,7 @@ use crate::memory::{
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Database, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
-use crate::text::normalise::{caseless, title_of};
+use crate::text::normalise::{caseless, normalised_hash, title_of};
 use crate::text::person::{is_about_others, is_about_user};
 use crate::text::visible::visible;
 
@@ -318,7 +318,8 @@ impl Memories {
         }
         let change = match (&memory, change.decision) {
             (None, Decision::Skip) => Change {
-                reason: not_again(store, &incoming.namespace, &incoming.candidate.claim)?.unwrap_or(change.reason),
+                reason: not_again(store, &incoming.namespace, &incoming.candidate.claim, None)?
+                    .unwrap_or(change.reason),
                 ..change
             },
             _ => change,
@@ -364,7 +365,7 @@ impl Memories {
                 *reason = format!("{reason}; updated: {}", remembered.updated.join(", "));
                 remembered.memory = Some(memory);
             }
-            Err(error @ (ApiError::Pinned { .. } | ApiError::NotNow { .. })) => {
+            Err(error @ (ApiError::Pinned { .. } | ApiError::NotNow { .. } | ApiError::ForgottenText { .. })) => {
                 *reason = format!("{reason}; its other fields stay as they are: {error}");
             }
             Err(error) => return Err(error),
@@ -490,7 +491,7 @@ impl Memories {
         // What was forgotten does not return as a new wording of another memory.
         let claim = &incoming.candidate.claim;
         let forgotten =
-            if draft.author == Author::Agent { not_again(store, &incoming.namespace, claim)? } else { None };
+            if draft.author == Author::Agent { not_again(store, &incoming.namespace, claim, None)? } else { None };
         let before = known.claim.clone();
         let importance = given.importance.map(unit_importance).transpose()?;
         let claim = MemoryChange { importance, ..given.clone() }.applied_to(&before);
@@ -570,8 +571,9 @@ impl Memories {
     /// memory, so its confidence rises; the former content stays in the history.
     ///
     /// # Errors
-    /// As for [`Memories::remember`]. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that
-    /// is not active, and [`ApiError::Order`] for a text that reads like an instruction.
+    /// As for [`Memories::remember`]; [`ApiError::KnownText`] or [`ApiError::ForgottenText`] if another memory has or had
+    /// the new text. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is not active, and
+    /// [`ApiError::Order`] for a text that reads like an instruction.
     pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
         if let Some(content) = &change.content {
             check_content(content)?;
@@ -593,13 +595,8 @@ impl Memories {
         let store = self.ledger("change a memory with its history")?;
         if author == Author::Agent {
             refuse_orders(&claim)?;
-            let is_new = (&claim.content, &claim.value) != (&before.claim.content, &before.claim.value);
-            let stored = self.guard.redact(claim.clone()).0.into_inner();
-            let forgotten = if is_new { not_again(store, &before.namespace, &stored)? } else { None };
-            if let Some(reason) = forgotten {
-                return Err(ApiError::ForgottenText { reason });
-            }
         }
+        self.refuse_known(store, &before, &claim)?;
         let audit = self.audit()?;
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
         let (memory, is_changed) = self.rewrite(store, Memory { claim, ..before }, why)?;
@@ -612,6 +609,23 @@ impl Memories {
             self.record(audit, author, AuditAction::Update, std::slice::from_ref(&memory.id))?;
         }
         Ok((memory, is_changed))
+    }
+
+    /// Refuses new words of a memory that another memory already has, or that were forgotten.
+    fn refuse_known(&self, store: &Store, before: &Memory, claim: &Claim) -> Result<(), ApiError> {
+        if (&claim.content, &claim.value) == (&before.claim.content, &before.claim.value) {
+            return Ok(());
+        }
+        let stored = self.guard.redact(claim.clone()).0.into_inner();
+        if let Some(reason) = not_again(store, &before.namespace, &stored, Some(&before.id))? {
+            return Err(ApiError::ForgottenText { reason });
+        }
+        let same = store.by_content(&before.namespace, &stored.content)?.into_iter();
+        let has_new_words = normalised_hash(&stored.content) != normalised_hash(&before.claim.content);
+        match same.filter(|_| has_new_words).find(|known| known.id != before.id) {
+            Some(known) => Err(ApiError::KnownText { id: known.id.short().to_owned(), status: known.status }),
+            None => Ok(()),
+        }
     }
 
     fn rewrite(&self, store: &Store, memory: Memory, reason: &'static str) -> Result<(Memory, bool), ApiError> {
@@ -1005,12 +1019,17 @@ fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiErro
 }
 
 /// Returns why a text that was forgotten is not stored again, and what a person can do; `None` if it was rejected in
-/// another way.
-fn not_again(store: &Store, namespace: &Namespace, claim: &Claim) -> Result<Option<String>, ApiError> {
+/// another way, or is that of the memory `own`.
+fn not_again(
+    store: &Store,
+    namespace: &Namespace,
+    claim: &Claim,
+    own: Option<&MemoryId>,
+) -> Result<Option<String>, ApiError> {
     let value = claim.key.as_deref().zip(claim.value.as_deref());
     let rejected = store.rejected(namespace, &claim.content, value)?;
     let known = rejected.map(|rejected| store.find(&rejected.memory)).transpose()?.flatten();
-    let forgotten = known.filter(|memory| memory.status == Status::Forgotten);
+    let forgotten = known.filter(|memory| memory.status == Status::Forgotten && Some(&memory.id) != own);
     Ok(forgotten.map(|memory| {
         let id = memory.id.short();
         format!(

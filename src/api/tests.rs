@@ -561,6 +561,11 @@ fn an_update_refuses_what_would_not_be_remembered() {
         memories.update_memory(tea.id.as_str(), &change, Author::Person).unwrap_err().to_string()
     };
     assert!(refused("  ").contains("nothing to remember"));
+    let mate = memories.remember(&MemoryDraft::new("Ana drinks mate.")).unwrap().memory.unwrap();
+    let known = format!("memory {} (active) has this text already", mate.id.short());
+    assert!(refused("Ana drinks mate.").contains(&known));
+    memories.forget(&[mate.id.as_str()], None, Author::Person).unwrap();
+    assert!(refused("Ana drinks mate.").contains(&format!("memory restore {}", mate.id.short())));
     assert!(refused(&format!("The key is AKIA{}.", "ABCDEFGHIJKLMNOP")).contains("contains a secret"));
     assert_eq!(memories.get_memory(&tea.id).unwrap().unwrap().claim.content, "Ana drinks green tea.");
 }

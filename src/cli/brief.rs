@@ -73,6 +73,8 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
         && let Ok(memories) = memories.into_writable()
     {
         memories.note_shown(&brief);
+        // A folder that cannot be recorded is recognised again the next time.
+        std::env::current_dir().ok().and_then(|folder| memories.connect(folder.to_str()?).ok());
     }
     Ok(if brief.text.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }

@@ -117,7 +117,12 @@ fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow:
 
 fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let projects = memories.into_writable()?.projects()?;
+    let memories = memories.into_writable()?;
+    std::env::current_dir()
+        .ok()
+        .and_then(|folder| folder.to_str().map(|folder| memories.connect(folder)))
+        .transpose()?;
+    let projects = memories.projects()?;
     context.out.list(&projects, ["project", "memories", "known by", "folders", "namespace"], |project| {
         let known_by = match &project.merged_into {
             Some(into) => format!("merged into {into}"),

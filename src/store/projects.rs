@@ -373,6 +373,14 @@ impl Database {
         Ok(namespace)
     }
 
+    /// Returns whether a namespace has memories that came from elsewhere, and no folder or repository belongs to it yet.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn is_unconnected(&self, namespace: &Namespace) -> Result<bool, StoreError> {
+        Ok(self.bound_to(namespace)?.is_empty() && self.is_used(namespace)?)
+    }
+
     /// Returns the project that a person assigned this name to.
     ///
     /// # Errors

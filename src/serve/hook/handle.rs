@@ -106,6 +106,9 @@ fn answer(
             let brief = say_brief(session, say)?;
             let is_cleared = call.input.source.as_deref().is_some_and(|source| matches!(source, "clear" | "compact"));
             session.brief_shown(&brief, is_cleared)?;
+            if let Some(folder) = call.input.cwd.as_deref().and_then(Path::to_str) {
+                memories.connect(folder)?;
+            }
             if logs::reads(call) {
                 logs::missed(memories, call, now)?;
             }
