@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::config::{ConfigError, Layer};
 use crate::consolidate::ApplyError;
 use crate::embed::EmbedError;
-use crate::exchange::MEMORY_FORMATS;
+use crate::exchange::{MEMORY_FORMATS, PackError};
 use crate::llm::{LlmError, PriceError};
 use crate::memory::{ParseError, Status};
 use crate::pipeline::{NamingError, PipelineError};
@@ -201,6 +201,63 @@ pub enum ApiError {
         /// The maximum number.
         most: usize,
     },
+    /// A pack cannot be written.
+    #[error("cannot write the pack: {0}")]
+    Pack(#[from] PackError),
+    /// A pack cannot be imported.
+    #[error("nothing was imported from the pack {}: {fault}", .path.display())]
+    UnusablePack {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        fault: PackError,
+    },
+    /// A pack cannot be compared with the stored memories.
+    #[error("{} is a pack, which is imported as it is; leave out --consolidate", .path.display())]
+    PackNotConsolidated {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A pack cannot be signed.
+    #[error("cannot sign with {}: {reason}", .key.display())]
+    Unsigned {
+        /// The file of the key.
+        key: PathBuf,
+        /// What `ssh-keygen` said.
+        reason: String,
+    },
+    /// Somebody who is no maintainer of a team would change its memories.
+    #[error(
+        "only {maintainers} can change memories of {team}, and you are {person}; `afterthought memory promote` proposes a \
+         memory to the team"
+    )]
+    NotMaintainer {
+        /// The team.
+        team: String,
+        /// The names of its maintainers.
+        maintainers: String,
+        /// The name of the caller.
+        person: String,
+    },
+    /// A memory cannot be promoted to a team.
+    #[error("memory {id} cannot be promoted to {team}: {reason}")]
+    NotPromoted {
+        /// The memory.
+        id: String,
+        /// The team.
+        team: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// The namespace is not that of a team.
+    #[error("{namespace} is not a team; write it like team/shop")]
+    NotATeam {
+        /// The namespace.
+        namespace: String,
+    },
+    /// The name of the person is not known.
+    #[error("your name is not known; set it with `git config --global user.name NAME`")]
+    Nameless,
     /// An agent tried to change a pinned memory, which only a person may change.
     #[error(
         "memory {id} is pinned, so only a person can change or forget it; `afterthought memory pin --off {id}` unpins it"

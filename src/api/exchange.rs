@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
 use super::remember::stated;
-use super::{ApiError, Memories, Model, refuse_secret_namespace};
+use super::{ApiError, Memories, Model, PackImport, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
+use crate::exchange::pack::is_pack;
 use crate::exchange::{
     Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms,
     allow_categories, exported, gather, import_as_is, place_of, recognise,
@@ -88,6 +89,8 @@ pub enum ImportEvent<'a> {
     Adapted(&'a Path, &'a ImportChanges),
     /// A file was stored.
     Stored(FileImport<'a>),
+    /// A pack was imported.
+    Pack(&'a Path, &'a PackImport),
 }
 
 /// The outcome of [`Memories::import`].
@@ -203,7 +206,8 @@ impl Memories {
                 Err(IngestError::Empty { .. }) => continue,
                 opened => opened?,
             };
-            if options.format.is_some() || recognise(&Head::of(&input)).is_some() {
+            let head = Head::of(&input);
+            if options.format.is_some() || is_pack(&head) || recognise(&head).is_some() {
                 self.import_file(input, options, report, watch)?;
             }
         }
@@ -218,6 +222,15 @@ impl Memories {
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
         let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
+        if options.format.is_none() && is_pack(&Head::of(&input)) {
+            if options.gather {
+                return Err(ApiError::PackNotConsolidated { path });
+            }
+            let namespace = options.namespace.clone().unwrap_or_else(Namespace::global);
+            report.files += 1;
+            watch(ImportEvent::Pack(&path, &self.import_pack(input, &namespace, options.orders)?));
+            return Ok(());
+        }
         let terms = Terms {
             namespace: options.namespace.clone().unwrap_or_else(Namespace::global),
             is_forced: options.namespace.is_some(),
@@ -252,6 +265,9 @@ impl Memories {
             let names_none = imported.id != IdOrigin::Export && imported.memory.namespace == Namespace::global();
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
+        }
+        if options.orders == OrderPolicy::Review {
+            self.leave_to_maintainers(&mut gathered.memories)?;
         }
         for task in &mut gathered.tasks {
             task.namespace = store.merged_into(&task.namespace)?;
@@ -290,6 +306,25 @@ impl Memories {
             adapted,
             unconnected,
         }));
+        Ok(())
+    }
+
+    /// Adds memories of teams to the inbox, unless this person is a maintainer: an export of another member must not
+    /// decide for the maintainers.
+    fn leave_to_maintainers(&self, memories: &mut [Imported]) -> Result<(), ApiError> {
+        let teams = memories.iter().map(|one| &one.memory.namespace).filter(|namespace| namespace.is_team());
+        let mut refused = BTreeSet::new();
+        for team in teams.collect::<BTreeSet<_>>() {
+            match self.check_maintainer([team], super::Author::Person) {
+                Err(ApiError::NotMaintainer { .. }) => drop(refused.insert(team.clone())),
+                checked => checked?,
+            }
+        }
+        for Imported { memory, .. } in memories {
+            if memory.status == Status::Active && refused.contains(&memory.namespace) {
+                memory.status = Status::Pending;
+            }
+        }
         Ok(())
     }
 

@@ -19,6 +19,7 @@ mod freshness;
 #[cfg(feature = "serve")]
 mod merge;
 mod model;
+mod pack;
 #[cfg(feature = "serve")]
 mod overview;
 mod profile;
@@ -31,6 +32,7 @@ mod scale;
 mod session;
 mod storage;
 mod sync;
+mod team;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -102,6 +104,8 @@ pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, Extracti
 pub(crate) use model::{
     AGENT_WAIT, EmbedEvent, VectorStatus, budget, embedder, model_settings, prices, query_vectors, vector_status,
 };
+pub use pack::PackImport;
+pub(crate) use pack::PackOptions;
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
 pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
@@ -118,6 +122,7 @@ pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
 };
 pub use sync::SyncStatus;
+pub(crate) use team::{Promotion, QuotePolicy};
 pub(crate) use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
 
 /// Memories and every operation on them.

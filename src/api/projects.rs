@@ -23,10 +23,11 @@ impl NamespaceSet {
         Self { namespaces: vec![namespace] }
     }
 
-    /// Returns the set of a project's namespace and `global`.
+    /// Returns the set of a project's namespace, its team and `global`.
     #[must_use]
-    pub(crate) fn of_project(project: Namespace) -> Self {
-        let mut namespaces = vec![project, Namespace::global()];
+    pub(crate) fn of_project(project: Namespace, team: Option<Namespace>) -> Self {
+        let mut namespaces: Vec<Namespace> =
+            std::iter::once(project).chain(team).chain([Namespace::global()]).collect();
         // Outside of any project, both namespaces are `global`.
         namespaces.dedup();
         Self { namespaces }
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_filter_never_leaves_the_set() {
-        let set = NamespaceSet::of_project(space("project/shop"));
+        let set = NamespaceSet::of_project(space("project/shop"), None);
         let all = set.confine(Filter::default()).unwrap();
         assert_eq!(all, Filter::exactly(&[space("project/shop"), space("global")]));
         let under = Filter { namespaces: vec![NamespaceSubtree::Under(space("project"))], ..Filter::default() };
@@ -235,10 +236,10 @@ mod tests {
     #[test]
     fn what_holds_everywhere_needs_the_global_namespace() {
         let (project, alone) =
-            (NamespaceSet::of_project(space("project/shop")), NamespaceSet::only(space("project/shop")));
+            (NamespaceSet::of_project(space("project/shop"), None), NamespaceSet::only(space("project/shop")));
         assert_eq!(project.for_audience(Audience::User).unwrap(), &Namespace::global());
         assert_eq!(project.for_audience(Audience::Project).unwrap(), &space("project/shop"));
         assert!(alone.for_audience(Audience::User).is_err());
-        assert_eq!(NamespaceSet::of_project(Namespace::global()).as_slice(), [Namespace::global()]);
+        assert_eq!(NamespaceSet::of_project(Namespace::global(), None).as_slice(), [Namespace::global()]);
     }
 }

@@ -536,6 +536,7 @@ impl Memories {
             Some(namespaces) => namespaces.for_audience(draft.audience)?.clone(),
             None => self.home(),
         };
+        self.check_maintainer([&namespace], draft.author)?;
         let candidate = Candidate { audience: draft.audience, ..stated(claim, Vec::new()) };
         // An agent may have been manipulated into writing such text, so the text waits for a person.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
@@ -642,7 +643,7 @@ impl Memories {
     /// [`ApiError`] if a memory does not exist, or the memories cannot be written.
     pub fn pin(&self, ids: &[impl AsRef<str>], pinned: bool) -> Result<Vec<Memory>, ApiError> {
         // The ids are resolved before the write, so that one unknown id changes nothing.
-        let ids = self.resolve_all(ids)?;
+        let ids = self.resolve_to_decide(ids)?;
         let store = self.ledger("pin memories")?;
         store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
             ids.iter().try_for_each(|id| writer.set_pinned(id, pinned).map(drop))
@@ -699,7 +700,8 @@ impl Memories {
         let pinned = if author == Author::Agent { Some(false) } else { filter.pinned };
         let filter = self.confined(Filter { pinned, ..filter })?;
         // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
-        let found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+        let mut found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+        found.retain(|memory| author == Author::Person || !memory.namespace.is_team());
         if !preview {
             self.forget_all(&found, reason, author)?;
         }
@@ -707,6 +709,7 @@ impl Memories {
     }
 
     fn forget_all(&self, memories: &[Memory], reason: Option<&str>, author: Author) -> Result<(), ApiError> {
+        self.check_maintainer(memories.iter().map(|memory| &memory.namespace), author)?;
         let audit = self.audit()?;
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let forget = |writer: &Writer<'_>| {
@@ -768,6 +771,7 @@ impl Memories {
             }
             refuse_orders(&memory.claim)?;
         }
+        self.check_maintainer(memories.iter().map(|memory| &memory.namespace), author)?;
         let store = self.ledger("restore memories")?;
         let audit = self.audit()?;
         let ids: Vec<MemoryId> = memories.into_iter().map(|memory| memory.id).collect();
@@ -800,6 +804,7 @@ impl Memories {
         let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
         if retires {
             refuse_pinned(&to, author)?;
+            self.check_maintainer([&to.namespace], author)?;
         }
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let now = Timestamp::now();
@@ -838,11 +843,15 @@ impl Memories {
     fn editable(&self, id: &str, author: Author) -> Result<Memory, ApiError> {
         let memory = self.resolve(id)?;
         refuse_pinned(&memory, author)?;
+        self.check_maintainer([&memory.namespace], author)?;
         Ok(memory)
     }
 
-    pub(super) fn resolve_all(&self, ids: &[impl AsRef<str>]) -> Result<Vec<MemoryId>, ApiError> {
-        ids.iter().map(|id| Ok(self.resolve(id.as_ref())?.id)).collect()
+    /// Returns the ids of memories about which a person decides.
+    pub(super) fn resolve_to_decide(&self, ids: &[impl AsRef<str>]) -> Result<Vec<MemoryId>, ApiError> {
+        let memories = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        self.check_maintainer(memories.iter().map(|memory| &memory.namespace), Author::Person)?;
+        Ok(memories.into_iter().map(|memory| memory.id).collect())
     }
 
     /// Opens the audit log, if the settings enable it. The log is opened before a change, so that every change can be

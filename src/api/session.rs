@@ -99,7 +99,7 @@ impl Session<'_> {
     /// [`ApiError`] if the database cannot be read.
     pub(crate) fn brief(&self) -> Result<Brief, ApiError> {
         // Loading the token encoding would take longer than all other steps together.
-        let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None) };
+        let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None)? };
         Ok(self.memories.composed(self.store, &request, None, self.now)?.0)
     }
 

@@ -9,6 +9,7 @@ use clap::Subcommand;
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{can_ask, is_yes};
+use super::team::{TeamArgs, team};
 use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 
 /// Commands about projects.
@@ -58,6 +59,7 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         yes: bool,
     },
+    Team(TeamArgs),
 }
 
 pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -66,6 +68,7 @@ pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Re
         ProjectCommand::Alias { what, name } => alias(what, name, context),
         ProjectCommand::Merge { from, into } => merge(from, into, context),
         ProjectCommand::Trust { path, yes } => trust(path.as_deref(), *yes, context),
+        ProjectCommand::Team(args) => team(args, context),
     }
 }
 

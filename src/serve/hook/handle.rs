@@ -133,7 +133,7 @@ fn answer(
     Ok(follow_up)
 }
 
-/// Opens the memories of the session: the memories of its project and of `global`. A folder seen for the first time is
+/// Opens the memories of the session: the memories of its project, its team and `global`. A folder seen for the first time is
 /// not recorded.
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
     let folder = call.input.cwd.clone().filter(|_| call.config.namespace().is_none());
@@ -144,7 +144,8 @@ fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, Api
         (None, Some(folder)) => memories.known_namespace_of(folder)?,
         (None, None) => None,
     };
-    Ok(memories.within(NamespaceSet::of_project(project.unwrap_or_else(Namespace::global))))
+    let reach = memories.reach_of(project.unwrap_or_else(Namespace::global))?;
+    Ok(memories.within(reach))
 }
 
 /// Shows the brief even if the store cannot be written.

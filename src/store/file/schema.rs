@@ -59,6 +59,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         filled(include_str!("../migrations/0032_names.sql"), forget_names),
         filled(include_str!("../migrations/0033_letters.sql"), fill_letters),
         step(include_str!("../migrations/0034_open_work.sql")),
+        step(include_str!("../migrations/0035_teams.sql")),
     ]
 });
 
