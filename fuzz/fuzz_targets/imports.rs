@@ -14,7 +14,7 @@ fn import(store: &Store, text: &str) -> Counts {
     let lines = text.lines().enumerate();
     let read = lines.filter_map(|(number, line)| parse_line(line, number + 1, &Namespace::global(), now()).ok());
     let gathered = Gathered { memories: read.collect(), ..Gathered::default() };
-    import_as_is(store, gathered, &Namespace::global(), now()).expect("it can be written")
+    import_as_is(store, gathered, &Namespace::global(), None, now()).expect("it can be written")
 }
 
 fn export(store: &Store) -> Vec<String> {

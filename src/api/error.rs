@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::config::{ConfigError, Layer};
 use crate::consolidate::ApplyError;
 use crate::embed::EmbedError;
-use crate::exchange::MEMORY_FORMATS;
+use crate::exchange::{MEMORY_FORMATS, PackError};
 use crate::llm::{LlmError, PriceError};
 use crate::memory::{ParseError, Status};
 use crate::pipeline::{NamingError, PipelineError};
@@ -101,7 +101,15 @@ pub enum ApiError {
         /// What is wrong with the key, and what to do.
         reason: &'static str,
     },
-    /// An agent would write a text that was forgotten.
+    /// Another memory has the text already.
+    #[error("memory {id} ({status}) has this text already; update that memory, or forget it first")]
+    KnownText {
+        /// The short id of the memory.
+        id: String,
+        /// Its status.
+        status: Status,
+    },
+    /// The new text of a memory was forgotten.
     #[error("the text was {reason}")]
     ForgottenText {
         /// When the text was rejected, and what a person can do.
@@ -197,6 +205,63 @@ pub enum ApiError {
         /// The maximum number.
         most: usize,
     },
+    /// A pack cannot be written.
+    #[error("cannot write the pack: {0}")]
+    Pack(#[from] PackError),
+    /// A pack cannot be imported.
+    #[error("nothing was imported from the pack {}: {fault}", .path.display())]
+    UnusablePack {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        fault: PackError,
+    },
+    /// A pack cannot be compared with the stored memories.
+    #[error("{} is a pack, which is imported as it is; leave out --consolidate", .path.display())]
+    PackNotConsolidated {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A pack cannot be signed.
+    #[error("cannot sign with {}: {reason}", .key.display())]
+    Unsigned {
+        /// The file of the key.
+        key: PathBuf,
+        /// What `ssh-keygen` said.
+        reason: String,
+    },
+    /// Somebody who is no maintainer of a team would change its memories.
+    #[error(
+        "only {maintainers} can change memories of {team}, and you are {person}; `afterthought memory promote` proposes a \
+         memory to the team"
+    )]
+    NotMaintainer {
+        /// The team.
+        team: String,
+        /// The names of its maintainers.
+        maintainers: String,
+        /// The name of the caller.
+        person: String,
+    },
+    /// A memory cannot be promoted to a team.
+    #[error("memory {id} cannot be promoted to {team}: {reason}")]
+    NotPromoted {
+        /// The memory.
+        id: String,
+        /// The team.
+        team: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// The namespace is not that of a team.
+    #[error("{namespace} is not a team; write it like team/shop")]
+    NotATeam {
+        /// The namespace.
+        namespace: String,
+    },
+    /// The name of the person is not known.
+    #[error("your name is not known; set it with `git config --global user.name NAME`")]
+    Nameless,
     /// An agent tried to change a pinned memory, which only a person may change.
     #[error(
         "memory {id} is pinned, so only a person can change or forget it; `afterthought memory pin --off {id}` unpins it"

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
 use super::remember::stated;
-use super::{ApiError, Memories, Model, refuse_secret_namespace};
+use super::{ApiError, Memories, Model, PackImport, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
+use crate::exchange::pack::is_pack;
 use crate::exchange::{
     Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms,
     allow_categories, exported, gather, import_as_is, place_of, recognise,
@@ -88,6 +89,8 @@ pub enum ImportEvent<'a> {
     Adapted(&'a Path, &'a ImportChanges),
     /// A file was stored.
     Stored(FileImport<'a>),
+    /// A pack was imported.
+    Pack(&'a Path, &'a PackImport),
 }
 
 /// The outcome of [`Memories::import`].
@@ -99,6 +102,9 @@ pub struct ImportReport {
     pub files: usize,
     /// Memories to be consolidated, if that was requested.
     pub gathered: Vec<Imported>,
+    /// The run that stored memories, which can be undone.
+    pub run: Option<RunId>,
+    arguments: Value,
 }
 
 /// The outcome for an imported memory.
@@ -164,15 +170,24 @@ impl Memories {
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<ImportReport, ApiError> {
         options.namespace.as_ref().map_or(Ok(()), refuse_secret_namespace)?;
-        let mut report = ImportReport::default();
-        for path in paths {
+        let names: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        // A run stores its arguments.
+        let arguments = json!({ "paths": self.guard.redact(names).0.into_inner() });
+        let mut report = ImportReport { arguments, ..ImportReport::default() };
+        let imported = paths.iter().try_for_each(|path| {
             if path.is_dir() || is_zip(path) {
-                self.import_folder(path, options, &mut report, watch)?;
+                self.import_folder(path, options, &mut report, watch)
             } else {
-                self.import_file(open(path)?, options, &mut report, watch)?;
+                self.import_file(open(path)?, options, &mut report, watch)
             }
+        });
+        // The run is ended before an error is returned, so that it does not look interrupted.
+        if let Some(run) = &report.run {
+            let status = if imported.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
+            let summary = json!({ "files": report.files, "failed": report.failed });
+            self.ledger(IMPORT)?.finish_run(run, status, &summary, Timestamp::now())?;
         }
-        Ok(report)
+        imported.map(|()| report)
     }
 
     /// Imports the files of a directory or archive that contain memories; there must be at least one such file.
@@ -191,7 +206,8 @@ impl Memories {
                 Err(IngestError::Empty { .. }) => continue,
                 opened => opened?,
             };
-            if options.format.is_some() || recognise(&Head::of(&input)).is_some() {
+            let head = Head::of(&input);
+            if options.format.is_some() || is_pack(&head) || recognise(&head).is_some() {
                 self.import_file(input, options, report, watch)?;
             }
         }
@@ -206,6 +222,15 @@ impl Memories {
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
         let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
+        if options.format.is_none() && is_pack(&Head::of(&input)) {
+            if options.gather {
+                return Err(ApiError::PackNotConsolidated { path });
+            }
+            let namespace = options.namespace.clone().unwrap_or_else(Namespace::global);
+            report.files += 1;
+            watch(ImportEvent::Pack(&path, &self.import_pack(input, &namespace, options.orders)?));
+            return Ok(());
+        }
         let terms = Terms {
             namespace: options.namespace.clone().unwrap_or_else(Namespace::global),
             is_forced: options.namespace.is_some(),
@@ -234,12 +259,15 @@ impl Memories {
             Some(namespace) => namespace.clone(),
             None => self.namespace_of_file(&path, !gathered.known.is_empty())?,
         };
-        let store = self.ledger("import memories")?;
+        let store = self.ledger(IMPORT)?;
         for imported in &mut gathered.memories {
             // A memory without a project belongs to the project of the file.
             let names_none = imported.id != IdOrigin::Export && imported.memory.namespace == Namespace::global();
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
+        }
+        if options.orders == OrderPolicy::Review {
+            self.leave_to_maintainers(&mut gathered.memories)?;
         }
         for task in &mut gathered.tasks {
             task.namespace = store.merged_into(&task.namespace)?;
@@ -258,7 +286,10 @@ impl Memories {
         }
         let places: BTreeSet<Namespace> =
             gathered.memories.iter().map(|imported| imported.memory.namespace.clone()).collect();
-        let counts = import_as_is(store, gathered, &namespace, Timestamp::now())?;
+        if report.run.is_none() {
+            report.run = Some(store.begin_run("import", &report.arguments, Timestamp::now())?.id);
+        }
+        let counts = import_as_is(store, gathered, &namespace, report.run.as_ref(), Timestamp::now())?;
         let is_unconnected = |project: &Project| {
             places.contains(&project.namespace) && project.identities.is_empty() && project.paths.is_empty()
         };
@@ -275,6 +306,25 @@ impl Memories {
             adapted,
             unconnected,
         }));
+        Ok(())
+    }
+
+    /// Adds memories of teams to the inbox, unless this person is a maintainer: an export of another member must not
+    /// decide for the maintainers.
+    fn leave_to_maintainers(&self, memories: &mut [Imported]) -> Result<(), ApiError> {
+        let teams = memories.iter().map(|one| &one.memory.namespace).filter(|namespace| namespace.is_team());
+        let mut refused = BTreeSet::new();
+        for team in teams.collect::<BTreeSet<_>>() {
+            match self.check_maintainer([team], super::Author::Person) {
+                Err(ApiError::NotMaintainer { .. }) => drop(refused.insert(team.clone())),
+                checked => checked?,
+            }
+        }
+        for Imported { memory, .. } in memories {
+            if memory.status == Status::Active && refused.contains(&memory.namespace) {
+                memory.status = Status::Pending;
+            }
+        }
         Ok(())
     }
 
@@ -410,6 +460,8 @@ impl Memories {
         Ok(count)
     }
 }
+
+const IMPORT: &str = "import memories";
 
 fn is_zip(path: &Path) -> bool {
     // Standard input can be read only once, so it is not inspected here.

@@ -262,6 +262,7 @@ impl Memories {
         let within = options.namespace.or_else(|| self.namespaces.as_ref().map(|set| set.home().clone()));
         if let Some(within) = &within {
             self.admitted(within)?;
+            self.check_maintainer([within], super::Author::Person)?;
         }
         let arguments = json!({"namespace": within.as_ref().map(ToString::to_string)});
         let budget = self.budget_of(model)?;

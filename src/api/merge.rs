@@ -37,6 +37,7 @@ impl Memories {
             super::remember::check_content(content)?;
             content.trim().clone_into(&mut kept.claim.content);
         }
+        self.check_maintainer([&kept.namespace, &gone.namespace], Author::Person)?;
         super::remember::refuse_secrets(kept.claim.clone())?;
         let (store, audit, now) = (self.ledger("merge memories")?, self.audit()?, Timestamp::now());
         let (quotes, _) = self.guard.redact(store.evidence(&gone.id)?);

@@ -19,6 +19,7 @@ mod freshness;
 #[cfg(feature = "serve")]
 mod merge;
 mod model;
+mod pack;
 #[cfg(feature = "serve")]
 mod overview;
 mod profile;
@@ -33,6 +34,7 @@ mod scale;
 mod session;
 mod storage;
 mod sync;
+mod team;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -106,6 +108,8 @@ pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, Extracti
 pub(crate) use model::{
     AGENT_WAIT, EmbedEvent, VectorStatus, budget, embedder, model_settings, prices, query_vectors, vector_status,
 };
+pub use pack::PackImport;
+pub(crate) use pack::PackOptions;
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
 #[cfg(feature = "scale")]
@@ -124,6 +128,7 @@ pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
 };
 pub use sync::SyncStatus;
+pub(crate) use team::{Promotion, QuotePolicy};
 pub(crate) use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
 
 /// Memories and every operation on them.

@@ -23,10 +23,11 @@ impl NamespaceSet {
         Self { namespaces: vec![namespace] }
     }
 
-    /// Returns the set of a project's namespace and `global`.
+    /// Returns the set of a project's namespace, its team and `global`.
     #[must_use]
-    pub(crate) fn of_project(project: Namespace) -> Self {
-        let mut namespaces = vec![project, Namespace::global()];
+    pub(crate) fn of_project(project: Namespace, team: Option<Namespace>) -> Self {
+        let mut namespaces: Vec<Namespace> =
+            std::iter::once(project).chain(team).chain([Namespace::global()]).collect();
         // Outside of any project, both namespaces are `global`.
         namespaces.dedup();
         Self { namespaces }
@@ -139,6 +140,20 @@ impl Memories {
         if is_repository { self.namespace_of(folder).map(Some) } else { Ok(None) }
     }
 
+    /// Records the project of a folder whose memories came from another machine or a file, so that it counts as
+    /// connected with the folder.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be used.
+    pub(crate) fn connect(&self, folder: &str) -> Result<(), ApiError> {
+        let Some(store) = self.storage.as_store().filter(|_| self.can_write()) else { return Ok(()) };
+        let Some(namespace) = self.known_namespace_of(folder)? else { return Ok(()) };
+        if store.is_unconnected(&namespace)? {
+            self.namespace_of(folder)?;
+        }
+        Ok(())
+    }
+
     /// Returns the known projects.
     ///
     /// # Errors
@@ -207,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_filter_never_leaves_the_set() {
-        let set = NamespaceSet::of_project(space("project/shop"));
+        let set = NamespaceSet::of_project(space("project/shop"), None);
         let all = set.confine(Filter::default()).unwrap();
         assert_eq!(all, Filter::exactly(&[space("project/shop"), space("global")]));
         let under = Filter { namespaces: vec![NamespaceSubtree::Under(space("project"))], ..Filter::default() };
@@ -221,10 +236,10 @@ mod tests {
     #[test]
     fn what_holds_everywhere_needs_the_global_namespace() {
         let (project, alone) =
-            (NamespaceSet::of_project(space("project/shop")), NamespaceSet::only(space("project/shop")));
+            (NamespaceSet::of_project(space("project/shop"), None), NamespaceSet::only(space("project/shop")));
         assert_eq!(project.for_audience(Audience::User).unwrap(), &Namespace::global());
         assert_eq!(project.for_audience(Audience::Project).unwrap(), &space("project/shop"));
         assert!(alone.for_audience(Audience::User).is_err());
-        assert_eq!(NamespaceSet::of_project(Namespace::global()).as_slice(), [Namespace::global()]);
+        assert_eq!(NamespaceSet::of_project(Namespace::global(), None).as_slice(), [Namespace::global()]);
     }
 }

@@ -21,7 +21,7 @@ use crate::memory::{
 use crate::store::{
     AuditAction, AuditChannel, AuditLog, Database, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
-use crate::text::normalise::{caseless, title_of};
+use crate::text::normalise::{caseless, normalised_hash, title_of};
 use crate::text::person::{is_about_others, is_about_user};
 use crate::text::visible::visible;
 
@@ -318,7 +318,8 @@ impl Memories {
         }
         let change = match (&memory, change.decision) {
             (None, Decision::Skip) => Change {
-                reason: not_again(store, &incoming.namespace, &incoming.candidate.claim)?.unwrap_or(change.reason),
+                reason: not_again(store, &incoming.namespace, &incoming.candidate.claim, None)?
+                    .unwrap_or(change.reason),
                 ..change
             },
             _ => change,
@@ -364,7 +365,7 @@ impl Memories {
                 *reason = format!("{reason}; updated: {}", remembered.updated.join(", "));
                 remembered.memory = Some(memory);
             }
-            Err(error @ (ApiError::Pinned { .. } | ApiError::NotNow { .. })) => {
+            Err(error @ (ApiError::Pinned { .. } | ApiError::NotNow { .. } | ApiError::ForgottenText { .. })) => {
                 *reason = format!("{reason}; its other fields stay as they are: {error}");
             }
             Err(error) => return Err(error),
@@ -490,7 +491,7 @@ impl Memories {
         // What was forgotten does not return as a new wording of another memory.
         let claim = &incoming.candidate.claim;
         let forgotten =
-            if draft.author == Author::Agent { not_again(store, &incoming.namespace, claim)? } else { None };
+            if draft.author == Author::Agent { not_again(store, &incoming.namespace, claim, None)? } else { None };
         let before = known.claim.clone();
         let importance = given.importance.map(unit_importance).transpose()?;
         let claim = MemoryChange { importance, ..given.clone() }.applied_to(&before);
@@ -535,6 +536,7 @@ impl Memories {
             Some(namespaces) => namespaces.for_audience(draft.audience)?.clone(),
             None => self.home(),
         };
+        self.check_maintainer([&namespace], draft.author)?;
         let candidate = Candidate { audience: draft.audience, ..stated(claim, Vec::new()) };
         // An agent may have been manipulated into writing such text, so the text waits for a person.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
@@ -570,8 +572,9 @@ impl Memories {
     /// memory, so its confidence rises; the former content stays in the history.
     ///
     /// # Errors
-    /// As for [`Memories::remember`]. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that
-    /// is not active, and [`ApiError::Order`] for a text that reads like an instruction.
+    /// As for [`Memories::remember`]; [`ApiError::KnownText`] or [`ApiError::ForgottenText`] if another memory has or had
+    /// the new text. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is not active, and
+    /// [`ApiError::Order`] for a text that reads like an instruction.
     pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
         if let Some(content) = &change.content {
             check_content(content)?;
@@ -593,13 +596,8 @@ impl Memories {
         let store = self.ledger("change a memory with its history")?;
         if author == Author::Agent {
             refuse_orders(&claim)?;
-            let is_new = (&claim.content, &claim.value) != (&before.claim.content, &before.claim.value);
-            let stored = self.guard.redact(claim.clone()).0.into_inner();
-            let forgotten = if is_new { not_again(store, &before.namespace, &stored)? } else { None };
-            if let Some(reason) = forgotten {
-                return Err(ApiError::ForgottenText { reason });
-            }
         }
+        self.refuse_known(store, &before, &claim)?;
         let audit = self.audit()?;
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
         let (memory, is_changed) = self.rewrite(store, Memory { claim, ..before }, why)?;
@@ -612,6 +610,23 @@ impl Memories {
             self.record(audit, author, AuditAction::Update, std::slice::from_ref(&memory.id))?;
         }
         Ok((memory, is_changed))
+    }
+
+    /// Refuses new words of a memory that another memory already has, or that were forgotten.
+    fn refuse_known(&self, store: &Store, before: &Memory, claim: &Claim) -> Result<(), ApiError> {
+        if (&claim.content, &claim.value) == (&before.claim.content, &before.claim.value) {
+            return Ok(());
+        }
+        let stored = self.guard.redact(claim.clone()).0.into_inner();
+        if let Some(reason) = not_again(store, &before.namespace, &stored, Some(&before.id))? {
+            return Err(ApiError::ForgottenText { reason });
+        }
+        let same = store.by_content(&before.namespace, &stored.content)?.into_iter();
+        let has_new_words = normalised_hash(&stored.content) != normalised_hash(&before.claim.content);
+        match same.filter(|_| has_new_words).find(|known| known.id != before.id) {
+            Some(known) => Err(ApiError::KnownText { id: known.id.short().to_owned(), status: known.status }),
+            None => Ok(()),
+        }
     }
 
     fn rewrite(&self, store: &Store, memory: Memory, reason: &'static str) -> Result<(Memory, bool), ApiError> {
@@ -628,7 +643,7 @@ impl Memories {
     /// [`ApiError`] if a memory does not exist, or the memories cannot be written.
     pub fn pin(&self, ids: &[impl AsRef<str>], pinned: bool) -> Result<Vec<Memory>, ApiError> {
         // The ids are resolved before the write, so that one unknown id changes nothing.
-        let ids = self.resolve_all(ids)?;
+        let ids = self.resolve_to_decide(ids)?;
         let store = self.ledger("pin memories")?;
         store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
             ids.iter().try_for_each(|id| writer.set_pinned(id, pinned).map(drop))
@@ -685,7 +700,8 @@ impl Memories {
         let pinned = if author == Author::Agent { Some(false) } else { filter.pinned };
         let filter = self.confined(Filter { pinned, ..filter })?;
         // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
-        let found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+        let mut found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+        found.retain(|memory| author == Author::Person || !memory.namespace.is_team());
         if !preview {
             self.forget_all(&found, reason, author)?;
         }
@@ -693,6 +709,7 @@ impl Memories {
     }
 
     fn forget_all(&self, memories: &[Memory], reason: Option<&str>, author: Author) -> Result<(), ApiError> {
+        self.check_maintainer(memories.iter().map(|memory| &memory.namespace), author)?;
         let audit = self.audit()?;
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let forget = |writer: &Writer<'_>| {
@@ -754,6 +771,7 @@ impl Memories {
             }
             refuse_orders(&memory.claim)?;
         }
+        self.check_maintainer(memories.iter().map(|memory| &memory.namespace), author)?;
         let store = self.ledger("restore memories")?;
         let audit = self.audit()?;
         let ids: Vec<MemoryId> = memories.into_iter().map(|memory| memory.id).collect();
@@ -786,6 +804,7 @@ impl Memories {
         let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
         if retires {
             refuse_pinned(&to, author)?;
+            self.check_maintainer([&to.namespace], author)?;
         }
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let now = Timestamp::now();
@@ -824,11 +843,15 @@ impl Memories {
     fn editable(&self, id: &str, author: Author) -> Result<Memory, ApiError> {
         let memory = self.resolve(id)?;
         refuse_pinned(&memory, author)?;
+        self.check_maintainer([&memory.namespace], author)?;
         Ok(memory)
     }
 
-    pub(super) fn resolve_all(&self, ids: &[impl AsRef<str>]) -> Result<Vec<MemoryId>, ApiError> {
-        ids.iter().map(|id| Ok(self.resolve(id.as_ref())?.id)).collect()
+    /// Returns the ids of memories about which a person decides.
+    pub(super) fn resolve_to_decide(&self, ids: &[impl AsRef<str>]) -> Result<Vec<MemoryId>, ApiError> {
+        let memories = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        self.check_maintainer(memories.iter().map(|memory| &memory.namespace), Author::Person)?;
+        Ok(memories.into_iter().map(|memory| memory.id).collect())
     }
 
     /// Opens the audit log, if the settings enable it. The log is opened before a change, so that every change can be
@@ -1005,12 +1028,17 @@ fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiErro
 }
 
 /// Returns why a text that was forgotten is not stored again, and what a person can do; `None` if it was rejected in
-/// another way.
-fn not_again(store: &Store, namespace: &Namespace, claim: &Claim) -> Result<Option<String>, ApiError> {
+/// another way, or is that of the memory `own`.
+fn not_again(
+    store: &Store,
+    namespace: &Namespace,
+    claim: &Claim,
+    own: Option<&MemoryId>,
+) -> Result<Option<String>, ApiError> {
     let value = claim.key.as_deref().zip(claim.value.as_deref());
     let rejected = store.rejected(namespace, &claim.content, value)?;
     let known = rejected.map(|rejected| store.find(&rejected.memory)).transpose()?.flatten();
-    let forgotten = known.filter(|memory| memory.status == Status::Forgotten);
+    let forgotten = known.filter(|memory| memory.status == Status::Forgotten && Some(&memory.id) != own);
     Ok(forgotten.map(|memory| {
         let id = memory.id.short();
         format!(

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::storage::weights_of;
-use super::{ApiError, Memories, NamespaceSet, Query, SearchOptions, SearchResult};
+use super::{ApiError, Memories, Query, SearchOptions, SearchResult};
 use crate::embed::{EmbedError, QueryVectors};
 use crate::lifecycle::Rules;
 use crate::lifecycle::decay::{Certainty, HalfLives};
@@ -143,12 +143,14 @@ impl Memories {
     }
 
     /// Returns the request for a brief according to the settings. If access is limited, the brief covers all accessible
-    /// namespaces, and otherwise the home namespace and `global`. If memory is switched off, the request contains no
+    /// namespaces, and otherwise the home namespace, its team and `global`. If memory is switched off, the request contains no
     /// namespace.
-    #[must_use]
-    pub(crate) fn brief_request(&self, query: Option<String>) -> BriefRequest {
-        let within = self.namespaces.clone().unwrap_or_else(|| NamespaceSet::of_project(self.home()));
-        BriefRequest::of(&self.config.memory, within.as_slice().to_vec(), query)
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub(crate) fn brief_request(&self, query: Option<String>) -> Result<BriefRequest, ApiError> {
+        let within = self.namespaces.clone().map_or_else(|| self.reach_of(self.home()), Ok)?;
+        Ok(BriefRequest::of(&self.config.memory, within.as_slice().to_vec(), query))
     }
 
     /// Returns the brief for a conversation, within the request's budget.

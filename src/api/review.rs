@@ -163,7 +163,7 @@ impl Memories {
         verdict: Verdict,
         reason: Option<&str>,
     ) -> Result<Judgement, ApiError> {
-        let ids = self.resolve_all(ids)?;
+        let ids = self.resolve_to_decide(ids)?;
         let store = self.ledger("review pending memories")?;
         // The reason is stored in the history, which must not contain secrets either.
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));

@@ -166,6 +166,7 @@ impl Memories {
         cancel: CancellationToken,
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<Summary, ApiError> {
+        self.check_maintainer(&self.config.namespace(), super::Author::Person)?;
         let (arguments, options) = self.run_options(request);
         let budget = self.budget_of(model)?;
         let pipeline = Pipeline::new(self.ledger(EXTRACT)?, &self.guard, model.extractor(), &budget, options);
@@ -190,6 +191,7 @@ impl Memories {
         cancel: CancellationToken,
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<(Summary, SavedPlan), ApiError> {
+        self.check_maintainer(&self.config.namespace(), super::Author::Person)?;
         let (arguments, options) = self.run_options(request);
         let (store, budget) = (self.ledger(EXTRACT)?, self.budget_of(model)?);
         let pipeline = Pipeline::new(store, &self.guard, model.extractor(), &budget, options);

@@ -99,7 +99,7 @@ impl Session<'_> {
     /// [`ApiError`] if the database cannot be read.
     pub(crate) fn brief(&self) -> Result<Brief, ApiError> {
         // Loading the token encoding would take longer than all other steps together.
-        let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None) };
+        let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None)? };
         Ok(self.memories.composed(self.store, &request, None, self.now)?.0)
     }
 
@@ -376,14 +376,18 @@ impl Memories {
         Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
     }
 
-    /// Returns the task with this id.
+    /// Returns the task with this id, of which a unique start or end is enough.
     ///
     /// # Errors
-    /// [`ApiError`] if the tasks cannot be read.
+    /// [`ApiError`] if the tasks cannot be read, or several match.
     #[cfg(feature = "cli")]
     pub(crate) fn task(&self, id: &str) -> Result<Option<Task>, ApiError> {
-        let found = self.ledger("show a task")?.tasks_of(&[id.trim().to_owned()])?;
-        Ok(found.into_iter().find(|task| self.reaches(&task.namespace)))
+        let mut found = self.ledger("show a task")?.tasks_like(id.trim())?;
+        found.retain(|task| self.reaches(&task.namespace));
+        if found.len() > 1 && found[0].id != id.trim() {
+            return Err(StoreError::AmbiguousTask { id: id.trim().to_owned() }.into());
+        }
+        Ok(found.into_iter().next())
     }
 
     /// Returns the tasks that touched a file; tasks that changed the file come first. `commit` is the commit that last

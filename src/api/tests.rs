@@ -425,12 +425,12 @@ fn what_is_out_of_reach_is_as_if_it_were_not_there() {
     let open = || with_storage(AdapterRegistry::default().open(&address.to_string_lossy(), None).unwrap());
     let mut notes = Vec::new();
     for (name, text) in [("a", "Ana drinks green tea in the garden."), ("b", "Bo drinks black tea in the kitchen.")] {
-        let memories = open().within(NamespaceSet::of_project(space(&format!("project/{name}"))));
+        let memories = open().within(NamespaceSet::of_project(space(&format!("project/{name}")), None));
         notes.push(memories.remember(&agent(text)).unwrap().memory.unwrap());
     }
     let [own, other] = &notes[..] else { panic!() };
     open().relate(own.id.as_str(), RelationType::Related, other.id.as_str(), None, Author::Person).unwrap();
-    let memories = open().within(NamespaceSet::of_project(space("project/a")));
+    let memories = open().within(NamespaceSet::of_project(space("project/a"), None));
     let foreign = other.id.as_str();
     assert_eq!(memories.get_memory(&other.id).unwrap(), None);
     let unknown = format!("no memory has an id like {foreign}; see `afterthought memory list`");
@@ -561,6 +561,11 @@ fn an_update_refuses_what_would_not_be_remembered() {
         memories.update_memory(tea.id.as_str(), &change, Author::Person).unwrap_err().to_string()
     };
     assert!(refused("  ").contains("nothing to remember"));
+    let mate = memories.remember(&MemoryDraft::new("Ana drinks mate.")).unwrap().memory.unwrap();
+    let known = format!("memory {} (active) has this text already", mate.id.short());
+    assert!(refused("Ana drinks mate.").contains(&known));
+    memories.forget(&[mate.id.as_str()], None, Author::Person).unwrap();
+    assert!(refused("Ana drinks mate.").contains(&format!("memory restore {}", mate.id.short())));
     assert!(refused(&format!("The key is AKIA{}.", "ABCDEFGHIJKLMNOP")).contains("contains a secret"));
     assert_eq!(memories.get_memory(&tea.id).unwrap().unwrap().claim.content, "Ana drinks green tea.");
 }

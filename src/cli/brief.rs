@@ -73,6 +73,8 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
         && let Ok(memories) = memories.into_writable()
     {
         memories.note_shown(&brief);
+        // A folder that cannot be recorded is recognised again the next time.
+        std::env::current_dir().ok().and_then(|folder| memories.connect(folder.to_str()?).ok());
     }
     Ok(if brief.text.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }
@@ -86,11 +88,8 @@ impl BriefArgs {
             let folder = std::env::current_dir().context("cannot read the working directory")?;
             folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten()
         };
-        let mut namespaces: Vec<Namespace> = place.into_iter().collect();
         // Preferences of the person are global and apply in every project.
-        if !namespaces.contains(&Namespace::global()) {
-            namespaces.push(Namespace::global());
-        }
+        let namespaces = memories.reach_of(place.unwrap_or_else(Namespace::global))?.as_slice().to_vec();
         let request = BriefRequest::of(&config.memory, namespaces, Some(self.query.join(" ")));
         Ok(BriefRequest {
             max_tokens: self.max_tokens.unwrap_or(request.max_tokens),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::api::{
     Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportChanges, ImportEvent,
-    ImportOptions, ImportOutcome, ImportReport, Memories, OrderPolicy, markdown,
+    ImportOptions, ImportOutcome, ImportReport, Memories, OrderPolicy, PackImport, PackOptions, markdown,
 };
 
 use super::apply;
@@ -30,12 +30,16 @@ use super::printer::{DIM, Printer, can_ask, counted, is_yes, one_line};
 /// field that was changed both here and in the file keeps its later value. Memories that were superseded, forgotten or
 /// rejected here are not restored. A category that the settings do not list becomes a tag. Secrets are redacted. Memories that read like orders to an agent wait in the inbox.
 ///
+/// A pack is checked as a whole: if its hash or signature is wrong, or one of its memories cannot be imported, nothing is.
+/// Its memories belong to all projects, unless --namespace names one. A later version of the pack changes and retires what
+/// an earlier one added, except for memories that you edited, pinned or forgot. `undo` reverts the import.
+///
 /// With --consolidate, memories are compared with the stored ones in chronological order. A model, if configured,
 /// decides unclear cases. `undo` can revert the import as one run. Prints one line for each memory, in the order of the
 /// file; with --json, `{"incoming", "decision", "target", "reason", "winner"}`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"
+    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md\n  afterthought import rust.pack --namespace project/shop"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each field is a separate flag")]
 pub(crate) struct ImportArgs {
@@ -163,6 +167,7 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
         )),
         ImportEvent::Adapted(path, adapted) => print_adapted(path, adapted, out),
         ImportEvent::Stored(file) => return print_file(file, out),
+        ImportEvent::Pack(path, pack) => return print_pack(path, pack, out),
     }
     Ok(())
 }
@@ -170,9 +175,6 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
 /// Reports fields that were left out and categories that were replaced.
 fn print_adapted(path: &Path, adapted: &ImportChanges, out: &Printer) {
     let ImportChanges { left_out_fields, categories, category } = adapted;
-    let listed = |counts: &BTreeMap<String, usize>| {
-        counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
-    };
     if !left_out_fields.is_empty() {
         out.note(format_args!(
             "{}: fields that memories do not have were left out: {}",
@@ -188,6 +190,11 @@ fn print_adapted(path: &Path, adapted: &ImportChanges, out: &Printer) {
             listed(categories)
         ));
     }
+}
+
+/// Returns names with their numbers, as a text.
+fn listed(counts: &BTreeMap<String, usize>) -> String {
+    counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
 }
 
 fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
@@ -222,6 +229,41 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
         ));
     }
     note_waiting(counts.waiting, "; to restore an export of your own as it was, import it with --trusted", out);
+    Ok(())
+}
+
+fn print_pack(path: &Path, pack: &PackImport, out: &Printer) -> std::io::Result<()> {
+    let PackImport { name, before, signer, namespace, template, run, .. } = pack;
+    let PackImport { added, changed, retired, known, kept, waiting, left_out, .. } = pack;
+    if out.is_json() {
+        return out.json(&json!({
+            "file": path, "format": "pack", "pack": name, "before": before, "signer": signer, "namespace": namespace,
+            "added": added, "changed": changed, "retired": retired, "known": known, "kept": kept, "waiting": waiting,
+            "left_out": left_out, "template": template, "run": run,
+        }));
+    }
+    out.line(format_args!(
+        "{} (pack {name}) into {namespace}: {added} added, {changed} changed, {retired} retired, {known} already stored, \
+         {left_out} left out",
+        path.display()
+    ))?;
+    match signer {
+        Some(signer) => out.note(format_args!("signed by {signer}; compare it with the key of the author")),
+        None => out.warn("the pack is not signed, so anybody may have written it"),
+    }
+    if *kept > 0 {
+        out.note(format_args!(
+            "{} stayed as you left them: edited, pinned or forgotten here",
+            counted(*kept, "memory")
+        ));
+    }
+    note_waiting(*waiting, "", out);
+    if let Some(template) = template {
+        out.note(format_args!("the pack suggests these settings, which were not changed:\n{template}"));
+    }
+    if let Some(run) = run {
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
+    }
     Ok(())
 }
 
@@ -293,10 +335,14 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
 
 /// Export memories with their sources and relations, oldest first
 ///
+/// With --pack, writes the active memories as a pack for others: their statements and the links among them, without quotes
+/// and sources. Secrets, e-mail addresses, phone numbers and other personal data are removed, whatever the settings say.
+/// `import` checks the pack, and updates what an earlier version of it added.
+///
 /// Exits 1 when there are no memories.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop"
+    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop\n  afterthought export --pack rust --version 1.2.0 --tag rust > rust.pack"
 )]
 pub(crate) struct ExportArgs {
     /// Export the tasks of the work ledger instead of memories, as JSONL
@@ -305,6 +351,18 @@ pub(crate) struct ExportArgs {
     /// Format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
+    /// Write a pack with this name
+    #[arg(long, value_name = "NAME", requires = "version", conflicts_with_all = ["format", "tasks"])]
+    pack: Option<String>,
+    /// Version of the pack, e.g. 1.2.0
+    #[arg(long, value_name = "VERSION", requires = "pack")]
+    version: Option<String>,
+    /// Sign the pack with this Ed25519 key, of which ssh-keygen may ask for the passphrase
+    #[arg(long, value_name = "KEYFILE", requires = "pack")]
+    sign: Option<PathBuf>,
+    /// Also put your settings `categories` and `instructions` into the pack, as a suggestion for others
+    #[arg(long, requires = "pack")]
+    template: bool,
     /// Not supported; only for the hint in its error
     #[arg(long, hide = true, value_name = "FILE")]
     out: Option<String>,
@@ -326,6 +384,10 @@ pub(crate) fn export(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result
     if args.tasks {
         return export_tasks(&memories, context);
     }
+    if let (Some(name), Some(version)) = (&args.pack, &args.version) {
+        let (key, with_template) = (args.sign.as_deref(), args.template);
+        return export_pack(PackOptions { name, version, with_template, key }, args, &memories, context);
+    }
     let mut collected = Vec::new();
     let mut print = |memory: Exported| -> anyhow::Result<()> {
         match args.format {
@@ -341,6 +403,26 @@ pub(crate) fn export(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result
     }
     if count == 0 {
         return context.nothing_in(&memories, args.selection.no_match());
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn export_pack(
+    options: PackOptions<'_>,
+    args: &ExportArgs,
+    memories: &Memories,
+    context: &Context<'_>,
+) -> anyhow::Result<ExitStatus> {
+    let pack = memories.export_pack(options, args.selection.filter(context)?)?;
+    if pack.memories == 0 {
+        return context.nothing_in(memories, args.selection.no_match());
+    }
+    let out = context.out;
+    out.line(pack.text.trim_end())?;
+    let signed = options.key.map_or("not signed", |_| "signed");
+    out.note(format_args!("{} {}: {}, {signed}", options.name, options.version, counted(pack.memories, "memory")));
+    if !pack.removed.is_empty() {
+        out.note(format_args!("removed from the texts: {}", Vec::from_iter(pack.removed).join(", ")));
     }
     Ok(ExitStatus::Success)
 }

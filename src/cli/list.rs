@@ -171,15 +171,18 @@ impl Selection {
     }
 }
 
-/// Returns `filter`, restricted to the project of the working directory and the global namespace if no namespace is
-/// given and the folder belongs to a known project. A note on standard error reports this.
+/// Returns `filter`, restricted to the project of the working directory, its team and the global namespace if no
+/// namespace is given and the folder belongs to a known project. A note on standard error reports this.
 pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Printer) -> anyhow::Result<Filter> {
     if !filter.namespaces.is_empty() {
         return Ok(filter);
     }
     let Some(project) = project_of_folder(memories)? else { return Ok(filter) };
-    out.note(format_args!("only memories of {project} and global; --everywhere covers all projects"));
-    let namespaces = vec![NamespaceSubtree::Under(project), NamespaceSubtree::Exactly(Namespace::global())];
+    let reach = memories.reach_of(project.clone())?;
+    let names: Vec<String> = reach.as_slice().iter().map(ToString::to_string).collect();
+    out.note(format_args!("only memories of {}; --everywhere covers all projects", names.join(" and ")));
+    let others = reach.as_slice().iter().skip(1).cloned().map(NamespaceSubtree::Exactly);
+    let namespaces = std::iter::once(NamespaceSubtree::Under(project)).chain(others).collect();
     Ok(Filter { namespaces, ..filter })
 }
 

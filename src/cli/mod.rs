@@ -35,6 +35,7 @@ mod setup;
 mod sources;
 mod status;
 mod sync;
+mod team;
 mod undo;
 mod work;
 mod worker;
@@ -130,6 +131,7 @@ enum MemoryCommand {
     Forget(forget::ForgetArgs),
     Restore(edit::RestoreArgs),
     Relate(edit::RelateArgs),
+    Promote(team::PromoteArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -344,6 +346,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
             MemoryCommand::Forget(args) => forget::run(args, context),
             MemoryCommand::Restore(args) => edit::restore(args, context),
             MemoryCommand::Relate(args) => edit::relate(args, context),
+            MemoryCommand::Promote(args) => team::promote(args, context),
         },
         Command::Log(command) => match command {
             LogCommand::List(args) => sources::run(args, context),
@@ -453,8 +456,8 @@ mod tests {
     const VERBS: &[&str] = &[
         "Accept", "Apply", "Back", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt", "Export",
         "Find", "Forget", "Import", "Install", "Judge", "Keep", "Link", "List", "Measure", "Merge", "Name", "Pin",
-        "Print", "Process", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search",
-        "Send", "Serve", "Share", "Show", "Stop", "Store", "Turn", "Undo", "Watch", "Write",
+        "Print", "Process", "Promote", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run",
+        "Search", "Send", "Serve", "Share", "Show", "Stop", "Store", "Turn", "Undo", "Watch", "Write",
     ];
 
     #[test]

@@ -9,6 +9,7 @@ use clap::Subcommand;
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{can_ask, is_yes};
+use super::team::{TeamArgs, team};
 use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 
 /// Commands about projects.
@@ -58,6 +59,7 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         yes: bool,
     },
+    Team(TeamArgs),
 }
 
 pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -66,6 +68,7 @@ pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Re
         ProjectCommand::Alias { what, name } => alias(what, name, context),
         ProjectCommand::Merge { from, into } => merge(from, into, context),
         ProjectCommand::Trust { path, yes } => trust(path.as_deref(), *yes, context),
+        ProjectCommand::Team(args) => team(args, context),
     }
 }
 
@@ -117,7 +120,12 @@ fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow:
 
 fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let projects = memories.into_writable()?.projects()?;
+    let memories = memories.into_writable()?;
+    std::env::current_dir()
+        .ok()
+        .and_then(|folder| folder.to_str().map(|folder| memories.connect(folder)))
+        .transpose()?;
+    let projects = memories.projects()?;
     context.out.list(&projects, ["project", "memories", "known by", "folders", "namespace"], |project| {
         let known_by = match &project.merged_into {
             Some(into) => format!("merged into {into}"),

@@ -16,8 +16,8 @@ const NAMED: usize = 5;
 /// Undo a run, or the last change
 ///
 /// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a change by
-/// hand such as `remember`, `memory update` or `import`. Tasks that the run recorded are removed from the work ledger,
-/// but tasks that an import added stay. If a later run has changed a memory again, you are asked whether to keep that
+/// hand such as `remember` or `memory update`. Tasks that the run or an import recorded are removed from the work
+/// ledger. If a later run has changed a memory again, you are asked whether to keep that
 /// memory or to undo the later run too. Later changes by hand are kept. The next `run` does not read the logs again;
 /// with --redo, the next `run` of the same logs applies the same candidates again, without calling a model. If the last
 /// run is already undone, `undo last --redo` refers to that run.
@@ -118,7 +118,7 @@ fn undo_by_hand(
     let planned = memories.undo_by_hand(changeset, true)?;
     if !out.is_json() {
         let at = minute(at);
-        out.note(format_args!("the last change was made by hand or by an import at {at}, not by a run"));
+        out.note(format_args!("the last change was made by hand at {at}, not by a run"));
         // This is printed before the change, because the text of a removed memory is gone afterwards.
         print_affected("remove", &planned.removed, memories, out)?;
         print_affected("restore", &planned.restored, memories, out)?;

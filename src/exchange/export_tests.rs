@@ -131,7 +131,7 @@ proptest! {
         let global = Namespace::global();
         let read = |(at, line): (usize, &String)| parse_line(line, at, &global, day(500)).unwrap();
         let gathered = Gathered { memories: lines.iter().enumerate().map(read).collect(), ..Gathered::default() };
-        import_as_is(&to, gathered, &global, day(500)).unwrap();
+        import_as_is(&to, gathered, &global, None, day(500)).unwrap();
         prop_assert_eq!(lines_of(&to), lines);
     }
 }

@@ -5,6 +5,7 @@ mod export_tests;
 mod formats;
 mod import;
 mod notes;
+pub(crate) mod pack;
 mod parts;
 mod place;
 
@@ -26,6 +27,7 @@ use transcripts::{Head, IngestError, Input, Skipped};
 pub use formats::{MEMORY_FORMATS, gather, recognise};
 pub use import::{Counts, import_as_is, parse_line};
 pub(crate) use import::{allow_categories, fallback_category};
+pub use pack::PackError;
 pub(crate) use parts::structured;
 pub(crate) use place::{FilePlace, place_of};
 
@@ -290,7 +292,7 @@ pub struct Imported {
 
 impl Imported {
     /// Returns a memory without evidence and links.
-    pub(super) const fn new(memory: Memory, id: IdOrigin) -> Self {
+    pub(crate) const fn new(memory: Memory, id: IdOrigin) -> Self {
         Self { memory, id, evidence: Vec::new(), relations: Vec::new(), left_out: Vec::new(), absent: Vec::new() }
     }
 }

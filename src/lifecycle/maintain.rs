@@ -123,8 +123,13 @@ pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
 }
 
 /// Adds a step and returns whether it was added. The step is not added if the memory already has a step, or if a person
-/// rejected the step before.
+/// rejected the step before. In a team, only memories whose end has passed are retired.
 fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline, act: Act) -> Result<bool, StoreError> {
+    // The change would reach all members of a team, whose settings and uses differ.
+    let is_own_rule = matches!(act, Act::Fade | Act::Retire { .. } | Act::Unite { .. });
+    if is_own_rule && memory.namespace.is_team() {
+        return Ok(false);
+    }
     // The check is here and not in the rules, because most memories do not need their history to be read.
     if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);

@@ -458,3 +458,25 @@ fn each_setting_of_the_life_of_memories_does_what_it_says() {
         assert_eq!(due(text), expected, "{text}");
     }
 }
+
+#[test]
+fn the_settings_of_one_member_retire_nothing_from_a_team() {
+    let (store, team) = (Store::in_memory().unwrap(), "team/shop".parse::<Namespace>().unwrap());
+    for namespace in [&shop(), &team] {
+        (0..3).for_each(|number| insert(&store, &memory_in(namespace, "", &format!("Shelf {number} has tea."))));
+    }
+    let mut sale = memory_in(&team, "", "The sale lasts until Friday.");
+    sale.claim.expires_at = Some(day(2));
+    insert(&store, &sale);
+    let of = |namespace: &Namespace, rules: &Rules, at: i64| {
+        let steps = plan(&store, rules, day(at)).unwrap().steps.into_iter();
+        let mut actions: Vec<_> =
+            steps.filter(|step| step.namespace == *namespace).map(|step| step.act.action()).collect();
+        actions.retain(|action| !matches!(action, Action::Promote | Action::Demote));
+        actions
+    };
+    let few = Rules { max_memories: 1, ..Rules::default() };
+    assert_eq!((of(&shop(), &few, 3).len(), of(&team, &few, 3)), (2, vec![Action::Expire]));
+    let old = Rules::default();
+    assert_eq!((of(&shop(), &old, 3_000), of(&team, &old, 3_000)), (vec![Action::Fade; 3], vec![Action::Expire]));
+}

@@ -258,7 +258,12 @@ async fn go<C: Complete>(
     report: &dyn Fn(&Event<'_>),
 ) -> Result<FullSummary, PipelineError> {
     let mut inhabited = pass.store.inhabited()?;
-    inhabited.retain(|(namespace, _)| pass.within.as_ref().is_none_or(|root| is_under(namespace, root)));
+    // The memories of a team are consolidated only if it is named, because its maintainers decide about them.
+    let is_within = |namespace: &Namespace| match &pass.within {
+        Some(root) => is_under(namespace, root) && (root.is_team() || !namespace.is_team()),
+        None => !namespace.is_team(),
+    };
+    inhabited.retain(|(namespace, _)| is_within(namespace));
     let allowance = Allowance::of(inhabited.iter().map(|(_, count)| count).sum());
     let terms = Terms {
         store: pass.store,

@@ -198,9 +198,7 @@ impl MemoryPool {
     fn namespaces_of(&self, memories: &Memories) -> Result<Option<NamespaceSet>, ApiError> {
         Ok(match &self.served {
             Served::Namespace(namespace) => Some(NamespaceSet::only(namespace.clone())),
-            Served::ProjectAt(folder) => {
-                Some(NamespaceSet::of_project(memories.namespace_of(&folder.to_string_lossy())?))
-            }
+            Served::ProjectAt(folder) => Some(memories.reach_of(memories.namespace_of(&folder.to_string_lossy())?)?),
             Served::Everything => None,
         })
     }

@@ -180,6 +180,12 @@ pub enum StoreError {
         /// The number of matches.
         count: usize,
     },
+    /// Several tasks have matching IDs.
+    #[error("several tasks have an id like {id}; give more characters of the id")]
+    AmbiguousTask {
+        /// The ID as specified by the user.
+        id: String,
+    },
     /// The text cannot be part of an ID.
     #[error(
         "{id:?} is not an id; give at least four characters from the start or the end of an id that `afterthought \

@@ -261,7 +261,7 @@ impl World {
         };
         let memories = self.memories().into_iter().enumerate().map(parse).collect();
         let gathered = Gathered { memories, ..Gathered::default() };
-        import_as_is(&self.store, gathered, &Namespace::global(), self.now()).unwrap();
+        import_as_is(&self.store, gathered, &Namespace::global(), None, self.now()).unwrap();
     }
 }
 

@@ -75,6 +75,7 @@ pub(crate) use memories::insert::CleanMemory;
 pub(crate) use memories::outlines::Outline;
 #[cfg(feature = "serve")]
 pub(crate) use memories::overview::{AGES, MemoryStatistics, USES};
+pub(crate) use memories::review::PROMOTED_BY;
 pub use memories::review::Waiting;
 pub(crate) use projects::{Alias, Placement, Project};
 pub(crate) use stats::Stats;

@@ -375,6 +375,27 @@ impl Database {
         Ok(namespace)
     }
 
+    /// Returns the projects that belong to a team, each with its team, sorted by project.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn project_teams(&self) -> Result<Vec<(Namespace, Namespace)>, StoreError> {
+        // An older file that is only read has no teams.
+        if !self.has_table("project_teams")? {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT namespace, team FROM project_teams ORDER BY namespace";
+        self.query_all(sql, (), |row| Ok((spelled(row, 0)?, spelled(row, 1)?)))
+    }
+
+    /// Returns whether a namespace has memories that came from elsewhere, and no folder or repository belongs to it yet.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn is_unconnected(&self, namespace: &Namespace) -> Result<bool, StoreError> {
+        Ok(self.bound_to(namespace)?.is_empty() && self.is_used(namespace)?)
+    }
+
     /// Returns the project that a person assigned this name to.
     ///
     /// # Errors
@@ -416,6 +437,23 @@ impl Writer<'_> {
             params![kind, value, namespace.to_string()],
         )
         .map(drop)
+    }
+
+    /// Assigns a project to a team, or to none, and returns whether that changed something.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn set_team(&self, project: &Namespace, team: Option<&Namespace>) -> Result<bool, StoreError> {
+        let project = project.to_string();
+        let changed = match team {
+            Some(team) => self.execute(
+                "INSERT INTO project_teams (namespace, team) VALUES (?1, ?2)
+                     ON CONFLICT (namespace) DO UPDATE SET team = ?2 WHERE team <> ?2",
+                params![project, team.to_string()],
+            )?,
+            None => self.execute("DELETE FROM project_teams WHERE namespace = ?1", [project])?,
+        };
+        Ok(changed > 0)
     }
 
     /// Records that everything that belongs to `from` is assigned to `into`, until the run of this write is undone.

@@ -59,6 +59,10 @@ fn what_was_done_is_found_by_file_error_command_and_words() {
     let shown = desk.run(&["memory", "show", id]);
     assert!(shown.code == 0 && shown.out.contains("src/loader.py") && shown.out.contains(id), "{shown:?}");
     assert_eq!(desk.json(&["memory", "show", id])[0]["id"], id);
+    // A part that no other task has is enough.
+    for part in [&id[..8], &id[id.len() - 8..]] {
+        assert_eq!(desk.json(&["memory", "show", part])[0]["id"], id, "{part}");
+    }
     for asked in [["blame", "src/other.py"], ["fix", "TypeError: x is not iterable"], ["how", "deploy"]] {
         let everywhere = desk.run(&[&asked[..], &["--everywhere"]].concat());
         assert!(everywhere.code == 1 && !everywhere.err.contains("--everywhere"), "{everywhere:?}");
@@ -85,6 +89,13 @@ fn tasks_hold_no_secret_and_go_with_their_run_or_session() {
     let exported = desk.run(&["export", "--tasks"]).out;
     assert!(exported.contains("src/loader.py") && !exported.contains(&secret[4..]), "{exported}");
     desk.write("tasks.jsonl", &exported);
+    assert_eq!(desk.run(&["--db", "other.db", "import", "tasks.jsonl"]).code, 0);
+    assert_eq!(desk.run(&["--db", "other.db", "export", "--tasks"]).out, exported);
+    // An undo of the import names its file, and removes its tasks, which a second import brings back.
+    let undone = desk.run(&["--db", "other.db", "undo", "last"]);
+    assert!(undone.code == 0 && undone.err.contains("import tasks.jsonl"), "{undone:?}");
+    assert!(undone.out.contains("1 task undone in the work ledger"), "{undone:?}");
+    assert_eq!(desk.run(&["--db", "other.db", "export", "--tasks"]).code, 1);
     assert_eq!(desk.run(&["--db", "other.db", "import", "tasks.jsonl"]).code, 0);
     assert_eq!(desk.run(&["--db", "other.db", "export", "--tasks"]).out, exported);
     // Reading the log again adds nothing.

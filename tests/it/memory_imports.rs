@@ -224,7 +224,8 @@ fn an_edited_export_changes_the_memory_and_undo_reverts_it() {
     assert!(changed.out.contains("0 added, 1 changed"), "{changed:?}");
     assert_eq!(desk.memories(), [("active".to_owned(), "Ana keeps two hives.".to_owned())]);
     assert!(desk.run(&["import", "own.jsonl"]).out.contains("0 added, 0 changed, 1 already stored"));
-    assert_eq!(desk.run(&["undo", "last"]).code, 0);
+    let undone = desk.run(&["undo", "last"]);
+    assert!(undone.code == 0 && undone.err.contains("import own.jsonl"), "{undone:?}");
     assert_eq!(desk.memories(), [("active".to_owned(), "Ana keeps bees.".to_owned())]);
     let changed = desk.run(&["import", "list.jsonl"]);
     assert!(changed.out.contains("0 added, 1 changed"), "{changed:?}");
@@ -246,6 +247,18 @@ fn a_project_of_an_export_is_connected_with_its_repository() {
     desk.write("own.jsonl", desk.run(&["export", "--all"]).out);
     let imported = desk.run(&["import", "own.jsonl", "--db", "new.db"]);
     assert_eq!(imported.err.matches("is not connected with a folder yet").count(), 2, "{imported:?}");
+    // Using the memories in a clone connects the project with it.
+    desk.run(&["import", "own.jsonl", "--db", "used.db"]);
+    let used = desk.path("used.db").display().to_string();
+    let known_by = || {
+        let projects = desk.json(&["project", "list", "--db", &used]);
+        projects.iter().map(|one| one["identities"].as_array().unwrap().len()).sum::<usize>()
+    };
+    assert_eq!(known_by(), 0);
+    let mut command = desk.command(&["brief", "--db", &used]);
+    command.current_dir(desk.path("shop"));
+    assert!(desk.finish(command).out.contains("The shop sells tea."));
+    assert_eq!(known_by(), 1);
     // The digits of the project come from its remote, so the repository is recognised.
     let new = desk.path("new.db").display().to_string();
     let mut command = desk.command(&["remember", "The shop opens at nine.", "--db", &new]);

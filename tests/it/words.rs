@@ -43,8 +43,8 @@ const QUESTIONS: &[&str] = &["What", "Which", "Whether", "Who", "Whose", "Where"
 const VERBS: &[&str] = &[
     "Accept", "Apply", "Back", "Cancel", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt",
     "Export", "Find", "Forget", "Import", "Install", "Judge", "Keep", "Link", "List", "Measure", "Merge", "Name",
-    "Pin", "Print", "Process", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search",
-    "Send", "Serve", "Share", "Show", "Stop", "Store", "Turn", "Undo", "Watch", "Write",
+    "Pin", "Print", "Process", "Promote", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run",
+    "Search", "Send", "Serve", "Share", "Show", "Stop", "Store", "Turn", "Undo", "Watch", "Write",
 ];
 
 /// Programming nouns that may be names of types, in addition to the terms of the glossary.

@@ -106,6 +106,9 @@ fn answer(
             let brief = say_brief(session, say)?;
             let is_cleared = call.input.source.as_deref().is_some_and(|source| matches!(source, "clear" | "compact"));
             session.brief_shown(&brief, is_cleared)?;
+            if let Some(folder) = call.input.cwd.as_deref().and_then(Path::to_str) {
+                memories.connect(folder)?;
+            }
             if logs::reads(call) {
                 logs::missed(memories, call, now)?;
             }
@@ -130,7 +133,7 @@ fn answer(
     Ok(follow_up)
 }
 
-/// Opens the memories of the session: the memories of its project and of `global`. A folder seen for the first time is
+/// Opens the memories of the session: the memories of its project, its team and `global`. A folder seen for the first time is
 /// not recorded.
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
     let folder = call.input.cwd.clone().filter(|_| call.config.namespace().is_none());
@@ -141,7 +144,8 @@ fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, Api
         (None, Some(folder)) => memories.known_namespace_of(folder)?,
         (None, None) => None,
     };
-    Ok(memories.within(NamespaceSet::of_project(project.unwrap_or_else(Namespace::global))))
+    let reach = memories.reach_of(project.unwrap_or_else(Namespace::global))?;
+    Ok(memories.within(reach))
 }
 
 /// Shows the brief even if the store cannot be written.

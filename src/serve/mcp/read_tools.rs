@@ -311,7 +311,7 @@ impl MemoryTool for Brief {
 
     fn call(memories: &Memories, arguments: BriefArguments) -> Result<Value, ApiError> {
         let format = arguments.format.unwrap_or_default();
-        let request = memories.brief_request(arguments.query);
+        let request = memories.brief_request(arguments.query)?;
         let max_tokens = arguments.max_tokens.unwrap_or(request.max_tokens).min(MOST_TOKENS);
         let request = BriefRequest { max_tokens, format, ..request };
         let brief = memories.brief(&request)?;

@@ -47,7 +47,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 pub(super) fn read(memories: &Memories, uri: &str) -> Result<Option<ReadResourceResult>, ApiError> {
     let (text, kind) = match (uri, uri.strip_prefix(MEMORY)) {
         (BRIEF, _) => {
-            let brief = memories.brief(&memories.brief_request(None))?;
+            let brief = memories.brief(&memories.brief_request(None)?)?;
             memories.note_shown(&brief);
             (brief.text, "text/plain")
         }
@@ -109,7 +109,7 @@ pub(super) fn prompt(
     };
     let text = match name {
         "brief" => {
-            let brief = memories.brief(&memories.brief_request(argument("about")))?;
+            let brief = memories.brief(&memories.brief_request(argument("about"))?)?;
             memories.note_shown(&brief);
             or_nothing(brief.text)
         }

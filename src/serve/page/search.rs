@@ -110,8 +110,7 @@ pub(super) fn brief(memories: &Memories, visit: &Visit) -> Result<Reply, ApiErro
     let first = places.iter().find_map(|one| one["namespace"].as_str()?.starts_with("project/").then_some(one));
     let first = first.and_then(|one| one["namespace"].as_str()?.parse().ok());
     let namespace = visit.asked_as::<Namespace>("namespace").or(first).unwrap_or_else(Namespace::global);
-    let mut asked = vec![namespace.clone(), Namespace::global()];
-    asked.dedup();
+    let asked = memories.reach_of(namespace.clone())?.as_slice().to_vec();
     let query = visit.asked("q").map(str::to_owned);
     let settings = &memories.config().memory;
     let request = BriefRequest { counting: Counting::Estimated, ..BriefRequest::of(settings, asked, query) };

@@ -604,7 +604,9 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
         &format!("DELETE FROM project_paths WHERE project IN (SELECT id FROM projects WHERE {within})"),
         [namespace.to_string()],
     )?;
-    for table in ["projects", "project_aliases", "project_merges", "known_context", "judged", "passes", "tasks"] {
+    for table in
+        ["projects", "project_aliases", "project_merges", "project_teams", "known_context", "judged", "passes", "tasks"]
+    {
         conn.execute(&format!("DELETE FROM {table} WHERE {within}"), [namespace.to_string()])?;
     }
     Ok(())

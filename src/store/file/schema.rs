@@ -60,6 +60,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         filled(include_str!("../migrations/0033_letters.sql"), fill_letters),
         step(include_str!("../migrations/0034_open_work.sql")),
         step(include_str!("../migrations/0035_sync_key.sql")),
+        step(include_str!("../migrations/0036_teams.sql")),
     ]
 });
 

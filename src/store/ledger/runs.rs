@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::RunId;
 use crate::fault::point;
-use crate::memory::string_enum;
+use crate::memory::{Namespace, string_enum};
 use crate::store::row::{ID_HAS_PART, columns, from_row, rows, spelled, to_json, whole_milliseconds};
 use crate::store::{Database, Store, StoreError, Writer};
 
@@ -237,6 +237,16 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn runs_of(&self, command: &str, arguments: &Value) -> Result<Vec<Run>, StoreError> {
         self.runs_where("command = ?1 AND arguments = ?2", &[&command, &to_json(arguments)?], usize::MAX)
+    }
+
+    /// Returns the imports of a pack into a namespace that were not undone, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn pack_imports(&self, pack: &str, namespace: &Namespace) -> Result<Vec<Run>, StoreError> {
+        let condition = "command = 'import' AND status = 'finished' AND json_extract(arguments, '$.pack') = ?1
+             AND json_extract(arguments, '$.into') = ?2";
+        self.runs_where(condition, &[&pack, &namespace.to_string()], usize::MAX)
     }
 
     fn runs_where(

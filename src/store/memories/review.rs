@@ -13,6 +13,9 @@ use crate::store::row::from_row;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
+/// Start of the source of a memory that a person promoted to a team; their name follows.
+pub(crate) const PROMOTED_BY: &str = "promoted by ";
+
 impl Writer<'_> {
     /// Forgets a memory and prevents it from being learnt again; returns whether the memory had not been forgotten. The
     /// memory can be restored until it is purged.
@@ -89,10 +92,12 @@ impl Database {
             let reason = conflicts.find_map(|link| link.reason);
             Some(reason.unwrap_or_else(|| "it contradicts another memory".to_owned()))
         } else {
+            // On other machines, the history names only the machine from which the memory came.
+            let by_member = memory.source.starts_with(PROMOTED_BY).then(|| memory.source.clone());
             let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
             // Imports record no reason of their own.
             let order = || order_in(&memory.claim, &evidence).map(|order| order.reason().to_owned());
-            made.and_then(|entry| entry.reason).or_else(order)
+            by_member.or_else(|| made.and_then(|entry| entry.reason).or_else(order))
         };
         let replaces = self.would_replace(&memory)?;
         Ok(Waiting { memory, reason, evidence, replaces })

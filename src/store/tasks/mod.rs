@@ -17,7 +17,7 @@ use crate::guard::{Redact as _, Redacted};
 use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord};
 use crate::store::file::erase::mark_unsealed;
 use crate::store::memories::filter::{Clauses, Filter};
-use crate::store::row::{from_row, json, rows, spelled, to_json};
+use crate::store::row::{ID_HAS_PART, from_row, json, rows, spelled, to_json};
 use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};
 use crate::text::shell;
 
@@ -170,13 +170,13 @@ impl Writer<'_> {
         self.index_task(seq, record)
     }
 
-    /// Stores a task that was exported elsewhere, unless a task exists or existed at the same position in the same log.
-    /// Returns whether the task was stored.
+    /// Stores a task that was exported elsewhere, unless a task exists at the same position in the same log, which also
+    /// counts if a later state replaced it. Returns whether the task was stored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn import_task(&self, task: &Task) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM tasks WHERE transcript = ?1 AND place = ?2";
+        let sql = "SELECT 1 FROM tasks WHERE transcript = ?1 AND place = ?2 AND state <> 'undone'";
         let is_known = self.query_one(sql, params![task.transcript, task.place], |_| Ok(()))?.is_some();
         if is_known || self.is_withdrawn(&task.transcript)? {
             return Ok(false);
@@ -438,6 +438,19 @@ impl Database {
              ORDER BY t.started_at DESC, t.seq DESC"
         );
         self.query_all(&sql, [to_json(&ids)?], task_from_row)
+    }
+
+    /// Returns at most two current tasks whose ids begin or end with `part`, of at least four characters. A task whose
+    /// whole id it is comes first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn tasks_like(&self, part: &str) -> Result<Vec<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM tasks t WHERE t.state = 'current' AND length(?1) >= 4 AND {ID_HAS_PART}
+             ORDER BY t.id <> ?1, t.seq LIMIT 2"
+        );
+        self.query_all(&sql, [part.to_ascii_lowercase()], task_from_row)
     }
 
     /// Returns the current tasks of these projects, or of all projects if the list is empty, sorted by log and

@@ -352,7 +352,7 @@ impl Machine {
         let memories: Vec<Imported> = lines.iter().enumerate().map(parse).collect();
         if !consolidate {
             let gathered = Gathered { memories, ..Gathered::default() };
-            import_as_is(&self.store, gathered, &Namespace::global(), self.now()).unwrap();
+            import_as_is(&self.store, gathered, &Namespace::global(), None, self.now()).unwrap();
             return;
         }
         let alive = memories.into_iter().filter(|imported| imported.memory.status == Status::Active);
