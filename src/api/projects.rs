@@ -139,6 +139,16 @@ impl Memories {
         if is_repository { self.namespace_of(folder).map(Some) } else { Ok(None) }
     }
 
+    /// Returns the set with only this namespace.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the namespace cannot be accessed.
+    #[cfg(feature = "serve")]
+    pub(crate) fn narrowed(&self, namespace: Namespace) -> Result<NamespaceSet, ApiError> {
+        self.admitted(&namespace)?;
+        Ok(NamespaceSet::only(namespace))
+    }
+
     /// Returns the known projects.
     ///
     /// # Errors

@@ -475,6 +475,57 @@ impl Memories {
         Ok(remembered)
     }
 
+    /// Stores a memory under its key as [`Memories::upsert`] does, for programs that store texts of their own: a text that
+    /// was forgotten under the same key is restored, and a text that is not stored is an error.
+    ///
+    /// # Errors
+    /// As for [`Memories::upsert`]; [`ApiError::ForgottenText`] if the text was forgotten under another key or none.
+    #[cfg(feature = "serve")]
+    pub(crate) fn put(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Memory, ApiError> {
+        let claim = self.incoming(draft)?.candidate.claim;
+        let is_stored = |written: &Remembered| {
+            let stored = written.memory.as_ref().map(|memory| &memory.claim);
+            stored.is_some_and(|stored| stored.content == claim.content && stored.value == claim.value)
+        };
+        let mut written = self.upsert(draft, given)?;
+        if !is_stored(&written)
+            && let Some(forgotten) = self.forgotten_under_key(&written.change.incoming)?
+        {
+            self.restore(&[forgotten.as_str()], RivalPolicy::Retire, draft.author)?;
+            written = self.upsert(draft, given)?;
+        }
+        let is_stored = is_stored(&written);
+        match written.memory.filter(|_| is_stored) {
+            Some(memory) => Ok(memory),
+            None => Err(ApiError::ForgottenText { reason: written.change.reason }),
+        }
+    }
+
+    #[cfg(feature = "serve")]
+    fn forgotten_under_key(&self, incoming: &IncomingClaim) -> Result<Option<MemoryId>, ApiError> {
+        let (store, claim) = (self.ledger("replace a memory by its key")?, &incoming.candidate.claim);
+        let value = claim.key.as_deref().zip(claim.value.as_deref());
+        let Some(rejected) = store.rejected(&incoming.namespace, &claim.content, value)? else { return Ok(None) };
+        let known = store.find(&rejected.memory)?;
+        let is_same = |known: &Memory| known.status == Status::Forgotten && known.claim.key == claim.key;
+        Ok(known.filter(is_same).map(|known| known.id))
+    }
+
+    /// Returns the active memory with a key: of the own project, or of the global namespace.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    #[cfg(feature = "serve")]
+    pub(crate) fn memory_with_key(&self, key: &str) -> Result<Option<Memory>, ApiError> {
+        let store = self.ledger("look up a memory by its key")?;
+        for namespace in [self.home(), Namespace::global()].iter().filter(|namespace| self.reaches(namespace)) {
+            if let Some(memory) = active_with_key(store, namespace, key)?.into_iter().next() {
+                return Ok(Some(memory));
+            }
+        }
+        Ok(None)
+    }
+
     fn replace(
         &self,
         store: &Store,
