@@ -296,8 +296,8 @@ impl Memories {
 
     /// Limits all operations to `namespaces`, if some are given; other memories are treated as if they did not exist.
     #[must_use]
-    pub(crate) fn within(self, namespaces: Option<NamespaceSet>) -> Self {
-        Self { namespaces, ..self }
+    pub(crate) fn within(self, namespaces: impl Into<Option<NamespaceSet>>) -> Self {
+        Self { namespaces: namespaces.into(), ..self }
     }
 
     /// Closes the read-only connection, and opens a connection for writing.

@@ -475,30 +475,25 @@ impl Memories {
         Ok(remembered)
     }
 
-    /// Stores a memory under its key as [`Memories::upsert`] does, for programs that store texts of their own: a text that
-    /// was forgotten under the same key is restored, and a text that is not stored is an error.
+    /// Stores a memory under its key as [`Memories::upsert`] does, for programs that manage texts of their own: the memory
+    /// always takes over the text, even if the text was forgotten under the same key.
     ///
     /// # Errors
     /// As for [`Memories::upsert`]; [`ApiError::ForgottenText`] if the text was forgotten under another key or none.
     #[cfg(feature = "serve")]
     pub(crate) fn put(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Memory, ApiError> {
-        let claim = self.incoming(draft)?.candidate.claim;
-        let is_stored = |written: &Remembered| {
-            let stored = written.memory.as_ref().map(|memory| &memory.claim);
-            stored.is_some_and(|stored| stored.content == claim.content && stored.value == claim.value)
-        };
+        let content = self.incoming(draft)?.candidate.claim.content;
+        let is_stored = |memory: &Memory| memory.claim.content == content;
         let mut written = self.upsert(draft, given)?;
-        if !is_stored(&written)
-            && let Some(forgotten) = self.forgotten_under_key(&written.change.incoming)?
-        {
-            self.restore(&[forgotten.as_str()], RivalPolicy::Retire, draft.author)?;
+        if !written.memory.as_ref().is_some_and(is_stored) {
+            if let Some(forgotten) = self.forgotten_under_key(&written.change.incoming)? {
+                self.restore(&[forgotten.as_str()], RivalPolicy::Retire, draft.author)?;
+            }
+            // A known memory without a key has the key now, so its text is replaced.
             written = self.upsert(draft, given)?;
         }
-        let is_stored = is_stored(&written);
-        match written.memory.filter(|_| is_stored) {
-            Some(memory) => Ok(memory),
-            None => Err(ApiError::ForgottenText { reason: written.change.reason }),
-        }
+        let reason = written.change.reason;
+        written.memory.filter(is_stored).ok_or(ApiError::ForgottenText { reason })
     }
 
     #[cfg(feature = "serve")]

@@ -113,7 +113,7 @@ impl MemoryPool {
         let narrowed = namespace.map(|namespace| connection.memories.narrowed(namespace)).transpose();
         let done = match narrowed {
             Ok(Some(narrowed)) => {
-                connection.memories = connection.memories.within(Some(narrowed));
+                connection.memories = connection.memories.within(narrowed);
                 let done = work(&connection.memories);
                 connection.memories = connection.memories.within(served);
                 done
@@ -143,7 +143,7 @@ impl MemoryPool {
         let Some(namespaces) = namespaces else { return Ok(Connection { memories, file: self.file() }) };
         // Two requests may open connections at the same time; the first request determines the namespaces for all
         // connections.
-        let memories = memories.within(Some(self.namespaces.get_or_init(|| namespaces).clone()));
+        let memories = memories.within(self.namespaces.get_or_init(|| namespaces).clone());
         Ok(Connection { memories, file: self.file() })
     }
 

@@ -137,11 +137,11 @@ fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, Api
     let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone()).folder(folder);
     let memories = access(builder).through(AuditChannel::Command).open()?;
     let project = match (call.config.namespace(), call.input.cwd.as_deref().and_then(Path::to_str)) {
-        (Some(namespace), _) => return Ok(memories.within(Some(NamespaceSet::only(namespace.clone())))),
+        (Some(namespace), _) => return Ok(memories.within(NamespaceSet::only(namespace.clone()))),
         (None, Some(folder)) => memories.known_namespace_of(folder)?,
         (None, None) => None,
     };
-    Ok(memories.within(Some(NamespaceSet::of_project(project.unwrap_or_else(Namespace::global)))))
+    Ok(memories.within(NamespaceSet::of_project(project.unwrap_or_else(Namespace::global))))
 }
 
 /// Shows the brief even if the store cannot be written.

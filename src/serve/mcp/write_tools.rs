@@ -26,7 +26,7 @@ pub(in crate::serve) struct StoreArguments {
     /// One self-contained sentence or short paragraph, third person, absolute dates
     content: String,
     /// Source: a file path, "user", or the basis of the conclusion
-    source: Option<String>,
+    pub(in crate::serve) source: Option<String>,
     /// A few words
     title: Option<String>,
     /// Shorter wording of a long content

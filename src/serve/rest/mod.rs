@@ -200,8 +200,10 @@ impl Programs {
                     let version = memory_of(memories, &answer).as_ref().map(version_of);
                     Ok((answer, version))
                 });
-                if let (Ok((answer, _)), false) = (&mut answer, asked.is_exact) {
-                    (tool.clean)(answer);
+                match &mut answer {
+                    Ok((answer, _)) if !asked.is_exact => (tool.clean)(answer),
+                    Err(problem) if !asked.is_exact => problem.clean(tool.clean),
+                    Ok(_) | Err(_) => {}
                 }
                 Ok::<_, ApiError>(answer)
             })

@@ -21,7 +21,7 @@ pub(super) fn document() -> &'static Value {
 }
 
 fn make() -> Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = SchemaSettings::draft2020_12();
     let settings = settings.with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;

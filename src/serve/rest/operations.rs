@@ -15,7 +15,7 @@ use crate::memory::{Audience, MemoryType, Scope, Status};
 use crate::serve::mcp::read_tools::past;
 use crate::serve::mcp::tool::{Effect, MemoryTool, Profile};
 use crate::serve::mcp::view::{found_views, stated, view, whole};
-use crate::serve::mcp::write_tools::{done, expiry_of, type_of};
+use crate::serve::mcp::write_tools::{Store, StoreArguments, done, expiry_of, type_of};
 
 /// Maximum number of memories per page.
 const MOST_LISTED: usize = 200;
@@ -241,6 +241,19 @@ operation!(
 );
 
 operation!(
+    Remember,
+    StoreArguments,
+    Adds,
+    "Remember something",
+    "Stores a fact, preference, decision or convention, after comparing it with the stored memories: a known one is \
+     confirmed instead of stored twice, and a contradicted one is superseded. Secrets are refused.",
+    |memories, mut arguments| {
+        arguments.source.get_or_insert_with(|| SOURCE.to_owned());
+        Store::call(memories, arguments)
+    }
+);
+
+operation!(
     Get,
     ById,
     Reads,
@@ -315,8 +328,6 @@ pub(super) struct PutArguments {
     key: String,
     /// What to remember, as one self-contained sentence or short paragraph
     content: String,
-    /// Data to store with the content, exactly as it is
-    value: Option<String>,
     /// Category; note by default
     category: Option<String>,
     /// By default from the category
@@ -368,7 +379,6 @@ operation!(
         let category = arguments.category.unwrap_or_else(|| "note".to_owned());
         let given = MemoryChange {
             content: Some(arguments.content.clone()),
-            value: arguments.value,
             title: arguments.title,
             summary: arguments.summary,
             subject: arguments.subject,

@@ -55,6 +55,11 @@ impl Problem {
         let (current, sent) = (Some(current), Some(sent));
         Self { current, sent, ..Self::new(StatusCode::PRECONDITION_FAILED, detail) }
     }
+
+    /// Makes the texts of the memory harmless for an agent.
+    pub(super) fn clean(&mut self, clean: fn(&mut Value)) {
+        self.current.iter_mut().for_each(clean);
+    }
 }
 
 impl From<ApiError> for Problem {

@@ -112,7 +112,7 @@ fn schema_of<A: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 pub(super) const ROUTES: &[Route] = &[
     Route::of::<operations::Search, answers::FoundPage>(Verb::Get, "/search", "search"),
     Route::of::<operations::List, answers::MemoryPage>(Verb::Get, "/memories", "list_memories"),
-    Route::of::<write_tools::Store, answers::Stored>(Verb::Post, "/memories", "remember"),
+    Route::of::<operations::Remember, answers::Stored>(Verb::Post, "/memories", "remember"),
     Route::of::<operations::Get, answers::OneMemory>(Verb::Get, "/memories/{id}", "get_memory"),
     Route::of::<write_tools::Update, answers::Changed>(Verb::Patch, "/memories/{id}", "update_memory"),
     Route::of::<write_tools::ForgetOne, answers::ChangedAll>(Verb::Delete, "/memories/{id}", "forget_memory"),
