@@ -12,10 +12,12 @@ use crate::serve::mcp::view::MemoryView;
 
 type Object = Map<String, Value>;
 
-/// A memory.
+/// A memory and its version.
 #[derive(JsonSchema)]
 pub(super) struct OneMemory {
     memory: MemoryView<'static>,
+    /// The ETag, for If-Match
+    version: String,
 }
 
 /// A page of memories.

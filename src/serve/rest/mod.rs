@@ -22,10 +22,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
-use transcripts::hex;
 
-use self::operations::{ExportArguments, export};
+use self::operations::{ExportArguments, export, version_of};
 pub(super) use self::problem::Problem;
 use self::routes::{Access, ROUTES, Route, Run};
 use super::http::MAX_BODY_BYTES;
@@ -275,12 +273,6 @@ fn unchanged(memories: &Memories, version: &str, arguments: &Map<String, Value>)
 /// Returns the memory that an answer is about, as it is now.
 fn memory_of(memories: &Memories, answer: &Value) -> Option<Memory> {
     memories.resolve(answer.get("memory")?["id"].as_str()?).ok()
-}
-
-/// Returns the ETag of a memory, which changes with everything that a client can change.
-fn version_of(memory: &Memory) -> String {
-    let state = serde_json::json!([memory.claim, memory.status, memory.pinned]);
-    format!("\"{}\"", &hex(&Sha256::digest(state.to_string().as_bytes()))[..32])
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
-use transcripts::{Message, MessageTime, Role};
+use transcripts::{Message, MessageTime, Role, hex};
 
 use crate::api::{
     ApiError, Author, Exported, ExtractionContext, Filter, Memories, MemoryChange, MemoryDraft, Order,
     RetrievalOptions, RivalPolicy, RunId, StoreError, Verdict, structured,
 };
-use crate::memory::{Audience, MemoryType, Scope, Status};
+use crate::memory::{Audience, Memory, MemoryType, Scope, Status};
 use crate::serve::mcp::read_tools::past;
 use crate::serve::mcp::tool::{Effect, MemoryTool, Profile};
 use crate::serve::mcp::view::{found_views, stated, view, whole};
@@ -253,16 +254,27 @@ operation!(
     }
 );
 
+/// Returns a memory with its version.
+fn one(memory: &Memory) -> Value {
+    json!({"memory": whole(memory), "version": version_of(memory)})
+}
+
+/// Returns the ETag of a memory, which changes with everything that a client can change.
+pub(super) fn version_of(memory: &Memory) -> String {
+    let state = json!([memory.claim, memory.status, memory.pinned]);
+    format!("\"{}\"", &hex(&Sha256::digest(state.to_string().as_bytes()))[..32])
+}
+
 operation!(
     Get,
     ById,
     Reads,
     "Show a memory",
-    "Returns a memory of any status. The ETag of the answer can be sent in If-Match with a change.",
+    "Returns a memory of any status. Its version can be sent in If-Match with a change.",
     |memories, arguments| {
         let memory = memories.resolve(&arguments.id)?;
         memories.note_use(std::slice::from_ref(&memory.id));
-        Ok(json!({"memory": whole(&memory)}))
+        Ok(one(&memory))
     }
 );
 
@@ -354,7 +366,7 @@ pub(super) struct PutArguments {
     structured: Option<serde_json::Map<String, Value>>,
 }
 
-fn with_key(memories: &Memories, key: &str) -> Result<crate::memory::Memory, ApiError> {
+fn with_key(memories: &Memories, key: &str) -> Result<Memory, ApiError> {
     let unknown = || StoreError::UnknownMemory { id: key.to_owned() };
     Ok(memories.memory_with_key(key)?.ok_or_else(unknown)?)
 }
@@ -365,7 +377,7 @@ operation!(
     Reads,
     "Show the memory with a key",
     "Returns the active memory that was stored under a key.",
-    |memories, arguments| Ok(json!({"memory": whole(&with_key(memories, &arguments.key)?)}))
+    |memories, arguments| Ok(one(&with_key(memories, &arguments.key)?))
 );
 
 operation!(
@@ -400,7 +412,7 @@ operation!(
             author: Author::Agent,
             ..MemoryDraft::new(arguments.content)
         };
-        Ok(json!({"memory": whole(&memories.put(&draft.with(&given), &given)?)}))
+        Ok(one(&memories.put(&draft.with(&given), &given)?))
     }
 );
 

@@ -292,6 +292,7 @@ async fn a_change_of_an_outdated_version_is_refused_with_both_texts() {
     let path = format!("/memories/{id}");
     let seen = server.send(Request::get(&path).body(Body::empty()).unwrap()).await;
     let version = seen.headers()[header::ETAG].clone();
+    assert_eq!(server.done("GET", "/keys/port", None).await["version"], version.to_str().unwrap());
     let change = |content: &str| {
         let request = Request::patch(&path).header(header::IF_MATCH, version.clone());
         let body = json!({"content": content}).to_string();
