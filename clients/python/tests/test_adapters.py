@@ -38,7 +38,8 @@ def test_the_langgraph_store_behaves_as_the_one_in_memory(client):
             (("nobody",), {}),
             ((), {"limit": 2, "offset": 1}),
             (("users",), {"filter": {"age": 26}}),
-            (("users",), {"filter": {"age": {"$gte": 31}}}),
+            (("users", "ana"), {"filter": {"name": {"$ne": "Rex"}}}),
+            (("users", "bo"), {"filter": {"age": {"$gte": 26, "$lt": 27}}}),
         ]:
             found = store.search(prefix, **{"limit": 20, **options})
             shown.append(sorted((item.namespace, item.key, str(item.value)) for item in found) if "offset" not in options else len(found))

@@ -89,11 +89,7 @@ struct Asked {
 }
 
 impl Asked {
-    async fn read(
-        routes: &[&'static Route],
-        parameters: &RawPathParams,
-        request: Request,
-    ) -> Result<Self, Problem> {
+    async fn read(routes: &[&'static Route], parameters: &RawPathParams, request: Request) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
         let Some(route) = routes.iter().find(|route| route.verb.is(&head.method)) else {
             let allowed: Vec<&str> = routes.iter().map(|route| route.verb.as_str()).collect();

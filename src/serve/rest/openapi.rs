@@ -163,6 +163,9 @@ fn never_null(schema: &mut Value) {
         let kind = kinds.iter().find(|kind| *kind != "null").cloned();
         schema["type"] = kind.unwrap_or_default();
     }
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|name, value| name != "default" || !value.is_null());
+    }
     if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         words.retain(|word| !word.is_null());
     }

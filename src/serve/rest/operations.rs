@@ -285,8 +285,7 @@ operation!(
     "Restore a memory",
     "Makes a forgotten memory active again. A memory that replaced it is retired.",
     |memories, arguments| {
-        let (memory, restored) =
-            memories.restore(&[arguments.id], RivalPolicy::Retire, Author::Agent)?.swap_remove(0);
+        let (memory, restored) = memories.restore(&[arguments.id], RivalPolicy::Retire, Author::Agent)?.swap_remove(0);
         let said = if restored.waits { "waits in the inbox, because its replacement is pinned" } else { "restored" };
         Ok(json!({"done": said, "memory": whole(&memory)}))
     }

@@ -161,7 +161,8 @@ async fn every_operation_answers_right_input_as_described() {
         check(operation, &server.done("GET", path, None).await);
     }
     assert_eq!(server.done("GET", "/export", None).await, json!([]));
-    let tea = json!({"category": "fact", "subject": "tea", "content": "Ana drinks green tea, 绿茶 🍵.", "tags": ["a", "b"]});
+    let tea =
+        json!({"category": "fact", "subject": "tea", "content": "Ana drinks green tea, 绿茶 🍵.", "tags": ["a", "b"]});
     let stored = server.done("POST", "/memories", Some(tea)).await;
     assert_eq!((&stored["decision"], &stored["memory"]["source"]), (&json!("add"), &json!("rest")));
     check("remember", &stored);
@@ -312,7 +313,9 @@ async fn a_change_of_an_outdated_version_is_refused_with_both_texts() {
 async fn a_key_is_put_and_deleted_as_often_as_a_program_likes() {
     let server = Server::for_owner();
     let put = async |text: &str| server.done("PUT", "/keys/k", Some(json!({"content": text}))).await["memory"].clone();
-    server.done("POST", "/memories", Some(json!({"category": "note", "subject": "x", "content": "Alpha is first."}))).await;
+    server
+        .done("POST", "/memories", Some(json!({"category": "note", "subject": "x", "content": "Alpha is first."})))
+        .await;
     for text in ["Alpha is first.", "Beta is second.", "Alpha is first.", "Alpha is first."] {
         assert_eq!(put(text).await["content"], text);
         let listed = server.done("GET", "/memories", None).await;

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +28,7 @@ from langgraph.store.base import (
 from ._client import Client
 from ._keys import Texts, digest
 
-_COMPARISONS = {
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, other: value == other,
     "$ne": lambda value, other: value != other,
     "$gt": lambda value, other: float(value) > float(other),
