@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * Show a memory
-         * @description Returns a memory of any status. The ETag of the answer can be sent in If-Match with a change.
+         * @description Returns a memory of any status. Its version can be sent in If-Match with a change.
          */
         get: operations["get_memory"];
         put?: never;
@@ -661,9 +661,11 @@ export interface components {
             id: string;
             content: string;
         };
-        /** @description A memory. */
+        /** @description A memory and its version. */
         OneMemory: {
             memory: components["schemas"]["Memory"];
+            /** @description The ETag, for If-Match */
+            version: string;
         };
         /** @description A memory that was changed. */
         Changed: {

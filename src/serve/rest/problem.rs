@@ -93,7 +93,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Returns the status that tells a client what to do about an error.
+/// Returns the status of an error, by what a client can do about it.
 fn status_of(error: &ApiError) -> StatusCode {
     match error {
         ApiError::Store(error) => status_of_store(error),

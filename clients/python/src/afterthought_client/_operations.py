@@ -138,8 +138,7 @@ class Operations:
         namespace: str | None = None,
         exact: bool | None = None,
     ) -> models.OneMemory:
-        """Returns a memory of any status. The ETag of the answer can be sent in If-Match with a
-        change.
+        """Returns a memory of any status. Its version can be sent in If-Match with a change.
 
         Args:
             id: Id, or four characters or more of its start or end
@@ -818,8 +817,7 @@ class AsyncOperations:
         namespace: str | None = None,
         exact: bool | None = None,
     ) -> models.OneMemory:
-        """Returns a memory of any status. The ETag of the answer can be sent in If-Match with a
-        change.
+        """Returns a memory of any status. Its version can be sent in If-Match with a change.
 
         Args:
             id: Id, or four characters or more of its start or end

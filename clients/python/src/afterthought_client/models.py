@@ -65,10 +65,11 @@ class NearMemory(TypedDict):
 
 class OneMemory(TypedDict):
     """
-    A memory.
+    A memory and its version.
     """
 
     memory: Memory
+    version: str
 
 
 class Changed(TypedDict):
