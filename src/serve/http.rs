@@ -112,7 +112,7 @@ pub(crate) async fn listen(
     server.maintain_until(stop.clone());
     let new_token_file = is_new.then(|| path.clone());
     let is_owner = listening.owned.is_some();
-    let programs = Programs { pool: listening.owned.map_or_else(|| server.pool(), Arc::new), is_owner };
+    let programs = Programs::new(listening.owned.map_or_else(|| server.pool(), Arc::new), is_owner);
     let router = router(server, programs, AccessPolicy::new(address, &listening.names, &token), &stop);
     Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })
 }

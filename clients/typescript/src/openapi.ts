@@ -664,7 +664,7 @@ export interface components {
         /** @description A memory and its version. */
         OneMemory: {
             memory: components["schemas"]["Memory"];
-            /** @description The ETag, for If-Match */
+            /** @description The version, for If-Match */
             version: string;
         };
         /** @description A memory that was changed. */
@@ -702,10 +702,10 @@ export interface components {
         };
         /** @description The words that a memory is based on. */
         Quotes: {
-            evidence: components["schemas"]["Quote"][];
+            evidence: components["schemas"]["EvidenceQuote"][];
         };
         /** @description Words that a memory is based on. */
-        Quote: {
+        EvidenceQuote: {
             quote: string;
             speaker?: string | null;
             said_at?: string | null;
@@ -1001,7 +1001,7 @@ export interface components {
             memory: components["schemas"]["Memory"];
             /** @description Why it waits */
             reason?: string | null;
-            evidence: components["schemas"]["Quote"][];
+            evidence: components["schemas"]["EvidenceQuote"][];
             /** @description Memories that it would replace */
             replaces: components["schemas"]["Memory"][];
         };

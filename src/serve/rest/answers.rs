@@ -16,7 +16,7 @@ type Object = Map<String, Value>;
 #[derive(JsonSchema)]
 pub(super) struct OneMemory {
     memory: MemoryView<'static>,
-    /// The ETag, for If-Match
+    /// The version, for If-Match
     version: String,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Changes {
 
 /// Words that a memory is based on.
 #[derive(JsonSchema)]
-pub(super) struct Quote {
+pub(super) struct EvidenceQuote {
     quote: String,
     speaker: Option<String>,
     said_at: Option<String>,
@@ -127,7 +127,7 @@ pub(super) struct Quote {
 /// The words that a memory is based on.
 #[derive(JsonSchema)]
 pub(super) struct Quotes {
-    evidence: Vec<Quote>,
+    evidence: Vec<EvidenceQuote>,
 }
 
 /// A link between two memories.
@@ -188,7 +188,7 @@ pub(super) struct WaitingMemory {
     memory: MemoryView<'static>,
     /// Why it waits
     reason: Option<String>,
-    evidence: Vec<Quote>,
+    evidence: Vec<EvidenceQuote>,
     /// Memories that it would replace
     replaces: Vec<MemoryView<'static>>,
 }

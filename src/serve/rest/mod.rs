@@ -1,4 +1,4 @@
-//! The interface for programs: resources under `/api/v1`, and their description as an OpenAPI document.
+//! The interface for programs: resources under `/api/v1`, and their description as an `OpenAPI` document.
 //!
 //! ```text
 //! request ─▶ route ─▶ arguments (path, query, body) ─▶ MCP tool or own operation ─▶ api ─▶ answer or problem
@@ -22,11 +22,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use serde_json::{Map, Value};
+use tokio::sync::Mutex;
 
 use self::operations::{ExportArguments, export, version_of};
 pub(super) use self::problem::Problem;
 use self::routes::{Access, ROUTES, Route, Run};
-use super::http::MAX_BODY_BYTES;
 use super::mcp::Effect;
 use super::mcp::tool::{ToolRow, read_arguments};
 use super::mcp::view::whole;
@@ -39,9 +39,17 @@ pub(super) use openapi::BASE;
 /// The memories that programs reach, and what programs may decide about them.
 #[derive(Clone)]
 pub(super) struct Programs {
-    pub pool: Arc<MemoryPool>,
+    pool: Arc<MemoryPool>,
     /// Whether clients act for the owner of the memories.
-    pub is_owner: bool,
+    is_owner: bool,
+    /// Lets one change at a time compare its version and be written, so that only the first of two is.
+    turns: Arc<Mutex<()>>,
+}
+
+impl Programs {
+    pub(super) fn new(pool: Arc<MemoryPool>, is_owner: bool) -> Self {
+        Self { pool, is_owner, turns: Arc::default() }
+    }
 }
 
 /// Returns the routes of the interface, relative to [`BASE`].
@@ -132,8 +140,8 @@ fn unfit(detail: String) -> Problem {
 
 /// Returns the object in a body; an empty body is an empty object.
 async fn body_of(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Problem> {
-    // The server has checked the length.
-    let bytes = to_bytes(body, MAX_BODY_BYTES).await.unwrap_or_default();
+    // The server has limited the length already.
+    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if bytes.is_empty() {
         return Ok(Map::new());
     }
@@ -186,6 +194,7 @@ impl Programs {
 
     async fn call(self, tool: &'static ToolRow, asked: Asked) -> Result<Response, Problem> {
         let (pool, effect) = (Arc::clone(&self.pool), asked.route.effect);
+        let _turn = if asked.version.is_some() { Some(self.turns.lock().await) } else { None };
         let work = move || {
             pool.with_in(asked.namespace, |memories| {
                 let called = asked.version.map_or(Ok(()), |version| unchanged(memories, &version, &asked.arguments));

@@ -1,4 +1,4 @@
-//! The description of the interface: an OpenAPI 3.1 document, made from the table of operations.
+//! The description of the interface: an `OpenAPI` 3.1 document, made from the table of operations.
 
 use std::sync::OnceLock;
 
@@ -31,7 +31,7 @@ fn make() -> Value {
     for route in ROUTES {
         let answer = (route.answer)(&mut generator);
         let body = route.verb.has_body().then(|| body_of(route));
-        let operation = operation(route, json!(answer), body.is_some());
+        let operation = operation(route, &json!(answer), body.is_some());
         if let Some(body) = body {
             bodies.insert(body_name(route), body);
         }
@@ -110,7 +110,7 @@ fn without(input: &mut JsonObject, name: &str) {
     }
 }
 
-fn operation(route: &Route, answer: Value, has_body: bool) -> Value {
+fn operation(route: &Route, answer: &Value, has_body: bool) -> Value {
     let mut parameters: Vec<Value> = Vec::new();
     let input = (route.input)();
     let required: Vec<&str> =

@@ -259,7 +259,7 @@ fn one(memory: &Memory) -> Value {
     json!({"memory": whole(memory), "version": version_of(memory)})
 }
 
-/// Returns the ETag of a memory, which changes with everything that a client can change.
+/// Returns the version of a memory, which changes with everything that a client can change.
 pub(super) fn version_of(memory: &Memory) -> String {
     let state = json!([memory.claim, memory.status, memory.pinned]);
     format!("\"{}\"", &hex(&Sha256::digest(state.to_string().as_bytes()))[..32])

@@ -27,10 +27,11 @@ pub(in crate::serve) struct Problem {
     /// The memory as it is now, if another change came first
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::serve::mcp::view::MemoryView<'static>>")]
-    current: Option<Value>,
+    current: Option<Box<Value>>,
     /// The fields that were sent, if another change came first
     #[serde(skip_serializing_if = "Option::is_none")]
-    sent: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    sent: Option<Box<Value>>,
     #[serde(skip)]
     allowed: Option<String>,
 }
@@ -52,13 +53,13 @@ impl Problem {
     pub(super) fn outdated(current: Value, sent: Value) -> Self {
         let detail = "the memory was changed in the meantime; compare `current` with `sent`, and send the change again \
                       with the new ETag in If-Match";
-        let (current, sent) = (Some(current), Some(sent));
+        let (current, sent) = (Some(Box::new(current)), Some(Box::new(sent)));
         Self { current, sent, ..Self::new(StatusCode::PRECONDITION_FAILED, detail) }
     }
 
     /// Makes the texts of the memory harmless for an agent.
     pub(super) fn clean(&mut self, clean: fn(&mut Value)) {
-        self.current.iter_mut().for_each(clean);
+        self.current.iter_mut().for_each(|memory| clean(memory));
     }
 }
 

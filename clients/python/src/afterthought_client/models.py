@@ -106,7 +106,7 @@ class HistoryChange(TypedDict):
     structured_after: NotRequired[dict[str, Any] | None]
 
 
-class Quote(TypedDict):
+class EvidenceQuote(TypedDict):
     """
     Words that a memory is based on.
     """
@@ -284,7 +284,7 @@ class WaitingMemory(TypedDict):
 
     memory: Memory
     reason: NotRequired[str | None]
-    evidence: list[Quote]
+    evidence: list[EvidenceQuote]
     replaces: list[Memory]
 
 
@@ -553,7 +553,7 @@ class Quotes(TypedDict):
     The words that a memory is based on.
     """
 
-    evidence: list[Quote]
+    evidence: list[EvidenceQuote]
 
 
 Link = TypedDict(
