@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::connections::{READ_TIME, digest, only, secret, serve};
 use super::mcp::MemoryServer;
 use super::pool::MemoryPool;
-use super::rest::{self, Problem, Programs};
+use super::rest::{self, Problem, ProgramServer};
 use crate::private;
 
 /// Maximum size of a request's body, in bytes; far more than any tool needs.
@@ -112,7 +112,7 @@ pub(crate) async fn listen(
     server.maintain_until(stop.clone());
     let new_token_file = is_new.then(|| path.clone());
     let is_owner = listening.owned.is_some();
-    let programs = Programs::new(listening.owned.map_or_else(|| server.pool(), Arc::new), is_owner);
+    let programs = ProgramServer::new(listening.owned.map_or_else(|| server.pool(), Arc::new), is_owner);
     let router = router(server, programs, AccessPolicy::new(address, &listening.names, &token), &stop);
     Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })
 }
@@ -152,7 +152,7 @@ fn own_token(path: &Path) -> io::Result<(String, bool)> {
 const MIN_TOKEN: usize = 32;
 
 /// Every answer is one JSON document, and there are no sessions, so a client does not notice a restart of the server.
-fn router(server: MemoryServer, programs: Programs, policy: AccessPolicy, stop: &CancellationToken) -> Router {
+fn router(server: MemoryServer, programs: ProgramServer, policy: AccessPolicy, stop: &CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)

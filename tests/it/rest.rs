@@ -60,7 +60,7 @@ fn wrong_requests_have_the_status_that_says_what_is_wrong() {
         ("GET", "/memories?namespace=project/other", &[], "", 403, "cannot be accessed"),
         ("GET", "/memories?exact=maybe", &[], "", 422, "true or false"),
         ("GET", "/memories?limit=1&limit=2", &[], "", 422, "invalid type"),
-        ("GET", "/search?min_importance=7", &[], "", 422, "out of range"),
+        ("GET", "/search?min_importance=70", &[], "", 422, "out of range"),
         ("GET", "/runs", &[], "", 403, "--owner"),
     ] {
         let answered = server.send(verb, &format!("/api/v1{path}"), headers, body);

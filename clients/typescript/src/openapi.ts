@@ -668,13 +668,13 @@ export interface components {
             version: string;
         };
         /** @description A memory that was changed. */
-        Changed: {
+        ChangeOutcome: {
             /** @description What was done */
             done: string;
             memory: components["schemas"]["Memory"];
         };
         /** @description Memories that were changed, or would be. */
-        ChangedAll: {
+        ChangeList: {
             /** @description What was done, or would be */
             done: string;
             count: number;
@@ -713,11 +713,11 @@ export interface components {
             transcript: string;
         };
         /** @description The links of a memory. */
-        Links: {
-            relations: components["schemas"]["Link"][];
+        RelationList: {
+            relations: components["schemas"]["MemoryRelation"][];
         };
         /** @description A link between two memories. */
-        Link: {
+        MemoryRelation: {
             from: string;
             relation: components["schemas"]["RelationType"];
             to: string;
@@ -729,7 +729,7 @@ export interface components {
          */
         RelationType: "supports" | "contradicts" | "refines" | "supersedes" | "derived_from" | "related";
         /** @description A link that was written. */
-        Linked: {
+        RelationOutcome: {
             from: string;
             relation: components["schemas"]["RelationType"];
             to: string;
@@ -754,7 +754,7 @@ export interface components {
             }[];
         };
         /** @description What cleared an error before. */
-        Remedies: {
+        RemedyList: {
             remedies: {
                 [key: string]: unknown;
             }[];
@@ -980,7 +980,7 @@ export interface components {
             content_hash: string;
         };
         /** @description What was learnt from a conversation. */
-        Learnt: {
+        ExtractionOutcome: {
             count: number;
             /** @description New and extended memories */
             memories: components["schemas"]["Memory"][];
@@ -1006,7 +1006,7 @@ export interface components {
             replaces: components["schemas"]["Memory"][];
         };
         /** @description A decision about a memory that waited. */
-        Judged: {
+        VerdictOutcome: {
             /** @description What was done */
             done: string;
             memory: components["schemas"]["Memory"];
@@ -1033,7 +1033,7 @@ export interface components {
             }[];
         };
         /** @description What an undo did, or would do. */
-        Undone: {
+        UndoOutcome: {
             /** @description Whether nothing was changed */
             dry_run: boolean;
             /** @description Ids of memories that have their former state again */
@@ -1495,7 +1495,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChangedAll"];
+                    "application/json": components["schemas"]["ChangeList"];
                 };
             };
             default: components["responses"]["problem"];
@@ -1531,7 +1531,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Changed"];
+                    "application/json": components["schemas"]["ChangeOutcome"];
                 };
             };
             default: components["responses"]["problem"];
@@ -1564,7 +1564,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Changed"];
+                    "application/json": components["schemas"]["ChangeOutcome"];
                 };
             };
             default: components["responses"]["problem"];
@@ -1651,7 +1651,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Links"];
+                    "application/json": components["schemas"]["RelationList"];
                 };
             };
             default: components["responses"]["problem"];
@@ -1681,7 +1681,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChangedAll"];
+                    "application/json": components["schemas"]["ChangeList"];
                 };
             };
             default: components["responses"]["problem"];
@@ -1711,7 +1711,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Linked"];
+                    "application/json": components["schemas"]["RelationOutcome"];
                 };
             };
             default: components["responses"]["problem"];
@@ -1802,7 +1802,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChangedAll"];
+                    "application/json": components["schemas"]["ChangeList"];
                 };
             };
             default: components["responses"]["problem"];
@@ -1892,7 +1892,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Remedies"];
+                    "application/json": components["schemas"]["RemedyList"];
                 };
             };
             default: components["responses"]["problem"];
@@ -2030,7 +2030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Learnt"];
+                    "application/json": components["schemas"]["ExtractionOutcome"];
                 };
             };
             default: components["responses"]["problem"];
@@ -2093,7 +2093,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Judged"];
+                    "application/json": components["schemas"]["VerdictOutcome"];
                 };
             };
             default: components["responses"]["problem"];
@@ -2126,7 +2126,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Judged"];
+                    "application/json": components["schemas"]["VerdictOutcome"];
                 };
             };
             default: components["responses"]["problem"];
@@ -2218,7 +2218,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Undone"];
+                    "application/json": components["schemas"]["UndoOutcome"];
                 };
             };
             default: components["responses"]["problem"];

@@ -79,7 +79,7 @@ pub(super) struct Stored {
 
 /// A memory that was changed.
 #[derive(JsonSchema)]
-pub(super) struct Changed {
+pub(super) struct ChangeOutcome {
     /// What was done
     done: String,
     memory: MemoryView<'static>,
@@ -87,7 +87,7 @@ pub(super) struct Changed {
 
 /// Memories that were changed, or would be.
 #[derive(JsonSchema)]
-pub(super) struct ChangedAll {
+pub(super) struct ChangeList {
     /// What was done, or would be
     done: String,
     count: usize,
@@ -132,7 +132,7 @@ pub(super) struct Quotes {
 
 /// A link between two memories.
 #[derive(JsonSchema)]
-pub(super) struct Link {
+pub(super) struct MemoryRelation {
     from: String,
     relation: RelationType,
     to: String,
@@ -141,13 +141,13 @@ pub(super) struct Link {
 
 /// The links of a memory.
 #[derive(JsonSchema)]
-pub(super) struct Links {
-    relations: Vec<Link>,
+pub(super) struct RelationList {
+    relations: Vec<MemoryRelation>,
 }
 
 /// A link that was written.
 #[derive(JsonSchema)]
-pub(super) struct Linked {
+pub(super) struct RelationOutcome {
     from: String,
     relation: RelationType,
     to: String,
@@ -176,7 +176,7 @@ pub(super) struct Results {
 
 /// What cleared an error before.
 #[derive(JsonSchema)]
-pub(super) struct Remedies {
+pub(super) struct RemedyList {
     remedies: Vec<Object>,
     #[serde(flatten)]
     rest: Object,
@@ -204,7 +204,7 @@ pub(super) struct InboxPage {
 
 /// A decision about a memory that waited.
 #[derive(JsonSchema)]
-pub(super) struct Judged {
+pub(super) struct VerdictOutcome {
     /// What was done
     done: String,
     memory: MemoryView<'static>,
@@ -231,7 +231,7 @@ pub(super) struct OneRun {
 
 /// What an undo did, or would do.
 #[derive(JsonSchema)]
-pub(super) struct Undone {
+pub(super) struct UndoOutcome {
     /// Whether nothing was changed
     dry_run: bool,
     /// Ids of memories that have their former state again
@@ -286,7 +286,7 @@ pub(super) struct Status {
 
 /// What was learnt from a conversation.
 #[derive(JsonSchema)]
-pub(super) struct Learnt {
+pub(super) struct ExtractionOutcome {
     count: usize,
     /// New and extended memories
     memories: Vec<MemoryView<'static>>,

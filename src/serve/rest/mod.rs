@@ -26,7 +26,7 @@ use tokio::sync::Mutex;
 
 use self::operations::{ExportArguments, export, version_of};
 pub(super) use self::problem::Problem;
-use self::routes::{Access, ROUTES, Route, Run};
+use self::routes::{Access, Endpoint, ROUTES, Run};
 use super::mcp::Effect;
 use super::mcp::tool::{ToolRow, read_arguments};
 use super::mcp::view::whole;
@@ -38,7 +38,7 @@ pub(super) use openapi::BASE;
 
 /// The memories that programs reach, and what programs may decide about them.
 #[derive(Clone)]
-pub(super) struct Programs {
+pub(super) struct ProgramServer {
     pool: Arc<MemoryPool>,
     /// Whether clients act for the owner of the memories.
     is_owner: bool,
@@ -46,21 +46,21 @@ pub(super) struct Programs {
     turns: Arc<Mutex<()>>,
 }
 
-impl Programs {
+impl ProgramServer {
     pub(super) fn new(pool: Arc<MemoryPool>, is_owner: bool) -> Self {
         Self { pool, is_owner, turns: Arc::default() }
     }
 }
 
 /// Returns the routes of the interface, relative to [`BASE`].
-pub(super) fn router(programs: Programs) -> Router {
-    let mut by_path: BTreeMap<&str, Vec<&'static Route>> = BTreeMap::new();
+pub(super) fn router(programs: ProgramServer) -> Router {
+    let mut by_path: BTreeMap<&str, Vec<&'static Endpoint>> = BTreeMap::new();
     for route in ROUTES {
         by_path.entry(route.path).or_default().push(route);
     }
     let mut router = Router::new().route("/openapi.json", get(describe));
     for (path, routes) in by_path {
-        let serve = async move |State(programs): State<Programs>, parameters: RawPathParams, request: Request| {
+        let serve = async move |State(programs): State<ProgramServer>, parameters: RawPathParams, request: Request| {
             let asked = Asked::read(&routes, &parameters, request).await;
             match asked {
                 Ok(asked) => programs.answer(asked).await.unwrap_or_else(Problem::into_response),
@@ -87,7 +87,7 @@ fn json_response(document: &Value) -> Response {
 
 /// What a request asks for.
 struct Asked {
-    route: &'static Route,
+    route: &'static Endpoint,
     arguments: Map<String, Value>,
     namespace: Option<Namespace>,
     /// Whether texts are returned exactly as they are stored.
@@ -97,7 +97,7 @@ struct Asked {
 }
 
 impl Asked {
-    async fn read(routes: &[&'static Route], parameters: &RawPathParams, request: Request) -> Result<Self, Problem> {
+    async fn read(routes: &[&'static Endpoint], parameters: &RawPathParams, request: Request) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
         let Some(route) = routes.iter().find(|route| route.verb.is(&head.method)) else {
             let allowed: Vec<&str> = routes.iter().map(|route| route.verb.as_str()).collect();
@@ -179,7 +179,7 @@ fn typed(schema: Option<&Value>, mut texts: Vec<String>) -> Value {
     parsed.unwrap_or(Value::String(text))
 }
 
-impl Programs {
+impl ProgramServer {
     async fn answer(self, asked: Asked) -> Result<Response, Problem> {
         if asked.route.access == Access::Owner && !self.is_owner {
             let detail = "only the owner of the memories may do this; start the server with `afterthought serve http \

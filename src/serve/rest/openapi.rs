@@ -8,7 +8,7 @@ use schemars::transform::{RecursiveTransform, Transform as _};
 use serde_json::{Map, Value, json};
 
 use super::problem::{self, Problem};
-use super::routes::{Access, ROUTES, Route, Run};
+use super::routes::{Access, Endpoint, ROUTES, Run};
 use crate::serve::mcp::tool::simplify;
 
 /// The path of the interface.
@@ -86,13 +86,13 @@ fn make() -> Value {
 }
 
 /// Returns the name of the schema of a route's body.
-fn body_name(route: &Route) -> String {
+fn body_name(route: &Endpoint) -> String {
     let words = route.id.split('_').map(|word| word[..1].to_ascii_uppercase() + &word[1..]);
     words.collect::<String>() + "Body"
 }
 
 /// Returns the arguments that are in the body.
-fn body_of(route: &Route) -> Value {
+fn body_of(route: &Endpoint) -> Value {
     let mut input = (route.input)();
     input.insert("title".to_owned(), json!(body_name(route)));
     for name in route.in_path() {
@@ -110,7 +110,7 @@ fn without(input: &mut JsonObject, name: &str) {
     }
 }
 
-fn operation(route: &Route, answer: &Value, has_body: bool) -> Value {
+fn operation(route: &Endpoint, answer: &Value, has_body: bool) -> Value {
     let mut parameters: Vec<Value> = Vec::new();
     let input = (route.input)();
     let required: Vec<&str> =

@@ -54,7 +54,7 @@ pub(super) struct ById {
 /// Nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct NoArguments {}
 
 /// A part of a list.
 #[derive(Deserialize, JsonSchema)]
@@ -550,7 +550,7 @@ operation!(
 
 operation!(
     Projects,
-    Nothing,
+    NoArguments,
     Reads,
     "List projects",
     "Lists the known projects among the served namespaces, with the namespaces of their memories.",
@@ -563,7 +563,7 @@ operation!(
 
 operation!(
     ShowStatus,
-    Nothing,
+    NoArguments,
     Reads,
     "Show the status of the server",
     "Returns what the server serves, and counts of memories.",

@@ -10,7 +10,7 @@ use crate::serve::mcp::{read_tools, work_tools, write_tools};
 
 /// What a request does with a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum Action {
     Get,
     Post,
     Put,
@@ -18,7 +18,7 @@ pub(super) enum Verb {
     Delete,
 }
 
-impl Verb {
+impl Action {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -57,8 +57,8 @@ pub(super) enum Run {
 }
 
 /// One operation.
-pub(super) struct Route {
-    pub verb: Verb,
+pub(super) struct Endpoint {
+    pub verb: Action,
     /// The path below `/api/v1`.
     pub path: &'static str,
     /// The name of the operation in clients.
@@ -72,8 +72,8 @@ pub(super) struct Route {
     pub run: Run,
 }
 
-impl Route {
-    const fn of<T: MemoryTool, A: JsonSchema>(verb: Verb, path: &'static str, id: &'static str) -> Self {
+impl Endpoint {
+    const fn of<T: MemoryTool, A: JsonSchema>(verb: Action, path: &'static str, id: &'static str) -> Self {
         let tool = ToolRow::of::<T>();
         Self {
             verb,
@@ -109,30 +109,38 @@ fn schema_of<A: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// Every operation, in the order in which the description lists them.
-pub(super) const ROUTES: &[Route] = &[
-    Route::of::<operations::Search, answers::FoundPage>(Verb::Get, "/search", "search"),
-    Route::of::<operations::List, answers::MemoryPage>(Verb::Get, "/memories", "list_memories"),
-    Route::of::<operations::Remember, answers::Stored>(Verb::Post, "/memories", "remember"),
-    Route::of::<operations::Get, answers::OneMemory>(Verb::Get, "/memories/{id}", "get_memory"),
-    Route::of::<write_tools::Update, answers::Changed>(Verb::Patch, "/memories/{id}", "update_memory"),
-    Route::of::<write_tools::ForgetOne, answers::ChangedAll>(Verb::Delete, "/memories/{id}", "forget_memory"),
-    Route::of::<operations::Restore, answers::Changed>(Verb::Post, "/memories/{id}/restore", "restore_memory"),
-    Route::of::<operations::History, answers::Changes>(Verb::Get, "/memories/{id}/history", "memory_history"),
-    Route::of::<operations::Evidence, answers::Quotes>(Verb::Get, "/memories/{id}/evidence", "memory_evidence"),
-    Route::of::<operations::Relations, answers::Links>(Verb::Get, "/memories/{id}/relations", "memory_relations"),
-    Route::of::<write_tools::Forget, answers::ChangedAll>(Verb::Post, "/forget", "forget_memories"),
-    Route::of::<write_tools::Relate, answers::Linked>(Verb::Post, "/relations", "relate_memories"),
-    Route::of::<operations::GetKey, answers::OneMemory>(Verb::Get, "/keys/{key}", "get_key"),
-    Route::of::<operations::PutKey, answers::OneMemory>(Verb::Put, "/keys/{key}", "put_key"),
-    Route::of::<operations::DeleteKey, answers::ChangedAll>(Verb::Delete, "/keys/{key}", "delete_key"),
-    Route::of::<read_tools::Brief, answers::BriefText>(Verb::Get, "/brief", "brief"),
-    Route::of::<work_tools::Blame, answers::Results>(Verb::Get, "/blame", "blame"),
-    Route::of::<work_tools::Fix, answers::Remedies>(Verb::Get, "/fix", "fix"),
-    Route::of::<work_tools::How, answers::Results>(Verb::Get, "/how", "how"),
-    Route::of::<operations::Projects, answers::Projects>(Verb::Get, "/projects", "list_projects"),
-    Route::of::<operations::ShowStatus, answers::Status>(Verb::Get, "/status", "status"),
-    Route {
-        verb: Verb::Get,
+pub(super) const ROUTES: &[Endpoint] = &[
+    Endpoint::of::<operations::Search, answers::FoundPage>(Action::Get, "/search", "search"),
+    Endpoint::of::<operations::List, answers::MemoryPage>(Action::Get, "/memories", "list_memories"),
+    Endpoint::of::<operations::Remember, answers::Stored>(Action::Post, "/memories", "remember"),
+    Endpoint::of::<operations::Get, answers::OneMemory>(Action::Get, "/memories/{id}", "get_memory"),
+    Endpoint::of::<write_tools::Update, answers::ChangeOutcome>(Action::Patch, "/memories/{id}", "update_memory"),
+    Endpoint::of::<write_tools::ForgetOne, answers::ChangeList>(Action::Delete, "/memories/{id}", "forget_memory"),
+    Endpoint::of::<operations::Restore, answers::ChangeOutcome>(
+        Action::Post,
+        "/memories/{id}/restore",
+        "restore_memory",
+    ),
+    Endpoint::of::<operations::History, answers::Changes>(Action::Get, "/memories/{id}/history", "memory_history"),
+    Endpoint::of::<operations::Evidence, answers::Quotes>(Action::Get, "/memories/{id}/evidence", "memory_evidence"),
+    Endpoint::of::<operations::Relations, answers::RelationList>(
+        Action::Get,
+        "/memories/{id}/relations",
+        "memory_relations",
+    ),
+    Endpoint::of::<write_tools::Forget, answers::ChangeList>(Action::Post, "/forget", "forget_memories"),
+    Endpoint::of::<write_tools::Relate, answers::RelationOutcome>(Action::Post, "/relations", "relate_memories"),
+    Endpoint::of::<operations::GetKey, answers::OneMemory>(Action::Get, "/keys/{key}", "get_key"),
+    Endpoint::of::<operations::PutKey, answers::OneMemory>(Action::Put, "/keys/{key}", "put_key"),
+    Endpoint::of::<operations::DeleteKey, answers::ChangeList>(Action::Delete, "/keys/{key}", "delete_key"),
+    Endpoint::of::<read_tools::Brief, answers::BriefText>(Action::Get, "/brief", "brief"),
+    Endpoint::of::<work_tools::Blame, answers::Results>(Action::Get, "/blame", "blame"),
+    Endpoint::of::<work_tools::Fix, answers::RemedyList>(Action::Get, "/fix", "fix"),
+    Endpoint::of::<work_tools::How, answers::Results>(Action::Get, "/how", "how"),
+    Endpoint::of::<operations::Projects, answers::Projects>(Action::Get, "/projects", "list_projects"),
+    Endpoint::of::<operations::ShowStatus, answers::Status>(Action::Get, "/status", "status"),
+    Endpoint {
+        verb: Action::Get,
         path: "/export",
         id: "export_memories",
         title: "Export memories",
@@ -144,11 +152,18 @@ pub(super) const ROUTES: &[Route] = &[
         access: Access::Client,
         run: Run::Export,
     },
-    Route::of::<operations::Extract, answers::Learnt>(Verb::Post, "/conversations", "extract_conversation").for_owner(),
-    Route::of::<operations::Inbox, answers::InboxPage>(Verb::Get, "/inbox", "list_inbox").for_owner(),
-    Route::of::<operations::Accept, answers::Judged>(Verb::Post, "/inbox/{id}/accept", "accept_memory").for_owner(),
-    Route::of::<operations::Reject, answers::Judged>(Verb::Post, "/inbox/{id}/reject", "reject_memory").for_owner(),
-    Route::of::<operations::Runs, answers::RunPage>(Verb::Get, "/runs", "list_runs").for_owner(),
-    Route::of::<operations::ShowRun, answers::OneRun>(Verb::Get, "/runs/{id}", "get_run").for_owner(),
-    Route::of::<operations::Undo, answers::Undone>(Verb::Post, "/runs/{id}/undo", "undo_run").for_owner(),
+    Endpoint::of::<operations::Extract, answers::ExtractionOutcome>(
+        Action::Post,
+        "/conversations",
+        "extract_conversation",
+    )
+    .for_owner(),
+    Endpoint::of::<operations::Inbox, answers::InboxPage>(Action::Get, "/inbox", "list_inbox").for_owner(),
+    Endpoint::of::<operations::Accept, answers::VerdictOutcome>(Action::Post, "/inbox/{id}/accept", "accept_memory")
+        .for_owner(),
+    Endpoint::of::<operations::Reject, answers::VerdictOutcome>(Action::Post, "/inbox/{id}/reject", "reject_memory")
+        .for_owner(),
+    Endpoint::of::<operations::Runs, answers::RunPage>(Action::Get, "/runs", "list_runs").for_owner(),
+    Endpoint::of::<operations::ShowRun, answers::OneRun>(Action::Get, "/runs/{id}", "get_run").for_owner(),
+    Endpoint::of::<operations::Undo, answers::UndoOutcome>(Action::Post, "/runs/{id}/undo", "undo_run").for_owner(),
 ];

@@ -10,7 +10,7 @@ use tower::ServiceExt as _;
 
 use super::openapi::document;
 use super::routes::{ROUTES, Run};
-use super::{Programs, router};
+use super::{ProgramServer, router};
 use crate::config::{Config, ExtractorChoice};
 use crate::serve::{MemoryPool, Served};
 
@@ -73,7 +73,7 @@ impl Server {
         config.db.value = folder.path().join("m.db");
         config.extractor.value = ExtractorChoice::Rules;
         let pool = Arc::new(MemoryPool::new(config, served));
-        Self { router: router(Programs::new(pool, is_owner)), _folder: folder }
+        Self { router: router(ProgramServer::new(pool, is_owner)), _folder: folder }
     }
 
     fn for_owner() -> Self {

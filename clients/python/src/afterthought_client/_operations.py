@@ -164,7 +164,7 @@ class Operations:
         namespace: str | None = None,
         exact: bool | None = None,
         version: str | None = None,
-    ) -> models.Changed:
+    ) -> models.ChangeOutcome:
         """Correct the content or other fields of a memory. For something that has changed in the
         world, store the new fact instead: it supersedes the old one. Pinned memories are
         refused.
@@ -195,7 +195,7 @@ class Operations:
         namespace: str | None = None,
         exact: bool | None = None,
         version: str | None = None,
-    ) -> models.ChangedAll:
+    ) -> models.ChangeList:
         """Forget a memory by its id, so that it is neither recalled nor learnt again. A person can
         restore it for 30 days. Pinned memories are refused.
 
@@ -215,7 +215,7 @@ class Operations:
         id: str,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Changed:
+    ) -> models.ChangeOutcome:
         """Makes a forgotten memory active again. A memory that replaced it is retired.
 
         Args:
@@ -266,7 +266,7 @@ class Operations:
         id: str,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Links:
+    ) -> models.RelationList:
         """Returns the links from and to other memories.
 
         Args:
@@ -290,7 +290,7 @@ class Operations:
         dry_run: bool | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.ChangedAll:
+    ) -> models.ChangeList:
         """Forget a memory by its id, or all that match filters, so that they are neither recalled
         nor learnt again; action restore undoes this within 30 days. Check with dry_run before
         deleting by filters. Pinned memories are not changed.
@@ -319,7 +319,7 @@ class Operations:
         reason: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Linked:
+    ) -> models.RelationOutcome:
         """Link two memories, e.g. a decision that refines an older one. supersedes retires the
         other memory; contradicts asks the user; any other link changes neither.
 
@@ -400,7 +400,7 @@ class Operations:
         key: str,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.ChangedAll:
+    ) -> models.ChangeList:
         """Forgets the memory that was stored under a key. Storing the same text under the key
         again restores it.
 
@@ -460,7 +460,7 @@ class Operations:
         command: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Remedies:
+    ) -> models.RemedyList:
         """Show what cleared this error in earlier sessions. Call it when a command fails.
 
         Args:
@@ -548,7 +548,7 @@ class Operations:
         instructions: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Learnt:
+    ) -> models.ExtractionOutcome:
         """Extracts memories from a conversation with the extractor of the settings, which may be a
         paid model, and compares them with what is known. Reading the same conversation again
         costs nothing. Only on a server that was started with --owner.
@@ -593,7 +593,7 @@ class Operations:
         reason: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Judged:
+    ) -> models.VerdictOutcome:
         """Makes a pending memory active; memories that it contradicts or refines are superseded.
         Only on a server that was started with --owner.
 
@@ -613,7 +613,7 @@ class Operations:
         reason: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Judged:
+    ) -> models.VerdictOutcome:
         """Forgets a pending memory, so that it is not learnt again. Only on a server that was
         started with --owner.
 
@@ -672,7 +672,7 @@ class Operations:
         dry_run: bool | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Undone:
+    ) -> models.UndoOutcome:
         """Reverses the changes of a run. Memories that were changed since are left alone and
         listed. Only on a server that was started with --owner.
 
@@ -843,7 +843,7 @@ class AsyncOperations:
         namespace: str | None = None,
         exact: bool | None = None,
         version: str | None = None,
-    ) -> models.Changed:
+    ) -> models.ChangeOutcome:
         """Correct the content or other fields of a memory. For something that has changed in the
         world, store the new fact instead: it supersedes the old one. Pinned memories are
         refused.
@@ -874,7 +874,7 @@ class AsyncOperations:
         namespace: str | None = None,
         exact: bool | None = None,
         version: str | None = None,
-    ) -> models.ChangedAll:
+    ) -> models.ChangeList:
         """Forget a memory by its id, so that it is neither recalled nor learnt again. A person can
         restore it for 30 days. Pinned memories are refused.
 
@@ -894,7 +894,7 @@ class AsyncOperations:
         id: str,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Changed:
+    ) -> models.ChangeOutcome:
         """Makes a forgotten memory active again. A memory that replaced it is retired.
 
         Args:
@@ -945,7 +945,7 @@ class AsyncOperations:
         id: str,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Links:
+    ) -> models.RelationList:
         """Returns the links from and to other memories.
 
         Args:
@@ -969,7 +969,7 @@ class AsyncOperations:
         dry_run: bool | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.ChangedAll:
+    ) -> models.ChangeList:
         """Forget a memory by its id, or all that match filters, so that they are neither recalled
         nor learnt again; action restore undoes this within 30 days. Check with dry_run before
         deleting by filters. Pinned memories are not changed.
@@ -998,7 +998,7 @@ class AsyncOperations:
         reason: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Linked:
+    ) -> models.RelationOutcome:
         """Link two memories, e.g. a decision that refines an older one. supersedes retires the
         other memory; contradicts asks the user; any other link changes neither.
 
@@ -1079,7 +1079,7 @@ class AsyncOperations:
         key: str,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.ChangedAll:
+    ) -> models.ChangeList:
         """Forgets the memory that was stored under a key. Storing the same text under the key
         again restores it.
 
@@ -1139,7 +1139,7 @@ class AsyncOperations:
         command: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Remedies:
+    ) -> models.RemedyList:
         """Show what cleared this error in earlier sessions. Call it when a command fails.
 
         Args:
@@ -1227,7 +1227,7 @@ class AsyncOperations:
         instructions: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Learnt:
+    ) -> models.ExtractionOutcome:
         """Extracts memories from a conversation with the extractor of the settings, which may be a
         paid model, and compares them with what is known. Reading the same conversation again
         costs nothing. Only on a server that was started with --owner.
@@ -1272,7 +1272,7 @@ class AsyncOperations:
         reason: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Judged:
+    ) -> models.VerdictOutcome:
         """Makes a pending memory active; memories that it contradicts or refines are superseded.
         Only on a server that was started with --owner.
 
@@ -1292,7 +1292,7 @@ class AsyncOperations:
         reason: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Judged:
+    ) -> models.VerdictOutcome:
         """Forgets a pending memory, so that it is not learnt again. Only on a server that was
         started with --owner.
 
@@ -1351,7 +1351,7 @@ class AsyncOperations:
         dry_run: bool | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
-    ) -> models.Undone:
+    ) -> models.UndoOutcome:
         """Reverses the changes of a run. Memories that were changed since are left alone and
         listed. Only on a server that was started with --owner.
 

@@ -72,7 +72,7 @@ class OneMemory(TypedDict):
     version: str
 
 
-class Changed(TypedDict):
+class ChangeOutcome(TypedDict):
     """
     A memory that was changed.
     """
@@ -81,7 +81,7 @@ class Changed(TypedDict):
     memory: Memory
 
 
-class ChangedAll(TypedDict):
+class ChangeList(TypedDict):
     """
     Memories that were changed, or would be.
     """
@@ -120,8 +120,8 @@ class EvidenceQuote(TypedDict):
 RelationType: TypeAlias = Literal['supports', 'contradicts', 'refines', 'supersedes', 'derived_from', 'related']
 
 
-Linked = TypedDict(
-    'Linked',
+RelationOutcome = TypedDict(
+    'RelationOutcome',
     {
         'from': str,
         'relation': RelationType,
@@ -151,7 +151,7 @@ class Results(TypedDict):
     results: list[dict[str, Any]]
 
 
-class Remedies(TypedDict):
+class RemedyList(TypedDict):
     """
     What cleared an error before.
     """
@@ -267,7 +267,7 @@ class Evidence(TypedDict):
     content_hash: str
 
 
-class Learnt(TypedDict):
+class ExtractionOutcome(TypedDict):
     """
     What was learnt from a conversation.
     """
@@ -288,7 +288,7 @@ class WaitingMemory(TypedDict):
     replaces: list[Memory]
 
 
-class Judged(TypedDict):
+class VerdictOutcome(TypedDict):
     """
     A decision about a memory that waited.
     """
@@ -318,7 +318,7 @@ class OneRun(TypedDict):
     changes: list[dict[str, Any]]
 
 
-class Undone(TypedDict):
+class UndoOutcome(TypedDict):
     """
     What an undo did, or would do.
     """
@@ -556,8 +556,8 @@ class Quotes(TypedDict):
     evidence: list[EvidenceQuote]
 
 
-Link = TypedDict(
-    'Link',
+MemoryRelation = TypedDict(
+    'MemoryRelation',
     {
         'from': str,
         'relation': RelationType,
@@ -619,12 +619,12 @@ class FoundPage(TypedDict):
     next_offset: NotRequired[int | None]
 
 
-class Links(TypedDict):
+class RelationList(TypedDict):
     """
     The links of a memory.
     """
 
-    relations: list[Link]
+    relations: list[MemoryRelation]
 
 
 class Structured1(TypedDict):

@@ -65,7 +65,7 @@ class MemorySession(SessionABC):
         """Removes the history. Memories stay; undo their run to remove them."""
         await self._history.clear_session()
 
-    async def learn(self) -> models.Learnt:
+    async def learn(self) -> models.ExtractionOutcome:
         """Extracts memories from the history. Messages that were read before are not read again.
 
         The server must have been started with `--owner`.
