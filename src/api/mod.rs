@@ -305,10 +305,10 @@ impl Memories {
         }
     }
 
-    /// Limits all operations to `namespaces`; other memories are treated as if they did not exist.
+    /// Limits all operations to `namespaces`, if some are given; other memories are treated as if they did not exist.
     #[must_use]
-    pub(crate) fn within(self, namespaces: NamespaceSet) -> Self {
-        Self { namespaces: Some(namespaces), ..self }
+    pub(crate) fn within(self, namespaces: impl Into<Option<NamespaceSet>>) -> Self {
+        Self { namespaces: namespaces.into(), ..self }
     }
 
     /// Closes the read-only connection, and opens a connection for writing.

@@ -154,6 +154,16 @@ impl Memories {
         Ok(())
     }
 
+    /// Returns the set with only this namespace.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the namespace cannot be accessed.
+    #[cfg(feature = "serve")]
+    pub(crate) fn narrowed(&self, namespace: Namespace) -> Result<NamespaceSet, ApiError> {
+        self.admitted(&namespace)?;
+        Ok(NamespaceSet::only(namespace))
+    }
+
     /// Returns the known projects.
     ///
     /// # Errors

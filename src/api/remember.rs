@@ -476,6 +476,52 @@ impl Memories {
         Ok(remembered)
     }
 
+    /// Stores a memory under its key as [`Memories::upsert`] does, for programs that manage texts of their own: the memory
+    /// always takes over the text, even if the text was forgotten under the same key.
+    ///
+    /// # Errors
+    /// As for [`Memories::upsert`]; [`ApiError::ForgottenText`] if the text was forgotten under another key or none.
+    #[cfg(feature = "serve")]
+    pub(crate) fn put(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Memory, ApiError> {
+        let content = self.incoming(draft)?.candidate.claim.content;
+        let is_stored = |memory: &Memory| memory.claim.content == content;
+        let mut written = self.upsert(draft, given)?;
+        if !written.memory.as_ref().is_some_and(is_stored) {
+            if let Some(forgotten) = self.forgotten_under_key(&written.change.incoming)? {
+                self.restore(&[forgotten.as_str()], RivalPolicy::Retire, draft.author)?;
+            }
+            // A known memory without a key has the key now, so its text is replaced.
+            written = self.upsert(draft, given)?;
+        }
+        let reason = written.change.reason;
+        written.memory.filter(is_stored).ok_or(ApiError::ForgottenText { reason })
+    }
+
+    #[cfg(feature = "serve")]
+    fn forgotten_under_key(&self, incoming: &IncomingClaim) -> Result<Option<MemoryId>, ApiError> {
+        let (store, claim) = (self.ledger("replace a memory by its key")?, &incoming.candidate.claim);
+        let value = claim.key.as_deref().zip(claim.value.as_deref());
+        let Some(rejected) = store.rejected(&incoming.namespace, &claim.content, value)? else { return Ok(None) };
+        let known = store.find(&rejected.memory)?;
+        let is_same = |known: &Memory| known.status == Status::Forgotten && known.claim.key == claim.key;
+        Ok(known.filter(is_same).map(|known| known.id))
+    }
+
+    /// Returns the active memory with a key: of the own project, or of the global namespace.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    #[cfg(feature = "serve")]
+    pub(crate) fn memory_with_key(&self, key: &str) -> Result<Option<Memory>, ApiError> {
+        let store = self.ledger("look up a memory by its key")?;
+        for namespace in [self.home(), Namespace::global()].iter().filter(|namespace| self.reaches(namespace)) {
+            if let Some(memory) = active_with_key(store, namespace, key)?.into_iter().next() {
+                return Ok(Some(memory));
+            }
+        }
+        Ok(None)
+    }
+
     fn replace(
         &self,
         store: &Store,

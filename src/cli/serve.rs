@@ -80,12 +80,12 @@ pub(crate) fn mcp(served: &Served, context: &Context<'_>) -> anyhow::Result<Exit
 /// Name of the variable with the token that clients must send.
 const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 
-/// Serve agents over HTTP at /mcp
+/// Serve agents and programs over HTTP at /mcp and /api/v1
 ///
 /// Clients need the token in AFTERTHOUGHT_TOKEN. If that variable is not set, the first start writes a token to a file
 /// and prints the path of the file. By default, only this machine can connect; for other machines, set --addr and
 /// AFTERTHOUGHT_TOKEN. Requests for other host names and from pages of other websites are rejected. Serves the same
-/// namespaces as `serve mcp`. Runs until it is interrupted.
+/// namespaces as `serve mcp`; with --owner, /api/v1 serves all of them. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
 pub(crate) struct HttpArgs {
@@ -95,6 +95,9 @@ pub(crate) struct HttpArgs {
     /// Accept requests for this host name; may be repeated
     #[arg(long = "allow-host", value_name = "NAME")]
     names: Vec<String>,
+    /// Give /api/v1 every namespace, the inbox, runs and conversations; keep the token from agents
+    #[arg(long)]
+    owner: bool,
     #[command(flatten)]
     served: Served,
 }
@@ -106,9 +109,10 @@ pub(crate) fn http(args: &HttpArgs, context: &Context<'_>) -> anyhow::Result<Exi
         names: args.names.clone(),
         token: std::env::var(TOKEN).ok(),
         token_file: context.global.folders()?.state.join("http-token"),
+        owned: if args.owner { Some(MemoryPool::new(context.settings()?, ServedNamespaces::Everything)) } else { None },
     };
     serve(runtime()?, Duration::from_secs(1), async |stop| {
-        let listening = http::listen(server, &options, stop).await?;
+        let listening = http::listen(server, options, stop).await?;
         if let Some(file) = &listening.new_token_file {
             let file = file.display();
             context.out.note(format_args!("clients must send the token in {file} as `Authorization: Bearer TOKEN`"));

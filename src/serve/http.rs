@@ -1,4 +1,4 @@
-//! The HTTP server: `/mcp` and `/health`, for clients with the server's token.
+//! The HTTP server: `/mcp`, `/api/v1` and `/health`, for clients with the server's token.
 //!
 //! Other users of the machine can reach every server on it, so even a local server needs a token. A web page can send
 //! requests to the machine of a visitor and, after rebinding its own host name to a loopback address, even read the
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
@@ -24,6 +25,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::connections::{READ_TIME, digest, only, secret, serve};
 use super::mcp::MemoryServer;
+use super::pool::MemoryPool;
+use super::rest::{self, Problem, ProgramServer};
 use crate::private;
 
 /// Maximum size of a request's body, in bytes; far more than any tool needs.
@@ -57,7 +60,7 @@ pub(crate) enum HttpError {
 }
 
 /// Address, names and token of the server.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct HttpOptions {
     /// The address; port 0 means any free port.
     pub address: SocketAddr,
@@ -67,6 +70,8 @@ pub(crate) struct HttpOptions {
     pub token: Option<String>,
     /// The file with the token, if the user chose none; created if missing.
     pub token_file: PathBuf,
+    /// Every namespace, if programs act for the owner of the memories.
+    pub owned: Option<MemoryPool>,
 }
 
 /// A server that is listening.
@@ -87,7 +92,7 @@ pub(crate) struct HttpServer<F> {
 /// there is no place for a token.
 pub(crate) async fn listen(
     server: MemoryServer,
-    listening: &HttpOptions,
+    listening: HttpOptions,
     stop: CancellationToken,
 ) -> Result<HttpServer<impl Future<Output = ()>>, HttpError> {
     let address = listening.address;
@@ -105,8 +110,10 @@ pub(crate) async fn listen(
         None => own_token(path).map_err(|source| HttpError::Token { path: path.clone(), source })?,
     };
     server.maintain_until(stop.clone());
-    let router = router(server, AccessPolicy::new(address, &listening.names, &token), &stop);
     let new_token_file = is_new.then(|| path.clone());
+    let is_owner = listening.owned.is_some();
+    let programs = ProgramServer::new(listening.owned.map_or_else(|| server.pool(), Arc::new), is_owner);
+    let router = router(server, programs, AccessPolicy::new(address, &listening.names, &token), &stop);
     Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })
 }
 
@@ -145,7 +152,7 @@ fn own_token(path: &Path) -> io::Result<(String, bool)> {
 const MIN_TOKEN: usize = 32;
 
 /// Every answer is one JSON document, and there are no sessions, so a client does not notice a restart of the server.
-fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) -> Router {
+fn router(server: MemoryServer, programs: ProgramServer, policy: AccessPolicy, stop: &CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -158,6 +165,7 @@ fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) 
     Router::new()
         .route("/health", get(health))
         .nest_service("/mcp", mcp)
+        .nest(rest::BASE, rest::router(programs))
         .layer(from_fn_with_state(Arc::new(policy), admit))
 }
 
@@ -176,13 +184,22 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
         Err(refusal) => {
             tracing::warn!("refused a request: {refusal}");
             let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::FORBIDDEN);
-            let mut answer = (status, format!("{refusal}\n")).into_response();
+            let mut answer = refused(&request.into_parts().0, status, &refusal.to_string());
             if status == StatusCode::UNAUTHORIZED {
                 let bearer = header::HeaderValue::from_static("Bearer");
                 answer.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
             }
             answer
         }
+    }
+}
+
+/// Refuses a request in the form that its client reads.
+fn refused(head: &Parts, status: StatusCode, reason: &str) -> Response {
+    if head.uri.path().starts_with(rest::BASE) {
+        Problem::new(status, reason).into_response()
+    } else {
+        (status, format!("{reason}\n")).into_response()
     }
 }
 
@@ -193,9 +210,12 @@ async fn answer(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let body = match tokio::time::timeout(READ_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
         Ok(Ok(body)) => body,
-        Ok(Err(_)) => return (StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than 1 MiB\n").into_response(),
-        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n").into_response(),
+        Ok(Err(_)) => return refused(&head, StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than 1 MiB"),
+        Err(_) => return refused(&head, StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
     };
+    if head.uri.path().starts_with(rest::BASE) {
+        return next.run(Request::from_parts(head, Body::from(body))).await;
+    }
     let is_readable = serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok();
     let answer = next.run(Request::from_parts(head, Body::from(body))).await;
     if !is_json || answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {

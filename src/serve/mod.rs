@@ -4,6 +4,7 @@
 //! ```text
 //! stdin/stdout ────────────────────┐
 //! HTTP ─▶ AccessPolicy ─▶ /mcp ────┴▶ MemoryServer ─▶ a tool, a resource, a prompt ─▶ MemoryPool ─▶ Memories
+//!                      └▶ /api/v1 ──▶ a tool, or an operation for programs ─────────▶ MemoryPool ─▶ Memories
 //! browser ─▶ Access ─▶ a view ─▶ MemoryPool ─▶ Memories
 //! ```
 //!
@@ -15,5 +16,6 @@ pub(crate) mod http;
 pub mod mcp;
 pub(crate) mod page;
 mod pool;
+pub(crate) mod rest;
 
 pub use pool::{MemoryPool, Served};

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Builder;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
@@ -92,11 +93,34 @@ impl MemoryPool {
     /// # Errors
     /// The error from `work`, or from opening the database.
     pub(crate) fn with<T, E: From<ApiError>>(&self, work: impl FnOnce(&Memories) -> Result<T, E>) -> Result<T, E> {
+        self.with_in(None, work)
+    }
+
+    /// Runs `work` as [`MemoryPool::with`] does, but limited to one of the served namespaces, if one is given.
+    ///
+    /// # Errors
+    /// Also [`ApiError::OutOfReach`] if the namespace is not served.
+    pub(super) fn with_in<T, E: From<ApiError>>(
+        &self,
+        namespace: Option<Namespace>,
+        work: impl FnOnce(&Memories) -> Result<T, E>,
+    ) -> Result<T, E> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Anything written to a file that was moved or replaced would be lost.
         let idle = idle.filter(|connection| connection.file == self.file());
-        let connection = idle.map_or_else(|| self.open(), Ok)?;
-        let done = work(&connection.memories);
+        let mut connection = idle.map_or_else(|| self.open(), Ok)?;
+        let served = connection.memories.namespaces().cloned();
+        let narrowed = namespace.map(|namespace| connection.memories.narrowed(namespace)).transpose();
+        let done = match narrowed {
+            Ok(Some(narrowed)) => {
+                connection.memories = connection.memories.within(narrowed);
+                let done = work(&connection.memories);
+                connection.memories = connection.memories.within(served);
+                done
+            }
+            Ok(None) => work(&connection.memories),
+            Err(error) => Err(error.into()),
+        };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // A read-only file may become writable at any moment.
         if idle.len() < MAX_IDLE && (self.is_read_only || connection.memories.can_write()) {
@@ -164,6 +188,16 @@ impl MemoryPool {
                 tracing::warn!("no vectors were computed; `afterthought db embed` computes them later: {error}");
             }
         }
+    }
+
+    /// Computes the vectors of newly written memories on a thread of its own, after the client has received its answer.
+    pub(super) fn embed_aside(self: Arc<Self>) {
+        // A store can be used by only one thread at a time. The thread has its own runtime, because a client may leave
+        // while vectors are computed, and the server's runtime ends with it.
+        std::thread::spawn(move || match Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(self.embed()),
+            Err(error) => tracing::warn!("no vectors were computed: {error}"),
+        });
     }
 
     async fn embed_waiting(&self) -> Result<(), ApiError> {

@@ -16,6 +16,8 @@ const REPEATED: &[(&str, &str)] = &[
     ("packaging/mcp/server.json", "/packages/0/version"),
     ("packaging/mcpb/manifest.json", "/version"),
     ("packaging/npm/package.json", "/version"),
+    ("clients/openapi.json", "/info/version"),
+    ("clients/typescript/package.json", "/version"),
     ("packaging/plugin/.claude-plugin/plugin.json", "/version"),
     ("packaging/plugin/.codex-plugin/plugin.json", "/version"),
 ];
@@ -23,6 +25,10 @@ const REPEATED: &[(&str, &str)] = &[
 fn json(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap();
     serde_json::from_str(&text).unwrap()
+}
+
+fn text_of_repository(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
 fn of_repository(path: &str) -> Value {
@@ -42,7 +48,9 @@ fn every_package_has_the_version_of_the_program() {
     for (name, version) in platforms {
         assert_eq!(version.as_str(), Some(VERSION), "{name}");
     }
-    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let python = text_of_repository("clients/python/pyproject.toml");
+    assert!(python.contains(&format!("\nversion = \"{VERSION}\"\n")), "clients/python/pyproject.toml");
+    let manifest = text_of_repository("Cargo.toml");
     for part in ["transcripts", "afterthought-eval"] {
         let line = manifest.lines().find(|line| line.starts_with(&format!("{part} = {{"))).unwrap();
         assert!(line.contains(&format!("version = \"{VERSION}\"")), "{line}");

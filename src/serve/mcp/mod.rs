@@ -3,12 +3,12 @@
 //! A client's mistake is reported in the tool's result, with the remedy, so that the model can correct it. Only an
 //! unknown name of a tool, resource or prompt is a protocol error.
 
-mod read_tools;
+pub(super) mod read_tools;
 mod resources;
-mod tool;
-mod view;
-mod work_tools;
-mod write_tools;
+pub(super) mod tool;
+pub(super) mod view;
+pub(super) mod work_tools;
+pub(super) mod write_tools;
 
 use std::sync::Arc;
 
@@ -22,11 +22,10 @@ use rmcp::service::{QuitReason, RequestContext, ServerInitializeError};
 use rmcp::transport::stdio;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
-use tokio::runtime::Builder;
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
-use self::tool::error_chain;
+use self::tool::{ToolError, error_chain};
 use crate::api::{ApiError, Memories};
 use crate::serve::MemoryPool;
 
@@ -62,15 +61,9 @@ impl MemoryServer {
         Arc::clone(&self.pool).maintain_until(stop);
     }
 
-    /// Computes vectors for newly written memories, after the client has received its answer.
-    fn embed(&self) {
-        let pool = Arc::clone(&self.pool);
-        // A store can be used by only one thread at a time. The thread has its own runtime, because a client may leave
-        // while vectors are computed, and the server's runtime ends with it.
-        std::thread::spawn(move || match Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime.block_on(pool.embed()),
-            Err(error) => tracing::warn!("no vectors were computed: {error}"),
-        });
+    /// Returns the connections that the server shares with other interfaces to the same memories.
+    pub(super) fn pool(&self) -> Arc<MemoryPool> {
+        Arc::clone(&self.pool)
     }
 
     /// Runs `work` on a thread that may block on file access.
@@ -116,17 +109,22 @@ impl ServerHandler for MemoryServer {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = self.with(move |memories| Ok((tool.call)(memories, arguments)));
+        let call = self.with(move |memories| {
+            Ok((tool.call)(memories, arguments).map(|mut answer| {
+                (tool.clean)(&mut answer);
+                answer
+            }))
+        });
         let done = if tool.effect == Effect::Reads {
             let _turn = self.turns.read().await;
             call.await?
         } else {
             let _turn = self.turns.write().await;
             let done = call.await?;
-            self.embed();
+            self.pool().embed_aside();
             done
         };
-        let result = match done.map_err(|error| error_chain(&error)).and_then(|done| done) {
+        let result = match done.map_err(ToolError::from).and_then(|done| done).map_err(|error| error_chain(&error)) {
             Ok(answer) => CallToolResult::structured(answer),
             Err(why) => CallToolResult::error(vec![ContentBlock::text(format!("{}: {why}", tool.name))]),
         };

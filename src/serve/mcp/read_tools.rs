@@ -17,15 +17,15 @@ use crate::memory::{MemoryId, Scope, Status};
 // A model pays for every line that it is shown.
 pub(super) const MOST_RECALLED: usize = 50;
 
-pub(super) struct Recall;
+pub(in crate::serve) struct Recall;
 
 /// Recall that counts as a use of every result, as Base Coat specifies. Its profile has no tool that opens a memory.
-pub(super) struct RecallCounter;
+pub(in crate::serve) struct RecallCounter;
 
 /// The memories to recall; the most important ones if nothing is given.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RecallArguments {
+pub(in crate::serve) struct RecallArguments {
     /// Only memories with exactly this topic tag
     subject: Option<String>,
     /// Only memories of this category
@@ -129,12 +129,12 @@ impl RecallArguments {
 /// Number of results that are compared with `min_match`.
 const MOST_MATCHED: usize = 200;
 
-pub(super) struct Query;
+pub(in crate::serve) struct Query;
 
 /// The query and its filters.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct QueryArguments {
+pub(in crate::serve) struct QueryArguments {
     /// Words or a question; without it, the most important memories
     query: Option<String>,
     /// Only long-term or only expiring memories
@@ -211,12 +211,12 @@ impl MemoryTool for Query {
 /// Maximum number of memories per page.
 const MOST_LISTED: usize = 100;
 
-pub(super) struct List;
+pub(in crate::serve) struct List;
 
 /// A page of memories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ListArguments {
+pub(in crate::serve) struct ListArguments {
     /// Maximum number, up to 100; 20 by default
     limit: Option<usize>,
     /// Only memories of this category
@@ -284,12 +284,12 @@ const MIN_TOKENS: usize = 100;
 /// Maximum number of tokens of a brief.
 const MOST_TOKENS: usize = 4_000;
 
-pub(super) struct Brief;
+pub(in crate::serve) struct Brief;
 
 /// What the brief is for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BriefArguments {
+pub(in crate::serve) struct BriefArguments {
     /// Topic of the conversation; by default, memories for any topic
     query: Option<String>,
     /// Maximum number of tokens, up to 4000
@@ -337,12 +337,12 @@ impl MemoryTool for Brief {
     fn clean(_answer: &mut Value) {}
 }
 
-pub(super) struct History;
+pub(in crate::serve) struct History;
 
 /// A memory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HistoryArguments {
+pub(in crate::serve) struct HistoryArguments {
     /// Id, or four characters or more of its start or end
     id: String,
 }
@@ -372,22 +372,27 @@ impl MemoryTool for History {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
     fn call(memories: &Memories, arguments: HistoryArguments) -> Result<Value, ApiError> {
-        let details = memories.details(&arguments.id)?;
-        memories.note_use(std::slice::from_ref(&details.memory.id));
-        let evidence = details.evidence.iter().map(|piece| {
-            let at = piece.said_at.map(|time| time.at);
-            stated(json!({
-                "quote": piece.quote, "speaker": piece.speaker, "said_at": at, "transcript": piece.transcript,
-            }))
-        });
-        let relations = details.relations.iter().map(|link| {
-            stated(json!({
-                "from": link.from, "relation": link.relation_type, "to": link.to, "reason": link.reason,
-            }))
-        });
-        Ok(json!({
-            "memory": view(&details.memory), "changes": details.history.iter().map(change).collect::<Vec<_>>(),
-            "evidence": evidence.collect::<Vec<_>>(), "relations": relations.collect::<Vec<_>>(),
-        }))
+        past(memories, &arguments.id)
     }
+}
+
+/// Returns a memory with its changes, its evidence and its links.
+pub(in crate::serve) fn past(memories: &Memories, id: &str) -> Result<Value, ApiError> {
+    let details = memories.details(id)?;
+    memories.note_use(std::slice::from_ref(&details.memory.id));
+    let evidence = details.evidence.iter().map(|piece| {
+        let at = piece.said_at.map(|time| time.at);
+        stated(json!({
+            "quote": piece.quote, "speaker": piece.speaker, "said_at": at, "transcript": piece.transcript,
+        }))
+    });
+    let relations = details.relations.iter().map(|link| {
+        stated(json!({
+            "from": link.from, "relation": link.relation_type, "to": link.to, "reason": link.reason,
+        }))
+    });
+    Ok(json!({
+        "memory": view(&details.memory), "changes": details.history.iter().map(change).collect::<Vec<_>>(),
+        "evidence": evidence.collect::<Vec<_>>(), "relations": relations.collect::<Vec<_>>(),
+    }))
 }

@@ -99,7 +99,9 @@ fn only_categories_that_are_allowed_can_be_chosen() {
 
 fn answer(memories: &Memories, name: &str, arguments: Value) -> Result<Value, String> {
     let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
-    (tool.call)(memories, arguments)
+    let mut answer = (tool.call)(memories, arguments).map_err(|error| error_chain(&error))?;
+    (tool.clean)(&mut answer);
+    Ok(answer)
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::text::markup::{harmless, harmless_json};
 ///
 /// The argument type defines the accepted arguments: fields without a default are required, and unknown fields are
 /// rejected. Clients receive the answer as data and as text.
-pub(super) trait MemoryTool {
+pub(in crate::serve) trait MemoryTool {
     /// The arguments of the tool.
     type Arguments: DeserializeOwned + JsonSchema;
 
@@ -66,15 +66,16 @@ pub struct ToolRow {
     pub profiles: &'static [Profile],
     /// The effect of the tool on the memories.
     pub effect: Effect,
-    title: &'static str,
-    description: &'static str,
+    pub(in crate::serve) title: &'static str,
+    pub(in crate::serve) description: &'static str,
     category: Option<&'static str>,
-    input: fn() -> JsonObject,
-    pub(super) call: fn(&Memories, Value) -> Result<Value, String>,
+    pub(in crate::serve) input: fn() -> JsonObject,
+    pub(in crate::serve) call: fn(&Memories, Value) -> Result<Value, ToolError>,
+    pub(in crate::serve) clean: fn(&mut Value),
 }
 
 impl ToolRow {
-    pub(super) const fn of<T: MemoryTool>() -> Self {
+    pub(in crate::serve) const fn of<T: MemoryTool>() -> Self {
         Self {
             name: T::NAME,
             profiles: T::PROFILES,
@@ -84,6 +85,7 @@ impl ToolRow {
             category: T::CATEGORY,
             input: input_schema::<T::Arguments>,
             call: call::<T>,
+            clean: T::clean,
         }
     }
 
@@ -111,12 +113,36 @@ impl fmt::Debug for ToolRow {
     }
 }
 
-fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, String> {
-    let arguments = serde_json::from_value(arguments)
-        .map_err(|error| format!("{error}; expected arguments: {}", takes(&input_schema::<T::Arguments>())))?;
-    let mut answer = T::call(memories, arguments).map_err(|error| error_chain(&error))?;
-    T::clean(&mut answer);
-    Ok(answer)
+/// The reason why a tool failed.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::serve) enum ToolError {
+    /// The arguments do not have the form that the tool expects.
+    #[error("{error}; expected arguments: {expected}")]
+    Arguments {
+        /// The fault of the arguments.
+        error: String,
+        /// The arguments of the tool.
+        expected: String,
+    },
+    /// The operation failed.
+    #[error(transparent)]
+    Failed(#[from] ApiError),
+}
+
+fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, ToolError> {
+    Ok(T::call(memories, read_arguments(arguments, input_schema::<T::Arguments>)?)?)
+}
+
+/// Returns arguments in the form of their type.
+///
+/// # Errors
+/// [`ToolError::Arguments`] if they do not fit.
+pub(in crate::serve) fn read_arguments<A: DeserializeOwned>(
+    arguments: Value,
+    input: fn() -> JsonObject,
+) -> Result<A, ToolError> {
+    serde_json::from_value(arguments)
+        .map_err(|error| ToolError::Arguments { error: error.to_string(), expected: takes(&input()) })
 }
 
 /// Returns the arguments in a schema, required arguments first.
@@ -134,7 +160,7 @@ fn takes(schema: &JsonObject) -> String {
 }
 
 /// Returns an error with its causes, on one line.
-pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
+pub(in crate::serve) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -150,7 +176,7 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Returns the schema of a tool's arguments as one self-contained object.
-pub(super) fn input_schema<T: JsonSchema>() -> JsonObject {
+pub(in crate::serve) fn input_schema<T: JsonSchema>() -> JsonObject {
     let settings = SchemaSettings::draft2020_12().for_deserialize();
     let settings = settings.with(|settings| {
         // Many clients do not follow references within a schema.
@@ -169,7 +195,7 @@ pub(super) fn input_schema<T: JsonSchema>() -> JsonObject {
 /// Writes a choice of words as `enum`, even if the value may be null, and removes details. Clients reject unknown
 /// formats, such as `uint`, which is specific to Rust. Every word costs tokens, and the description of the field
 /// already explains the meaning of each choice.
-fn simplify(schema: &mut Schema) {
+pub(in crate::serve) fn simplify(schema: &mut Schema) {
     schema.remove("format");
     if let Some(words) = schema.get("oneOf").and_then(words_of) {
         schema.remove("oneOf");

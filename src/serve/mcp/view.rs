@@ -1,50 +1,118 @@
 //! Memories in the form that MCP clients receive: only fields that help a model, because every token has a cost.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::api::{ApiError, Memories, Remembered, SearchResult, confidence_now, heat};
-use crate::memory::{Memory, Status};
+use crate::memory::{Memory, MemoryType, Scope, Status, Structured, Tier};
+
+/// A memory, in the form that clients receive.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Memory")]
+pub(in crate::serve) struct MemoryView<'a> {
+    id: &'a str,
+    /// One self-contained sentence or short paragraph
+    content: &'a str,
+    title: &'a str,
+    category: &'a str,
+    /// Topic tag
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a str>,
+    /// Attribute that the memory is about, or the key under which it was stored
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dedup_key: Option<&'a str>,
+    /// Value of the attribute
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
+    #[serde(rename = "type")]
+    memory_type: MemoryType,
+    scope: Scope,
+    /// How much the memory matters, 0-1
+    importance: f64,
+    /// Shorter wording
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+    /// Parts of an episode, procedure, pattern, blocker or profile
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    structured: Option<&'a Structured>,
+    // What was true once may no longer be, so clients are shown what is left.
+    /// How certain the memory still is, 0-1
+    confidence: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<&'a [String]>,
+    /// Where the memory was learnt
+    source: &'a str,
+    namespace: String,
+    status: Status,
+    /// Whether only a person may change the memory
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pinned: bool,
+    #[schemars(with = "String")]
+    created_at: Timestamp,
+    #[schemars(with = "String")]
+    updated_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    expires_at: Option<Timestamp>,
+    /// Number of times the memory was recalled
+    access_count: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    last_accessed: Option<Timestamp>,
+    /// How often the memory was recalled lately
+    heat: &'static str,
+    /// Place in the lookup hierarchy
+    tier: Tier,
+}
 
 /// Returns a memory. Its confidence is what is left of it now, its heat says how often it was recalled, and its tier
 /// is its place in the lookup hierarchy.
-pub(super) fn view(memory: &Memory) -> Value {
-    let (claim, usage, now) = (&memory.claim, &memory.usage, Timestamp::now());
-    stated(json!({
-        "id": memory.id,
-        "content": claim.content,
-        "title": claim.title,
-        "category": claim.category,
-        "subject": claim.subject,
-        "dedup_key": claim.key,
-        "type": claim.memory_type,
-        "scope": claim.scope,
-        "importance": claim.importance,
-        "summary": claim.summary,
-        "structured": claim.structured,
-        // What was true once may no longer be, so the model is shown what is left.
-        "confidence": rounded(confidence_now(memory, now)),
-        "tags": Some(&claim.tags).filter(|tags| !tags.is_empty()),
-        "source": memory.source,
-        "namespace": memory.namespace.to_string(),
-        "status": memory.status_at(now),
-        "pinned": memory.pinned.then_some(true),
-        "created_at": memory.created_at,
-        "updated_at": memory.updated_at,
-        "expires_at": claim.expires_at,
-        "access_count": usage.access_count,
-        "last_accessed": usage.last_accessed_at,
-        "heat": heat(usage, now).as_str(),
-        "tier": memory.tier(),
-    }))
+pub(in crate::serve) fn view(memory: &Memory) -> Value {
+    json!(MemoryView { value: None, ..whole(memory) })
 }
 
-pub(super) fn views(memories: &[Memory]) -> Vec<Value> {
+/// Returns a memory as [`view`] does, with the value of its attribute, which its content repeats.
+pub(in crate::serve) fn whole(memory: &Memory) -> MemoryView<'_> {
+    let (claim, usage, now) = (&memory.claim, &memory.usage, Timestamp::now());
+    MemoryView {
+        id: memory.id.as_str(),
+        content: &claim.content,
+        title: &claim.title,
+        category: &claim.category,
+        subject: claim.subject.as_deref(),
+        dedup_key: claim.key.as_deref(),
+        value: claim.value.as_deref(),
+        memory_type: claim.memory_type,
+        scope: claim.scope,
+        importance: claim.importance,
+        summary: claim.summary.as_deref(),
+        structured: claim.structured.as_ref(),
+        confidence: rounded(confidence_now(memory, now)),
+        tags: Some(claim.tags.as_slice()).filter(|tags| !tags.is_empty()),
+        source: &memory.source,
+        namespace: memory.namespace.to_string(),
+        status: memory.status_at(now),
+        pinned: memory.pinned,
+        created_at: memory.created_at,
+        updated_at: memory.updated_at,
+        expires_at: claim.expires_at,
+        access_count: usage.access_count,
+        last_accessed: usage.last_accessed_at,
+        heat: heat(usage, now).as_str(),
+        tier: memory.tier(),
+    }
+}
+
+pub(in crate::serve) fn views(memories: &[Memory]) -> Vec<Value> {
     memories.iter().map(view).collect()
 }
 
 /// Returns an object without the fields that have no value.
-pub(super) fn stated(mut object: Value) -> Value {
+pub(in crate::serve) fn stated(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
     }
@@ -52,7 +120,7 @@ pub(super) fn stated(mut object: Value) -> Value {
 }
 
 /// Gives the importance of a memory from 1 to 10, as the tools of blockcell take it.
-pub(super) fn in_tenths(memory: &mut Value) {
+pub(in crate::serve) fn in_tenths(memory: &mut Value) {
     let importance = memory["importance"].as_f64().unwrap_or_default();
     memory["importance"] = json!(rounded((importance * 10.0).clamp(1.0, 10.0)));
 }
@@ -66,7 +134,7 @@ fn rounded(number: f64) -> f64 {
 const LISTED_PARTS: usize = 600;
 
 /// Returns a list of memories with their number, and the total number if it was counted.
-pub(super) fn page(mut memories: Vec<Value>, total: Option<usize>) -> Value {
+pub(in crate::serve) fn page(mut memories: Vec<Value>, total: Option<usize>) -> Value {
     let parts = memories.iter_mut().filter_map(|memory| memory.get_mut("structured"));
     for parts in parts.filter(|parts| parts.to_string().len() > LISTED_PARTS) {
         *parts = "left out for its length; memory_history shows it".into();
@@ -76,7 +144,7 @@ pub(super) fn page(mut memories: Vec<Value>, total: Option<usize>) -> Value {
 
 /// Returns search results, compared with the repository of the client's folder. `match_share` is the share of the words
 /// of the query that a memory or its evidence contains; unlike the score, it is absolute.
-pub(super) fn found_views(
+pub(in crate::serve) fn found_views(
     mut found: Vec<SearchResult>,
     query: &str,
     memories: &Memories,
@@ -99,7 +167,7 @@ pub(super) fn found_views(
 
 /// Returns the outcome of storing a memory: the decision, the resulting memory unless it was rejected before, the
 /// memories that it replaced or contradicts, and known memories about the same.
-pub(super) fn stored(Remembered { change, memory, near, .. }: Remembered) -> Value {
+pub(in crate::serve) fn stored(Remembered { change, memory, near, .. }: Remembered) -> Value {
     let near = near.iter().map(|near| json!({"id": near.id, "content": near.claim.content})).collect::<Vec<_>>();
     let own = memory.as_ref().map(|memory| &memory.id);
     let about = change.targets().filter(|id| Some(*id) != own).collect::<Vec<_>>();

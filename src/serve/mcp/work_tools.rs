@@ -11,11 +11,11 @@ const PROFILES: &[Profile] = &[Profile::Standard, Profile::Full];
 /// Maximum number of results per call, because every result costs tokens.
 const MAX_RESULTS: usize = 5;
 
-pub(super) struct Blame;
+pub(in crate::serve) struct Blame;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BlameArguments {
+pub(in crate::serve) struct BlameArguments {
     /// File
     path: String,
 }
@@ -37,11 +37,11 @@ impl MemoryTool for Blame {
     }
 }
 
-pub(super) struct Fix;
+pub(in crate::serve) struct Fix;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FixArguments {
+pub(in crate::serve) struct FixArguments {
     /// Error line, or a command's output
     error: String,
     /// Command that failed
@@ -65,11 +65,11 @@ impl MemoryTool for Fix {
     }
 }
 
-pub(super) struct How;
+pub(in crate::serve) struct How;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HowArguments {
+pub(in crate::serve) struct HowArguments {
     /// Command, such as `cargo test`
     command: String,
 }

@@ -13,12 +13,12 @@ use crate::api::{
 use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope, Status};
 use jiff::{SignedDuration, Timestamp};
 
-pub(super) struct Store;
+pub(in crate::serve) struct Store;
 
 /// Something to remember.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StoreArguments {
+pub(in crate::serve) struct StoreArguments {
     /// Category of the memory
     category: String,
     /// Topic tag, e.g. auth
@@ -26,7 +26,7 @@ pub(super) struct StoreArguments {
     /// One self-contained sentence or short paragraph, third person, absolute dates
     content: String,
     /// Source: a file path, "user", or the basis of the conclusion
-    source: Option<String>,
+    pub(in crate::serve) source: Option<String>,
     /// A few words
     title: Option<String>,
     /// Shorter wording of a long content
@@ -91,12 +91,12 @@ impl MemoryTool for Store {
     }
 }
 
-pub(super) struct Upsert;
+pub(in crate::serve) struct Upsert;
 
 /// Something to remember, and its key.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct UpsertArguments {
+pub(in crate::serve) struct UpsertArguments {
     /// What to remember, as one self-contained sentence or short paragraph
     content: String,
     /// A few words
@@ -166,12 +166,12 @@ impl MemoryTool for Upsert {
     }
 }
 
-pub(super) struct Update;
+pub(in crate::serve) struct Update;
 
 /// A memory, and its new values.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct UpdateArguments {
+pub(in crate::serve) struct UpdateArguments {
     /// Id, or four characters or more of its start or end
     id: String,
     /// New content; the same words confirm it
@@ -230,18 +230,18 @@ impl MemoryTool for Update {
 }
 
 /// Forgets one memory by its id, as Base Coat specifies.
-pub(super) struct ForgetOne;
+pub(in crate::serve) struct ForgetOne;
 
 /// Forgets by id or by filters, and restores, as blockcell does.
-pub(super) struct Forget;
+pub(in crate::serve) struct Forget;
 
 /// Does the same as [`Forget`], for clients whose only scale of importance is that of blockcell.
-pub(super) struct BlockcellForgetTool;
+pub(in crate::serve) struct BlockcellForgetTool;
 
 /// A memory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ForgetOneArguments {
+pub(in crate::serve) struct ForgetOneArguments {
     /// Id, or four characters or more of its start or end
     id: String,
     /// Reason, for its history
@@ -251,7 +251,7 @@ pub(super) struct ForgetOneArguments {
 /// An action, and the memories that it applies to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ForgetArguments {
+pub(in crate::serve) struct ForgetArguments {
     /// delete (the default) or restore
     action: Option<Action>,
     /// Id, or four characters or more of its start or end
@@ -284,7 +284,7 @@ enum Action {
 }
 
 /// Returns what was done with which memories: they were forgotten or restored, or would be.
-fn done(done: &str, memories: &[Memory]) -> Value {
+pub(in crate::serve) fn done(done: &str, memories: &[Memory]) -> Value {
     json!({"done": done, "count": memories.len(), "memories": views(memories)})
 }
 
@@ -384,12 +384,12 @@ impl ForgetArguments {
 /// Label of memories that were only listed, not forgotten.
 const PREVIEW: &str = "would be forgotten";
 
-pub(super) struct Relate;
+pub(in crate::serve) struct Relate;
 
 /// Two memories, and the relation of the first to the second.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RelateArguments {
+pub(in crate::serve) struct RelateArguments {
     /// Id of the first memory
     from: String,
     /// Relation of the first to the second
@@ -421,7 +421,7 @@ impl MemoryTool for Relate {
 const SOURCE: &str = "mcp";
 
 /// Returns the memory type that a category suggests, for clients that specify no type.
-fn type_of(category: &str) -> MemoryType {
+pub(in crate::serve) fn type_of(category: &str) -> MemoryType {
     match category {
         "convention" | "workflow" => MemoryType::Procedural,
         "solution" | "mistake" | "pattern" => MemoryType::Episodic,
@@ -430,7 +430,7 @@ fn type_of(category: &str) -> MemoryType {
 }
 
 /// Returns the time that `text` or `days` denotes, which must be in the future.
-fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>, ApiError> {
+pub(in crate::serve) fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>, ApiError> {
     let now = Timestamp::now();
     if let (Some(text), Some(days)) = (text, days) {
         let reason = "gives the expiry twice; give expires or expires_in_days";

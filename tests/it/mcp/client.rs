@@ -162,7 +162,12 @@ impl Http {
 
     /// Returns the URL of the MCP endpoint.
     pub fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
+        format!("{}/mcp", self.base())
+    }
+
+    /// Returns the URL of the server.
+    pub fn base(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Sends one request with these header lines; unless they contain `Host`, it is the server's own address.
