@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -65,7 +65,8 @@ pub struct Asked {
     /// Text of the answer.
     pub reply: String,
     /// Time at which the request arrived.
-    pub at: SystemTime,
+    #[cfg(feature = "scale")]
+    pub at: std::time::SystemTime,
 }
 
 /// The server's behaviour for requests that contain a text; status 200 answers them.
@@ -147,7 +148,8 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
         facts: facts.iter().map(|(_, fact)| fact.clone()).collect(),
         context: context.into_iter().map(|(_, fact)| fact).collect(),
         reply: reply.clone(),
-        at: SystemTime::now(),
+        #[cfg(feature = "scale")]
+        at: std::time::SystemTime::now(),
         body,
     };
     let manner = state.manner.lock().unwrap().clone();
