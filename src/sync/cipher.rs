@@ -62,13 +62,17 @@ pub(super) fn is_sealed(item: &LogItem) -> bool {
 }
 
 #[cfg(feature = "age")]
-use with_age::Keys;
-#[cfg(feature = "age")]
-pub(crate) use with_age::create_key;
+use with_age::{Keys, write_key};
 #[cfg(not(feature = "age"))]
-use without_age::Keys;
-#[cfg(not(feature = "age"))]
-pub(crate) use without_age::create_key;
+use without_age::{Keys, write_key};
+
+/// Writes a new key to a file, before the keys that are already there if `keeps_former`.
+pub(crate) fn create_key(file: &Path, keeps_former: bool) -> Result<(), SyncError> {
+    if !keeps_former && std::fs::symlink_metadata(file).is_ok() {
+        return Err(SyncError::KeyExists { file: file.to_owned() });
+    }
+    write_key(file, keeps_former)
+}
 
 #[cfg(feature = "age")]
 mod with_age {
@@ -153,14 +157,11 @@ mod with_age {
         }
     }
 
-    /// Writes a new key to a file, before the keys that are already there if `keeps_former`.
-    pub(crate) fn create_key(file: &Path, keeps_former: bool) -> Result<(), SyncError> {
+    pub(super) fn write_key(file: &Path, keeps_former: bool) -> Result<(), SyncError> {
         let fault = |what: String| SyncError::BadKey { file: file.to_owned(), what };
         let former = if keeps_former {
             Keys::read(file)?;
             private::read(file, MAX_BYTES).map_err(fault)?
-        } else if fs::symlink_metadata(file).is_ok() {
-            return Err(SyncError::KeyExists { file: file.to_owned() });
         } else {
             String::new()
         };
@@ -201,7 +202,7 @@ mod without_age {
         }
     }
 
-    pub(crate) const fn create_key(_: &Path, _: bool) -> Result<(), SyncError> {
+    pub(super) const fn write_key(_: &Path, _: bool) -> Result<(), SyncError> {
         Err(MISSING)
     }
 }

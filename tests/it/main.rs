@@ -6,6 +6,7 @@
 mod any_bytes;
 mod audit;
 mod bad_input;
+#[cfg(feature = "age")]
 mod bad_targets;
 mod batch;
 mod bounds;

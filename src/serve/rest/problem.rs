@@ -98,8 +98,12 @@ impl IntoResponse for Problem {
 fn status_of(error: &ApiError) -> StatusCode {
     match error {
         ApiError::Store(error) => status_of_store(error),
-        ApiError::OutOfReach { .. } | ApiError::Pinned { .. } => StatusCode::FORBIDDEN,
-        ApiError::NotNow { .. } | ApiError::ForgottenText { .. } | ApiError::Id { .. } => StatusCode::CONFLICT,
+        ApiError::OutOfReach { .. } | ApiError::Pinned { .. } | ApiError::NotMaintainer { .. } => StatusCode::FORBIDDEN,
+        ApiError::NotNow { .. }
+        | ApiError::ForgottenText { .. }
+        | ApiError::KnownText { .. }
+        | ApiError::NotPromoted { .. }
+        | ApiError::Id { .. } => StatusCode::CONFLICT,
         ApiError::Secret { .. }
         | ApiError::SecretNamespace { .. }
         | ApiError::Key { .. }
@@ -118,6 +122,7 @@ fn status_of(error: &ApiError) -> StatusCode {
         | ApiError::LongField { .. }
         | ApiError::ManyTags { .. }
         | ApiError::NothingNamed { .. }
+        | ApiError::NotATeam { .. }
         | ApiError::Pattern { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         // The settings or a server that the user chose are not ready.
         ApiError::NotReady { .. } | ApiError::Model(_) | ApiError::Embed(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -130,12 +135,19 @@ fn status_of(error: &ApiError) -> StatusCode {
         | ApiError::Config(_)
         | ApiError::Naming(_)
         | ApiError::Sync(_)
+        | ApiError::Nameless
+        | ApiError::Pack(_)
+        | ApiError::UnusablePack { .. }
+        | ApiError::PackNotConsolidated { .. }
+        | ApiError::Unsigned { .. }
         | ApiError::Adapter(_)
         | ApiError::NoLedger { .. }
         | ApiError::Apply(_)
         | ApiError::Pipeline(_)
         | ApiError::Price { .. }
         | ApiError::UnnamedRecording => StatusCode::INTERNAL_SERVER_ERROR,
+        #[cfg(feature = "scale")]
+        ApiError::Queue(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
