@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::postgresql::testing::shared;
 
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 
 fn queue(address: &str, name: &str) -> Queue {
     Queue::new(address, name, Duration::ZERO).unwrap()

@@ -548,7 +548,8 @@ fn base_name(device: &str) -> &str {
 mod laws_tests;
 #[cfg(test)]
 mod machines_tests;
-#[cfg(all(test, feature = "scale"))]
+#[cfg(feature = "scale")]
+#[cfg(test)]
 mod postgres_tests;
 #[cfg(test)]
 mod repository_tests;
