@@ -76,7 +76,6 @@ pub(crate) fn create_key(file: &Path, keeps_former: bool) -> Result<(), SyncErro
 
 #[cfg(feature = "age")]
 mod with_age {
-    use std::fs;
     use std::io::{Read as _, Write as _};
     use std::path::Path;
 

@@ -306,7 +306,7 @@ fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError
     }
     if is_postgresql(address) {
         #[cfg(feature = "scale")]
-        return Ok(Box::new(PostgresLog::new(address, LogPlace::Machines, Duration::ZERO).map_err(LogError::from)?));
+        return Ok(Box::new(PostgresLog::new(address, LogPlace::Machines, Duration::ZERO)?));
         #[cfg(not(feature = "scale"))]
         return Err(SyncError::Feature { what: "use PostgreSQL", feature: "scale" });
     }

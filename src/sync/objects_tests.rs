@@ -23,7 +23,6 @@ fn stores(folder: &TempDir) -> Vec<(&'static str, Arc<dyn ObjectStore>)> {
     stores
 }
 
-#[expect(clippy::print_stderr, reason = "says what was skipped")]
 fn over_http() -> Option<Arc<dyn ObjectStore>> {
     let Ok(endpoint) = std::env::var("AFTERTHOUGHT_TEST_S3") else {
         eprintln!("skipped over HTTP, because AFTERTHOUGHT_TEST_S3 is not set");
@@ -79,7 +78,7 @@ fn of_many_writers_with_one_name_one_gets_each_number() {
                 let bytes = format!("item {number} of {writer}").into_bytes();
                 loop {
                     let end = log.heads().unwrap().first().map_or(0, |head| head.seq);
-                    match log.append("desk", end, &[bytes.clone()]).unwrap() {
+                    match log.append("desk", end, std::slice::from_ref(&bytes)).unwrap() {
                         AppendOutcome::Done(item) => break done.push(item),
                         AppendOutcome::Moved => {}
                     }

@@ -16,7 +16,9 @@ struct Machine {
 impl Machine {
     fn new(address: &str, name: &str) -> Self {
         let store = Store::in_memory().unwrap();
-        let target = add(&store, address, &["project/*".to_owned()], name, SyncPolicy::OnRequest, day(0)).unwrap().id;
+        let (namespaces, policy) = (["project/*".to_owned()], SyncPolicy::OnRequest);
+        let new = NewTarget { address, namespaces: &namespaces, machine: name, policy, key: None };
+        let target = add(&store, &new, day(0)).unwrap().0.id;
         Self { store, target }
     }
 

@@ -345,7 +345,6 @@ fn a_build_without_object_storage_names_the_feature() {
 
 /// Needs a server with the bucket `memories`, as the tests of `sync::objects` do.
 #[cfg(feature = "scale")]
-#[expect(clippy::print_stderr, reason = "says what was skipped")]
 #[test]
 fn two_homes_share_a_project_through_object_storage() {
     let Ok(endpoint) = std::env::var("AFTERTHOUGHT_TEST_S3") else {
