@@ -95,7 +95,7 @@ const ROWS: &[Row] = &[
     ("I just got promoted to staff engineer!", semantic("profile", "The user just got promoted to staff engineer.", "user.role", "staff engineer")),
     ("My favorite band is The Hollow Pines.", semantic("preference", "The user's favorite band is The Hollow Pines.", "user.preference.favorite_band", "The Hollow Pines")),
     ("We decided against Kubernetes because it is too complex.", semantic("decision", "The team decided against Kubernetes.", "", "")),
-    ("We decided against Kubernetes because it would be too complex.", semantic("decision", "The team decided against Kubernetes.", "", "")),
+    ("We decided against Kubernetes because it would cost us two days a week.", semantic("decision", "The team decided against Kubernetes.", "", "")),
     ("We would decide against Kubernetes because it is too complex.", None),
     ("We release every two weeks.", semantic("project", "The team releases every two weeks.", "project.release_schedule", "every two weeks")),
     ("My sister works at Nokia.", semantic("fact", "The user's sister works at Nokia.", "", "")),
