@@ -87,7 +87,8 @@ pub(crate) fn search(
 /// memories or specifies the time at which memories must not have expired.
 pub(crate) fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
     // Maintenance marks expired memories later. Until then, their status is still active.
-    let default = (!filter.statuses.contains(&Status::Expired)).then_some(now);
+    let selects_expired = filter.statuses.is_empty() || filter.statuses.contains(&Status::Expired);
+    let default = (!selects_expired).then_some(now);
     Filter { unexpired_at: filter.unexpired_at.or(default), ..filter.clone() }
 }
 
