@@ -280,3 +280,19 @@ fn minor_details_of_a_chat_expire_and_everything_else_stays() {
     assert_eq!(desk.run(&["search", "sauna"]).code, 1);
     assert!(desk.run(&["search", "sauna", "--all"]).out.contains("Dana found the sauna full."));
 }
+
+#[test]
+fn a_change_in_a_chat_is_one_memory_and_not_also_a_quotation() {
+    let desk = Desk::new();
+    let line = |minute: u32, who: &str, text: &str| format!("28/05/2026, 09:{minute:02} - {who}: {text}\n");
+    let chat = [
+        line(1, "Ana", "Morning all"),
+        line(3, "Bo", "Morning, where is everybody now?"),
+        line(5, "Tom", "I moved from Leeds to Bristol last week."),
+        line(7, "Ana", "Nice"),
+    ];
+    desk.write("WhatsApp Chat with Crew.txt", chat.concat());
+    assert_eq!(desk.run(&["run", "WhatsApp Chat with Crew.txt", "--extractor", "rules"]).code, 0);
+    let text = "Tom moved from Leeds to Bristol in the week of 2026-05-18.";
+    assert_eq!(desk.memories(), [("active".to_owned(), text.to_owned())]);
+}

@@ -139,6 +139,11 @@ pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidenc
         })
 }
 
+/// Whether a message is evidence on both sides.
+pub(in crate::consolidate) fn shares_message(evidence: &[Evidence], known: &[Evidence]) -> bool {
+    evidence.iter().any(|piece| known.iter().any(|other| is_same_message(piece, other)))
+}
+
 /// A message is identified by its transcript and id, or by its content if a fork of the conversation gave it another
 /// id. A fork keeps the time of a message, so the same words at another time are a repetition.
 fn is_same_message(a: &Evidence, b: &Evidence) -> bool {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::changeset::Row;
 use crate::consolidate::compare::key::attribute;
 use crate::consolidate::decide::named::{Ask, Named, resolve};
-use crate::consolidate::decide::ruling::ValidTime;
+use crate::consolidate::decide::ruling::{ValidTime, shares_message};
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::overlay::Overlay;
 use crate::consolidate::{Change, Decision, IncomingClaim, Known, Rejected, Rest, Ruling};
@@ -89,12 +89,16 @@ pub fn draft(
     let mut working = Working::default();
     let (mut changes, mut questions) = (Vec::with_capacity(cases.len()), Vec::new());
     for (index, case) in cases.iter().enumerate() {
-        let known = working.around(case);
+        let is_update = case.incoming.candidate.updates_only;
+        let mut known = working.around(case);
+        if is_update {
+            // What the same message states in other words is the change itself, and not what it changes.
+            known.retain(|known| !shares_message(&case.incoming.candidate.evidence, &known.evidence));
+        }
         let suspicion = suspicion_of(&case.incoming);
         let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
         let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
         // Text with instructions to a model is not shown to it, so the rules, which cannot be manipulated, decide.
-        let is_update = case.incoming.candidate.updates_only;
         let asks = if suspicion.is_none() && !is_update { verdict.asks } else { Vec::new() };
         let answer = answers.get(&index);
         let open: Vec<&Ask> =

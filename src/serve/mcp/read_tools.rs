@@ -83,7 +83,7 @@ impl MemoryTool for RecallCounter {
 
 impl RecallArguments {
     fn found(&self, memories: &Memories) -> Result<Vec<SearchResult>, ApiError> {
-        let limit = self.limit.unwrap_or(10).min(MOST_RECALLED);
+        let limit = self.limit.unwrap_or(10).clamp(1, MOST_RECALLED);
         let options = RetrievalOptions { limit, filter: self.filter(), ..RetrievalOptions::default() };
         let query = self.query.as_deref().unwrap_or_default();
         let mut found = memories.retrieve_memories(query, &options)?;
@@ -184,7 +184,7 @@ impl MemoryTool for Query {
             max_importance: arguments.max_importance.map(importance_of_tenths).transpose()?,
             ..Filter::default()
         };
-        let limit = arguments.top_k.unwrap_or(10).min(MOST_RECALLED);
+        let limit = arguments.top_k.unwrap_or(10).clamp(1, MOST_RECALLED);
         let min_match = unit_confidence(arguments.min_match.unwrap_or(0.0))?;
         let most = if min_match > 0.0 { MOST_MATCHED } else { limit };
         let options = RetrievalOptions { limit: most, filter, ..RetrievalOptions::default() };
@@ -273,7 +273,7 @@ impl MemoryTool for List {
             ..Filter::default()
         };
         let total = memories.count_memories(filter.clone())?;
-        let limit = arguments.limit.unwrap_or(20).min(MOST_LISTED);
+        let limit = arguments.limit.unwrap_or(20).clamp(1, MOST_LISTED);
         let listed = memories.list_memories(filter, order, limit, arguments.offset.unwrap_or(0))?;
         Ok(page(views(&listed), Some(total)))
     }

@@ -75,7 +75,7 @@ impl Page {
 /// Returns the number of results on a page, and the number before it.
 fn bounds(limit: Option<usize>, offset: Option<usize>) -> (usize, usize) {
     // SQLite's numbers are signed.
-    (limit.unwrap_or(50).min(MOST_LISTED), offset.unwrap_or(0).min(usize::MAX >> 2))
+    (limit.unwrap_or(50).clamp(1, MOST_LISTED), offset.unwrap_or(0).min(usize::MAX >> 2))
 }
 
 /// Returns the page of `all` results at `offset`, and the offset of the next page.
