@@ -149,9 +149,12 @@ pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<
     })
 }
 
-/// Creates the folder of a target; repositories must exist.
+/// Creates the folder of a target; repositories and servers must exist.
 fn create(address: &str) -> Result<(), SyncError> {
-    if git::is_repository(address) {
+    if is_postgresql(address) {
+        // Its client refuses passwords in an address, and says where they belong.
+        Ok(())
+    } else if git::is_repository(address) {
         git::check_address(address)
     } else {
         Ok(Folder::new(Path::new(address)).create()?)
