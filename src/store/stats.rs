@@ -84,7 +84,6 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    #[cfg(feature = "serve")]
     pub(crate) fn namespaces(&self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT namespace FROM memory_counts WHERE of = 'status' ORDER BY 1";
         self.query_all(sql, (), |row| row.get(0))
