@@ -85,7 +85,7 @@ impl ProjectResolver {
     }
 
     /// Returns the namespaces of `transcript`: `forced` for everything or, if it is unset, the transcript's project and
-    /// `global`. Without a project, both namespaces are `global`.
+    /// `global`. Without a project, both namespaces are `global`. A conversation among people has one of its own.
     pub(super) fn namespaces_of(
         &self,
         transcript: &Transcript,
@@ -105,6 +105,9 @@ impl ProjectResolver {
             self.known.borrow_mut().insert(named, resolved.clone());
             resolved
         };
+        if transcript.is_among_people() {
+            return Ok(Namespaces::of_project(chat_of(transcript, lookup.store)));
+        }
         let then = transcript.ended_at().and_then(|ended| resolved.at(ended));
         Ok(Namespaces::of_project(then.unwrap_or(resolved.now)))
     }
@@ -138,7 +141,7 @@ const MAX_CHAT_NAME: usize = 60;
 
 /// Returns the namespace of a conversation among people, which concerns neither the user's repositories nor the user:
 /// the namespace of its channel, or otherwise a separate namespace.
-pub(super) fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
+fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     let key = match &transcript.project {
         Some(channel) => format!("{}:{channel}", transcript.source),
         None => transcript.key(),
@@ -393,13 +396,22 @@ mod tests {
             messages: vec![said("Ana"), said("Bo")],
             ..Transcript::default()
         };
-        let home = |transcript: &Transcript| chat_of(transcript, &store);
+        let resolver = ProjectResolver::on_this_machine();
+        let among = |transcript: &Transcript, forced: Option<&Namespace>| {
+            let mut lookup = Lookup { store: &store, started_at: Timestamp::UNIX_EPOCH, warn: &mut |_| {} };
+            resolver.namespaces_of(transcript, forced, &mut lookup).unwrap()
+        };
+        let home = |transcript: &Transcript| among(transcript, None).project;
         let alone = home(&chat("a", None));
         assert!(alone.to_string().starts_with("chat/Allotment-2026-"), "{alone}");
         assert_ne!(alone, home(&chat("b", None)));
         assert_eq!(home(&chat("a", Some("orchard"))), home(&chat("b", Some("orchard"))));
         for audience in [Audience::User, Audience::Project] {
-            assert_eq!(Namespaces::of_project(alone.clone()).for_audience(audience), &alone);
+            assert_eq!(among(&chat("a", None), None).for_audience(audience), &alone);
+            assert_eq!(
+                among(&chat("a", None), Some(&Namespace::global())).for_audience(audience),
+                &Namespace::global()
+            );
         }
     }
 }

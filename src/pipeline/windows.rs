@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 use transcripts::{Message, Transcript, content_hash};
 
-use super::projects::{Lookup, Namespaces, chat_of};
+use super::projects::{Lookup, Namespaces};
 use super::summary::{FileNumber, Tally};
 use super::{Event, Extractor, Pipeline, PipelineError, ReadEvent, RereadPolicy};
 use crate::extract::Span;
@@ -189,10 +189,7 @@ struct Cutting {
 impl Cutting {
     /// Starts cutting the part of the conversation that no earlier run has finished.
     fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
-        let Wanted { transcript, mut namespaces, file } = wanted;
-        if pipeline.options.namespace.is_none() && transcript.is_among_people() {
-            namespaces = Namespaces::of_project(chat_of(&transcript, pipeline.store));
-        }
+        let Wanted { transcript, namespaces, file } = wanted;
         let (home, user) = (&namespaces.project, pipeline.options.user.as_ref());
         let row = pipeline.store.transcript_seen(&transcript, home, user, Timestamp::now())?;
         let tasks = record_tasks(pipeline, &transcript, &namespaces)?;
