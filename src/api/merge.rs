@@ -32,29 +32,32 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::would_merge`] and [`Memories::update_memory`].
     pub(crate) fn merge(&self, keep: &str, other: &str, content: Option<&str>) -> Result<Memory, ApiError> {
-        let (mut kept, gone) = self.would_merge(keep, other)?;
-        if let Some(content) = content {
-            super::remember::check_content(content)?;
-            content.trim().clone_into(&mut kept.claim.content);
-        }
-        self.check_maintainer([&kept.namespace, &gone.namespace], Author::Person)?;
-        super::remember::refuse_secrets(kept.claim.clone())?;
         let (store, audit, now) = (self.ledger("merge memories")?, self.audit()?, Timestamp::now());
-        let (quotes, _) = self.guard.redact(store.evidence(&gone.id)?);
-        let relation = Relation {
-            from: kept.id.clone(),
-            to: gone.id.clone(),
-            relation_type: RelationType::Supersedes,
-            reason: Some("merged by hand".to_owned()),
-            created_at: now,
-        };
-        let ids = [kept.id.clone(), gone.id.clone()];
-        let (kept, _) = self.guard.redact(kept);
-        store.write::<_, StoreError>(None, now, |writer| {
-            writer.set_status(&gone.id, Status::Superseded, Action::Supersede, Some("merged by hand".into()))?;
-            writer.add_evidence(&kept.id, &quotes)?;
-            writer.relate(&relation)?;
-            writer.update(&kept, Action::Merge, Some("by hand".into()))
+        let ids = store.together(|| {
+            let (mut kept, gone) = self.would_merge(keep, other)?;
+            if let Some(content) = content {
+                super::remember::check_content(content)?;
+                content.trim().clone_into(&mut kept.claim.content);
+            }
+            self.check_maintainer([&kept.namespace, &gone.namespace], Author::Person)?;
+            super::remember::refuse_secrets(kept.claim.clone())?;
+            let (quotes, _) = self.guard.redact(store.evidence(&gone.id)?);
+            let relation = Relation {
+                from: kept.id.clone(),
+                to: gone.id.clone(),
+                relation_type: RelationType::Supersedes,
+                reason: Some("merged by hand".to_owned()),
+                created_at: now,
+            };
+            let ids = [kept.id.clone(), gone.id.clone()];
+            let (kept, _) = self.guard.redact(kept);
+            store.write::<_, StoreError>(None, now, |writer| {
+                writer.set_status(&gone.id, Status::Superseded, Action::Supersede, Some("merged by hand".into()))?;
+                writer.add_evidence(&kept.id, &quotes)?;
+                writer.relate(&relation)?;
+                writer.update(&kept, Action::Merge, Some("by hand".into()))
+            })?;
+            Ok::<_, ApiError>(ids)
         })?;
         self.record(audit, Author::Person, AuditAction::Update, &ids)?;
         Ok(store.memory(&ids[0])?)

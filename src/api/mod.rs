@@ -407,6 +407,16 @@ impl Memories {
             .ok_or_else(|| ApiError::NoLedger { adapter: self.storage.adapter_type().to_owned(), what })
     }
 
+    /// Runs `change` so that nobody else writes between its reads and its writes. If the result is an error, nothing is
+    /// written.
+    #[cfg(feature = "serve")]
+    pub(crate) fn together<T, E>(&self, change: impl FnOnce() -> Result<T, E>) -> Result<T, E>
+    where
+        E: From<ApiError> + From<StoreError>,
+    {
+        self.ledger("read and change memories at once")?.together(change)
+    }
+
     /// Returns the namespace for a memory that specifies none: the first accessible namespace, the namespace in the
     /// settings, or `global`.
     fn home(&self) -> Namespace {

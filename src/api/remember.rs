@@ -279,8 +279,18 @@ impl Memories {
         draft: &MemoryDraft,
         is_compared: &dyn Fn(&Memory) -> bool,
     ) -> Result<Remembered, ApiError> {
-        let mut incoming = self.incoming(draft)?;
+        let incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
+        store.together(|| self.compare_and_store(store, draft, incoming, is_compared))
+    }
+
+    fn compare_and_store(
+        &self,
+        store: &Store,
+        draft: &MemoryDraft,
+        mut incoming: IncomingClaim,
+        is_compared: &dyn Fn(&Memory) -> bool,
+    ) -> Result<Remembered, ApiError> {
         if let Some(id) = &incoming.id
             && let Some(known) = store.find(id)?
         {
@@ -442,38 +452,34 @@ impl Memories {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("replace a memory by its key")?;
         let Some(key) = incoming.candidate.claim.key.clone() else { return self.remember(draft) };
+        store.together(|| self.store_under(store, &key, draft, given, incoming))
+    }
+
+    fn store_under(
+        &self,
+        store: &Store,
+        key: &str,
+        draft: &MemoryDraft,
+        given: &MemoryChange,
+        incoming: IncomingClaim,
+    ) -> Result<Remembered, ApiError> {
         for namespace in [incoming.namespace.clone(), self.home(), Namespace::global()] {
-            let known = if self.reaches(&namespace) { active_with_key(store, &namespace, &key)? } else { Vec::new() };
+            let known = if self.reaches(&namespace) { active_with_key(store, &namespace, key)? } else { Vec::new() };
             if let Some(known) = known.into_iter().next() {
                 return self.replace(store, draft, given, IncomingClaim { namespace, ..incoming }, known);
             }
         }
-        let has_no_other_key = |known: &Memory| known.claim.key.as_ref().is_none_or(|own| *own == key);
+        let has_no_other_key = |known: &Memory| known.claim.key.as_ref().is_none_or(|own| own == key);
         let remembered = self.remember_among(draft, &has_no_other_key)?;
         let Some(memory) = holder(store, &remembered.change)? else { return Ok(remembered) };
-        if memory.claim.key.is_none() {
+        let memory = if memory.claim.key.is_none() {
             // The memory was stored without a key. With the key, the next draft with this key refers to it.
-            let claim = Claim { key: Some(key), ..given.applied_to(&memory.claim) };
-            let memory = self.rewrite(store, Memory { claim, ..memory }, "keyed")?.0;
-            return Ok(Remembered { memory: Some(memory), ..remembered });
-        }
-        // Another process may have stored a memory with the same key at the same moment. Each process checks after its
-        // write, so at least one of them finds both, and every process keeps the same one.
-        let twins = active_with_key(store, &incoming.namespace, &key)?;
-        let (Some(first), true) = (twins.first(), remembered.change.new_id.is_some()) else {
-            return Ok(Remembered { memory: Some(memory), ..remembered });
-        };
-        let kept = first.id.clone();
-        let remembered = if kept == memory.id {
-            Remembered { memory: Some(memory), ..remembered }
+            let claim = Claim { key: Some(key.to_owned()), ..given.applied_to(&memory.claim) };
+            self.rewrite(store, Memory { claim, ..memory }, "keyed")?.0
         } else {
-            self.replace(store, draft, given, incoming, first.clone())?
+            memory
         };
-        for twin in &twins[1..] {
-            let why = Some("the same key");
-            self.relate(kept.as_str(), RelationType::Supersedes, twin.id.as_str(), why, draft.author)?;
-        }
-        Ok(remembered)
+        Ok(Remembered { memory: Some(memory), ..remembered })
     }
 
     /// Stores a memory under its key as [`Memories::upsert`] does, for programs that manage texts of their own: the memory
@@ -483,6 +489,11 @@ impl Memories {
     /// As for [`Memories::upsert`]; [`ApiError::ForgottenText`] if the text was forgotten under another key or none.
     #[cfg(feature = "serve")]
     pub(crate) fn put(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Memory, ApiError> {
+        self.ledger("replace a memory by its key")?.together(|| self.put_text(draft, given))
+    }
+
+    #[cfg(feature = "serve")]
+    fn put_text(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Memory, ApiError> {
         let content = self.incoming(draft)?.candidate.claim.content;
         let is_stored = |memory: &Memory| memory.claim.content == content;
         let mut written = self.upsert(draft, given)?;
@@ -631,22 +642,9 @@ impl Memories {
         let importance = change.importance.map(unit_importance).transpose()?;
         change.confidence.map(unit_confidence).transpose()?;
         refuse_past(change.expires_at)?;
-        let before = self.editable(id, author)?;
-        if author == Author::Agent && before.status != Status::Active {
-            let remedy = "restore it first, or store it again";
-            return Err(ApiError::NotNow { id: before.id.to_string(), status: before.status, remedy });
-        }
-        let claim = MemoryChange { importance, ..change.clone() }.applied_to(&before.claim);
-        check_sizes(&claim, "")?;
-        refuse_secrets(claim.clone())?;
-        let store = self.ledger("change a memory with its history")?;
-        if author == Author::Agent {
-            refuse_orders(&claim)?;
-        }
-        self.refuse_known(store, &before, &claim)?;
-        let audit = self.audit()?;
-        let why = if author == Author::Agent { "by an agent" } else { "by hand" };
-        let (memory, is_changed) = self.rewrite(store, Memory { claim, ..before }, why)?;
+        let change = MemoryChange { importance, ..change.clone() };
+        let (store, audit) = (self.ledger("change a memory with its history")?, self.audit()?);
+        let (memory, is_changed) = store.together(|| self.change_memory(store, id, &change, author))?;
         if change.content.is_some() && !is_changed {
             // The same words confirm the memory, so it fades later.
             self.note_use(std::slice::from_ref(&memory.id));
@@ -656,6 +654,29 @@ impl Memories {
             self.record(audit, author, AuditAction::Update, std::slice::from_ref(&memory.id))?;
         }
         Ok((memory, is_changed))
+    }
+
+    fn change_memory(
+        &self,
+        store: &Store,
+        id: &str,
+        change: &MemoryChange,
+        author: Author,
+    ) -> Result<(Memory, bool), ApiError> {
+        let before = self.editable(id, author)?;
+        if author == Author::Agent && before.status != Status::Active {
+            let remedy = "restore it first, or store it again";
+            return Err(ApiError::NotNow { id: before.id.to_string(), status: before.status, remedy });
+        }
+        let claim = change.applied_to(&before.claim);
+        check_sizes(&claim, "")?;
+        refuse_secrets(claim.clone())?;
+        if author == Author::Agent {
+            refuse_orders(&claim)?;
+        }
+        self.refuse_known(store, &before, &claim)?;
+        let why = if author == Author::Agent { "by an agent" } else { "by hand" };
+        self.rewrite(store, Memory { claim, ..before }, why)
     }
 
     /// Refuses new words of a memory that another memory already has, or that were forgotten.
@@ -842,37 +863,40 @@ impl Memories {
         reason: Option<&str>,
         author: Author,
     ) -> Result<(Relation, bool), ApiError> {
-        let (from, to) = (self.resolve(from)?, self.resolve(to)?);
-        if let Some(gone) = [&from, &to].into_iter().find(|memory| memory.status == Status::Forgotten) {
-            let remedy = "restore it first";
-            return Err(ApiError::NotNow { id: gone.id.to_string(), status: gone.status, remedy });
-        }
-        let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
-        if retires {
-            refuse_pinned(&to, author)?;
-            self.check_maintainer([&to.namespace], author)?;
-        }
-        let (reason, _) = self.guard.redact(reason.map(str::to_owned));
-        let now = Timestamp::now();
-        // The old statement was valid until the new one began.
-        let until = from.claim.valid_from.unwrap_or(now);
-        let relation = Relation {
-            from: from.id,
-            to: to.id.clone(),
-            relation_type,
-            reason: reason.clone().into_inner(),
-            created_at: now,
-        };
-        let valid_to = to.claim.valid_to.or(Some(until));
-        let claim = Claim { valid_to, ..to.claim.clone() };
-        let (retired, _) = self.guard.redact(Memory { status: Status::Superseded, claim, ..to });
-        let is_new = self.ledger("link memories")?.write::<_, StoreError>(None, now, |writer| {
-            if retires {
-                writer.update(&retired, Action::Supersede, reason.text())?;
+        let store = self.ledger("link memories")?;
+        store.together(|| {
+            let (from, to) = (self.resolve(from)?, self.resolve(to)?);
+            if let Some(gone) = [&from, &to].into_iter().find(|memory| memory.status == Status::Forgotten) {
+                let remedy = "restore it first";
+                return Err(ApiError::NotNow { id: gone.id.to_string(), status: gone.status, remedy });
             }
-            writer.relate(&relation)
-        })?;
-        Ok((relation, is_new))
+            let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
+            if retires {
+                refuse_pinned(&to, author)?;
+                self.check_maintainer([&to.namespace], author)?;
+            }
+            let (reason, _) = self.guard.redact(reason.map(str::to_owned));
+            let now = Timestamp::now();
+            // The old statement was valid until the new one began.
+            let until = from.claim.valid_from.unwrap_or(now);
+            let relation = Relation {
+                from: from.id,
+                to: to.id.clone(),
+                relation_type,
+                reason: reason.clone().into_inner(),
+                created_at: now,
+            };
+            let valid_to = to.claim.valid_to.or(Some(until));
+            let claim = Claim { valid_to, ..to.claim.clone() };
+            let (retired, _) = self.guard.redact(Memory { status: Status::Superseded, claim, ..to });
+            let is_new = store.write::<_, StoreError>(None, now, |writer| {
+                if retires {
+                    writer.update(&retired, Action::Supersede, reason.text())?;
+                }
+                writer.relate(&relation)
+            })?;
+            Ok((relation, is_new))
+        })
     }
 
     /// Removes a link, and returns whether it existed.

@@ -334,11 +334,11 @@ fn a_key_has_one_memory_however_many_write_it_at_once() {
     let open = || Memories::builder().config(config()).path(path.to_str().unwrap()).open().unwrap();
     let memories = open();
     std::thread::scope(|scope| {
-        for writer in ["Ada", "Bo", "Cleo"] {
+        for writer in ["Ada", "Bo", "Cleo", "Dan", "Eve", "Finn"] {
             let open = &open;
             scope.spawn(move || {
                 let memories = open();
-                for slot in 0..8 {
+                for slot in (0..8).chain(0..8).chain(0..8) {
                     let text = format!("{writer} holds locker {slot} in the hall.");
                     upsert(&memories, &MemoryDraft { key: Some(format!("locker{slot}")), ..agent(&text) }).unwrap();
                 }
@@ -348,6 +348,32 @@ fn a_key_has_one_memory_however_many_write_it_at_once() {
     let active = memories.list_memories(Filter::default(), Order::Created, 99, 0).unwrap();
     let keys: Vec<_> = active.iter().map(|memory| memory.claim.key.as_deref()).collect();
     assert_eq!((active.len(), keys.iter().collect::<std::collections::BTreeSet<_>>().len()), (8, 8), "{keys:?}");
+}
+
+#[test]
+fn a_change_does_not_undo_another_that_was_made_at_the_same_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memories.db");
+    let open = || Memories::builder().config(config()).path(path.to_str().unwrap()).open().unwrap();
+    let memories = open();
+    let id = memories.remember(&agent("Ana drinks tea.")).unwrap().memory.unwrap().id;
+    std::thread::scope(|scope| {
+        let (open, id) = (&open, &id);
+        scope.spawn(move || {
+            let memories = open();
+            for cup in 0..40 {
+                let title = Some(format!("Cup {cup}"));
+                let change = MemoryChange { title, ..MemoryChange::default() };
+                memories.update_memory(id.as_str(), &change, Author::Person).unwrap();
+            }
+        });
+        let memories = open();
+        for round in 0..40 {
+            memories.pin(&[id.as_str()], round % 2 == 0).unwrap();
+            let pinned = memories.get_memory(id).unwrap().unwrap().pinned;
+            assert_eq!(pinned, round % 2 == 0, "{round}");
+        }
+    });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::params;
 
 use crate::memory::MemoryId;
 use crate::store::row::time;
@@ -39,24 +39,22 @@ impl Store {
     }
 
     fn count_uses(&self, uses: &[(MemoryId, Timestamp)]) -> Result<(), StoreError> {
-        // The transaction is immediate, because a transaction that began with a read cannot wait for the lock.
-        let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-        for (memory, at) in uses {
-            let values = params![memory.as_str(), at.as_millisecond()];
-            let counted = transaction
-                .prepare_cached(
+        self.together(|| {
+            for (memory, at) in uses {
+                let values = params![memory.as_str(), at.as_millisecond()];
+                let counted = self.execute(
                     "UPDATE memory_usage SET access_count = access_count + 1,
                          last_accessed_at = max(ifnull(last_accessed_at, ?2), ?2) WHERE memory_id = ?1",
-                )?
-                .execute(values)?;
-            // The foreign key of the access log would reject a purged memory, and the other uses would be lost as well.
-            if counted > 0 {
-                transaction
-                    .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, 'read')")?
-                    .execute(values)?;
+                    values,
+                )?;
+                // The foreign key of the access log would reject a purged memory, and the other uses would be lost as
+                // well.
+                if counted > 0 {
+                    self.execute("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, 'read')", values)?;
+                }
             }
-        }
-        Ok(transaction.commit()?)
+            Ok(())
+        })
     }
 }
 
@@ -78,16 +76,16 @@ impl Store {
     #[must_use = "to ignore the result, use `let _`"]
     pub(crate) fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         let log = || {
-            let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-            for memory in memories {
-                transaction
-                    .prepare_cached(
+            self.together(|| {
+                for memory in memories {
+                    self.execute(
                         "INSERT INTO access_log (memory_id, at, kind)
                          SELECT id, ?2, 'prompt' FROM memories WHERE id = ?1",
-                    )?
-                    .execute(params![memory.as_str(), now.as_millisecond()])?;
-            }
-            Ok(transaction.commit()?)
+                        params![memory.as_str(), now.as_millisecond()],
+                    )?;
+                }
+                Ok(())
+            })
         };
         memories.is_empty() || self.without_waiting(log)
     }

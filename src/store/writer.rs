@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use jiff::Timestamp;
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 
 use super::RunId;
 use super::{Database, Store, StoreError, row};
@@ -45,21 +45,70 @@ impl Store {
     where
         E: From<StoreError>,
     {
-        let name = |error: rusqlite::Error| StoreError::from(error).at(&self.db.path);
-        // The transaction is immediate, because a transaction that began with a read cannot wait for the lock.
-        let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
-        point("write.begin");
-        // A write that panicked may have left entries that belong to rolled-back rows.
-        self.db.unfiled.borrow_mut().clear();
-        let written = change(&Writer::new(&self.db, run, now));
-        let written = written.inspect_err(|_| self.db.unfiled.borrow_mut().clear())?;
-        // The waiting memories are indexed before the commit, so that a committed memory is always in both indexes.
-        self.db.file_waiting()?;
-        super::index::words::flush_if_many(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
-        point("write.commit");
-        transaction.commit().map_err(name)?;
+        let written = self.db.together(|| {
+            point("write.begin");
+            // A write that panicked may have left entries that belong to rolled-back rows.
+            self.db.unfiled.borrow_mut().clear();
+            let written = change(&Writer::new(&self.db, run, now));
+            let written = written.inspect_err(|_| self.db.unfiled.borrow_mut().clear())?;
+            // The waiting memories are indexed before the commit, so that a committed memory is always in both indexes.
+            self.db.file_waiting()?;
+            super::index::words::flush_if_many(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
+            point("write.commit");
+            Ok::<T, E>(written)
+        })?;
         point("write.done");
         Ok(written)
+    }
+}
+
+/// A transaction, or a part of the transaction that is already open. It is rolled back unless it is committed.
+struct Bracket<'a> {
+    conn: &'a Connection,
+    is_part: bool,
+    is_committed: bool,
+}
+
+impl<'a> Bracket<'a> {
+    fn begin(conn: &'a Connection) -> rusqlite::Result<Self> {
+        let is_part = !conn.is_autocommit();
+        // The transaction is immediate, because a transaction that began with a read cannot wait for the lock.
+        conn.execute_batch(if is_part { "SAVEPOINT part" } else { "BEGIN IMMEDIATE" })?;
+        Ok(Self { conn, is_part, is_committed: false })
+    }
+
+    fn commit(mut self) -> rusqlite::Result<()> {
+        self.conn.execute_batch(if self.is_part { "RELEASE part" } else { "COMMIT" })?;
+        self.is_committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Bracket<'_> {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            let undo = if self.is_part { "ROLLBACK TO part; RELEASE part" } else { "ROLLBACK" };
+            // SQLite has already rolled back after some errors, and a closed file rolls back by itself.
+            let _ = self.conn.execute_batch(undo);
+        }
+    }
+}
+
+impl Database {
+    /// Runs `change` so that no other process or connection writes between its reads and its writes. If the result is an
+    /// error, nothing is written. Within such a call, each further write is a part that is undone alone if it fails.
+    ///
+    /// Waits up to ten seconds for other writers.
+    ///
+    /// # Errors
+    /// The error from `change`, or [`StoreError`] if the transaction cannot begin or end.
+    pub(crate) fn together<T, E: From<StoreError>>(&self, change: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let name = |error: rusqlite::Error| StoreError::from(error).at(&self.path);
+        let bracket = Bracket::begin(&self.conn).map_err(name)?;
+        // The revision of vectors is rolled back too, so the cache could later be taken for current.
+        let changed = change().inspect_err(|_| drop(self.vectors.take()))?;
+        bracket.commit().map_err(name)?;
+        Ok(changed)
     }
 }
 

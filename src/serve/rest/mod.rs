@@ -22,7 +22,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
 
 use self::operations::{ExportArguments, export, version_of};
 pub(super) use self::problem::Problem;
@@ -42,13 +41,11 @@ pub(super) struct ProgramServer {
     pool: Arc<MemoryPool>,
     /// Whether clients act for the owner of the memories.
     is_owner: bool,
-    /// Lets one change at a time compare its version and be written, so that only the first of two is.
-    turns: Arc<Mutex<()>>,
 }
 
 impl ProgramServer {
     pub(super) fn new(pool: Arc<MemoryPool>, is_owner: bool) -> Self {
-        Self { pool, is_owner, turns: Arc::default() }
+        Self { pool, is_owner }
     }
 }
 
@@ -194,15 +191,21 @@ impl ProgramServer {
 
     async fn call(self, tool: &'static ToolRow, asked: Asked) -> Result<Response, Problem> {
         let (pool, effect) = (Arc::clone(&self.pool), asked.route.effect);
-        let _turn = if asked.version.is_some() { Some(self.turns.lock().await) } else { None };
         let work = move || {
             pool.with_in(asked.namespace, |memories| {
-                let called = asked.version.map_or(Ok(()), |version| unchanged(memories, &version, &asked.arguments));
-                let mut answer = called.and_then(|()| {
-                    let answer = (tool.call)(memories, Value::Object(asked.arguments))?;
+                let answer = |arguments| {
+                    let answer = (tool.call)(memories, Value::Object(arguments))?;
                     let version = memory_of(memories, &answer).as_ref().map(version_of);
-                    Ok((answer, version))
-                });
+                    Ok::<_, Problem>((answer, version))
+                };
+                let mut answer = match asked.version {
+                    None => answer(asked.arguments),
+                    // No other process can change the memory between the comparison and the change.
+                    Some(version) => memories.together(|| {
+                        unchanged(memories, &version, &asked.arguments)?;
+                        answer(asked.arguments)
+                    }),
+                };
                 match &mut answer {
                     Ok((answer, _)) if !asked.is_exact => (tool.clean)(answer),
                     Err(problem) if !asked.is_exact => problem.clean(tool.clean),

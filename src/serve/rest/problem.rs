@@ -69,6 +69,12 @@ impl From<ApiError> for Problem {
     }
 }
 
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        ApiError::from(error).into()
+    }
+}
+
 impl From<ToolError> for Problem {
     fn from(error: ToolError) -> Self {
         let status = match &error {
