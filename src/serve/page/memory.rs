@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use transcripts::Message;
 
 use crate::api::{
-    Action, ApiError, Author, Erased, ErasureScope, HistoryEntry, Memories, MemoryChange, RivalPolicy, SearchRequest,
+    Action, ApiError, Author, Erased, ErasureScope, HistoryEntry, Memories, MemoryChange, QuotePolicy, RivalPolicy,
+    SearchRequest,
 };
-use crate::memory::{Evidence, Memory, MemoryId, Status};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
 
 use super::change::{entry, spelled};
 use super::visit::{Reply, Visit, categories, values_of, version_of};
@@ -39,11 +40,17 @@ pub(super) fn show(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
             "memory": values_of(memory), "relations": relations, "history": history,
             "evidence": details.evidence.iter().map(evidence).collect::<Vec<_>>(),
             "categories": categories(memories), "undoable": undoable(&details.history),
-            "can_merge": memory.status == Status::Active,
+            "can_merge": memory.status == Status::Active, "teams": teams_for(memories, memory)?,
             "can_forget": matches!(memory.status, Status::Active | Status::Pending),
             "can_restore": memory.status != Status::Active && memory.status != Status::Pending,
         }),
     ))
+}
+
+/// Returns the names of the teams to which a memory can be promoted.
+fn teams_for(memories: &Memories, memory: &Memory) -> Result<Vec<String>, ApiError> {
+    let is_shareable = memory.status == Status::Active && !memory.namespace.is_team();
+    Ok(if is_shareable { memories.teams()?.into_iter().map(|team| team.namespace).collect() } else { Vec::new() })
 }
 
 /// Returns the changeset of the last change, if it can be undone alone.
@@ -89,6 +96,18 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
         "restore" => {
             memories.restore(&ids, RivalPolicy::Retire, Author::Person)?;
             "restored"
+        }
+        "promote" => {
+            let Some(team) = visit.sent("team").and_then(|team| team.parse::<Namespace>().ok()) else {
+                return Ok(Reply::NotFound);
+            };
+            let quotes = if visit.sent("quotes").is_some() { QuotePolicy::Share } else { QuotePolicy::Leave };
+            let promotion = memories.promote(&ids, &team, quotes)?;
+            match promotion.promoted.first() {
+                Some(copy) if copy.status == Status::Pending => "proposed",
+                Some(_) => "promoted",
+                None => "in_team",
+            }
         }
         "undo" => {
             let Some(changeset) = visit.sent("changeset") else { return Ok(Reply::NotFound) };

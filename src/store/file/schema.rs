@@ -61,6 +61,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0034_open_work.sql")),
         step(include_str!("../migrations/0035_sync_key.sql")),
         step(include_str!("../migrations/0036_teams.sql")),
+        step(include_str!("../migrations/0037_lists.sql")),
     ]
 });
 

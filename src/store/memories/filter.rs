@@ -259,9 +259,11 @@ impl Clauses {
             clauses.containing(text);
         }
         if filter.undecided {
-            let condition = "(m.status = 'pending' OR m.status = 'active' AND EXISTS (
-                SELECT 1 FROM relations r JOIN memories o ON o.id = r.to_id
-                WHERE r.from_id = m.id AND r.type = 'contradicts' AND o.status = 'active'))";
+            // `CROSS JOIN` begins with the few contradictions instead of all active memories.
+            let condition = "m.id IN (SELECT id FROM memories WHERE status = 'pending' UNION ALL
+                SELECT r.from_id FROM relations r CROSS JOIN memories s CROSS JOIN memories o
+                WHERE r.type = 'contradicts' AND s.id = r.from_id AND s.status = 'active'
+                AND o.id = r.to_id AND o.status = 'active')";
             clauses.push(condition, []);
         }
         clauses

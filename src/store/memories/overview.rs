@@ -89,23 +89,25 @@ impl Database {
         self.query_only(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// Returns the active memories of these namespaces that were never used, the most important first.
+    /// Returns the active memories of these namespaces that were never used, the most important first, and of equally
+    /// important ones the newest.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn never_used(&self, namespaces: &[NamespaceSubtree], limit: usize) -> Result<Vec<Memory>, StoreError> {
-        // Each namespace has its own part of the index, in the order of importance.
+        // Each namespace has its own part of the index, which is read backwards: the most important first, of several the
+        // newest.
         let sql = "SELECT traits / 21 % 21, memory_id FROM memory_usage INDEXED BY memory_usage_unused
-            WHERE namespace = ?1 AND access_count = 0 ORDER BY traits / 21 % 21 DESC, memory_id LIMIT ?2";
-        let mut unused: Vec<(Reverse<i64>, String)> = Vec::new();
+            WHERE namespace = ?1 AND access_count = 0 ORDER BY traits / 21 % 21 DESC, memory_id DESC LIMIT ?2";
+        let mut unused: Vec<Reverse<(i64, String)>> = Vec::new();
         for (namespace, _) in self.active_by_namespace(namespaces)? {
             unused.extend(
-                self.query_all(sql, params![namespace, rows(limit)], |row| Ok((Reverse(row.get(0)?), row.get(1)?)))?,
+                self.query_all(sql, params![namespace, rows(limit)], |row| Ok(Reverse((row.get(0)?, row.get(1)?))))?,
             );
         }
         unused.sort();
         unused.truncate(limit);
-        let found = unused.into_iter().map(|(_, id)| self.find(&MemoryId::from_stored(id)));
+        let found = unused.into_iter().map(|Reverse((_, id))| self.find(&MemoryId::from_stored(id)));
         Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 

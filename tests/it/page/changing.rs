@@ -64,6 +64,28 @@ fn merging_shows_the_result_first_and_is_undone_as_one_change() {
 }
 
 #[test]
+fn a_memory_is_promoted_to_a_team_from_its_page() {
+    let desk = Desk::new();
+    desk.write(".gitconfig", "[user]\n\tname = Ana Lind\n");
+    desk.json(&["remember", "Invoices are sent on Fridays by ana.lind@example.com."]);
+    let browser = Browser::open(&desk, "en");
+    let id = first_id(&browser.page("/?q=Invoices"));
+    let page = format!("/memory/{id}");
+    assert!(!browser.page(&page).contains("Promote to a team"), "there is no team yet");
+    desk.run(&["project", "team", "shop", "--maintainer", "Bo Ek"]);
+    assert!(browser.page(&page).contains("<option value=\"team/shop\">"));
+    let promote = format!("{page}/promote");
+    let proposed = browser.submit(&promote, &[("team", "team/shop")]);
+    assert!(proposed.contains("The memory waits for a maintainer of the team."), "{proposed}");
+    let copies = desk.json(&["memory", "list", "--namespace", "team/shop", "--status", "pending"]);
+    let text = copies[0]["content"].as_str().unwrap();
+    assert!(text.starts_with("Invoices are sent on Fridays by") && !text.contains("ana.lind"), "{text}");
+    assert!(browser.submit(&promote, &[("team", "team/shop")]).contains("The team has this memory already."));
+    assert_eq!(browser.post(&promote, &[("team", "project/shop")]).status, 422);
+    assert_eq!(browser.post(&promote, &[]).status, 404);
+}
+
+#[test]
 fn an_outdated_form_is_refused_with_both_texts_and_can_be_sent_again() {
     let desk = Desk::new();
     desk.json(&["remember", "The office is in Lisbon.", "--tag", "office"]);
