@@ -36,7 +36,7 @@ impl Ingestor for Plain {
         let text = with_speaker_lines(&text).unwrap_or(text);
         let page = Page::new(&text);
         let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));
-        // If a person specifies this format, the text is read even if it would not have been recognised.
+        // If the user specifies this format, the text is read even if it would not have been recognised.
         let most = || Form::ALL.iter().rev().map(|form| page.turns(*form)).max_by_key(Vec::len).unwrap_or_default();
         let turns = page.with_single_voices(accepted.unwrap_or_else(most));
         if turns.is_empty() {
@@ -103,7 +103,7 @@ impl<'a> Page<'a> {
         of_form.iter().copied().filter(|label| label.role.is_some() || seen[label.name.as_str()] > 1).collect()
     }
 
-    /// Adds the turns of people who spoke once to the turns of people who spoke several times; otherwise, the former
+    /// Adds the turns of people who spoke once to the turns of people who spoke several times; otherwise, their turns
     /// would be attributed to the previous speaker.
     fn with_single_voices<'b>(&'b self, turns: Vec<&'b Label>) -> Vec<&'b Label> {
         let Some(first) = turns.first().copied().filter(|_| turns.iter().all(|label| label.role.is_none())) else {

@@ -30,7 +30,7 @@ patterns! {
     CALL = r"^([A-Z][A-Za-z]*|[\w-]+ - [\w-]+ \(MCP\)|mcp__\w+)\((?s:(.*))\)$";
 }
 
-/// Reads sessions of Claude Code as text.
+/// Reads Claude Code sessions that were saved as text.
 pub(crate) struct ClaudeExport;
 
 impl Ingestor for ClaudeExport {
@@ -227,7 +227,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Joins the lines. Lines of a prompt that were broken at the width of the terminal become one line again.
+    /// Joins the lines. Lines of a prompt that were wrapped at the width of the terminal are joined again.
     fn text(&self) -> String {
         let mut text = String::new();
         let mut room = 0;

@@ -101,7 +101,7 @@ fn messages(event: &Value, is_run: bool) -> Vec<Message> {
         let failed = (kind == "error").then_some(true).or(exit.map(|exit| exit != 0));
         return match kind {
             "null" | "agent_state_changed" => Vec::new(),
-            // The program recalls notes about the project.
+            // This event contains the program's notes about the project.
             "recall" => vec![Message::context(extras["repo_instructions"].string())],
             _ => vec![answer(event["content"].string()).ending(named, failed)],
         };

@@ -178,7 +178,7 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
     }
 }
 
-// Splits a tree of messages without recursion, so that its depth does not matter.
+// Splits a tree of messages without recursion, so that its depth is not limited by the stack.
 
 /// Returns the conversations of `document`, each as a list of objects: the outermost one, followed by the messages
 /// nested in it, in document order. The messages nested in an object are removed from it.

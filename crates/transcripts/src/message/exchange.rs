@@ -6,7 +6,7 @@ use crate::message::chat::{messages_of, plain};
 use crate::message::identity;
 use crate::{Assembler, Input, Layout, Message, Object, Role, Sink, content_hash, json};
 
-/// Minimum length, in bytes, of a record id that serves as an identity. A shorter one is a counter that other files
+/// Minimum length, in bytes, of a record id that serves as an identity. A shorter id is a counter that other files
 /// reuse, so it does not distinguish conversations.
 const SHORTEST_ID: usize = 8;
 /// Maximum number of nested envelopes that are searched for messages.
@@ -14,10 +14,10 @@ const MAX_ENVELOPES: usize = 6;
 
 /// Fields in which a request contains its prompt outside the messages.
 const PREAMBLES: &[&str] = &["system", "instructions", "system_instruction"];
-/// Fields in which a request contains the question, the most specific first.
+/// Fields in which a request contains the question, most specific first.
 const ASKED: &[&str] =
     &["messages", "input", "inputs", "prompt", "body", "params", "request", "kwargs", "question", "query", "text"];
-/// Fields in which a reply contains the answer, the most specific first.
+/// Fields in which a reply contains the answer, most specific first.
 const ANSWERED: &[&str] = &[
     "choices", "generations", "messages", "message", "output", "outputs", "body", "response", "result", "content",
     "answer", "completion", "text",
@@ -166,7 +166,7 @@ pub(crate) struct Conversation<'a> {
     pub(crate) source: &'a str,
     /// Identity of the conversation, if the log contains one.
     pub(crate) id: Option<String>,
-    /// Objects that may contain title, model and time of the conversation, the most specific first.
+    /// Objects that may contain the title, model and time of the conversation, most specific first.
     pub(crate) facts: Vec<&'a Value>,
     /// Messages of the conversation.
     pub(crate) messages: Vec<Message>,

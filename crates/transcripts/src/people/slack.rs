@@ -80,7 +80,7 @@ fn holds_posts(folder: &Folder, day: &str) -> bool {
     folder.open(day).is_ok_and(|input| Slack.sniff(&Head::of(&input)))
 }
 
-/// Returns the files of `channel`, one per day, the earliest first.
+/// Returns the files of `channel`, one per day, earliest first.
 fn days(folder: &Folder, channel: &str) -> Vec<String> {
     let is_day = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -509,7 +509,7 @@ const MAX_OFFSET: i32 = 18 * 3_600;
 /// A person or bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Person {
-    /// The name displayed with the person's messages.
+    /// The name that is displayed with the person's messages.
     name: String,
     /// Offset of the person's clock from UTC at the time of the export, in seconds.
     offset_seconds: Option<i32>,

@@ -18,7 +18,7 @@ pub(crate) const MAGIC: &str = "SQLite format 3\0";
 // SQLite's file format defines this length.
 // The header contains two random numbers that change each time the log is restarted.
 const LOG_HEAD_BYTES: u64 = 32;
-/// Number of attempts to copy a database and its log after which the owner is assumed to be writing continuously.
+/// Number of attempts to copy a database and its log, after which the owner is assumed to be writing continuously.
 const COPY_ATTEMPTS: usize = 5;
 
 /// A read-only database.

@@ -94,8 +94,8 @@ fn is_own_line(line: &Value) -> bool {
     }
 }
 
-/// The sessions in one file. There are several if the file begins with lines of another session, or if several logs
-/// were concatenated.
+/// The sessions in one file. There is more than one if the file begins with lines of another session, or if logs were
+/// concatenated.
 #[derive(Default)]
 struct Sessions {
     /// Name of the file, if it is the uuid of a session.

@@ -116,7 +116,7 @@ struct Thread {
     own_id: Option<String>,
     started_at: Option<Timestamp>,
     origin: Origin,
-    /// Whether the current lines are a copy of the thread that this one was forked from.
+    /// Whether the current lines are copied from the thread that this one was forked from.
     in_copy: bool,
     replayed: Option<usize>,
     disabled_at: Option<usize>,
@@ -402,7 +402,7 @@ impl Turns {
     fn release(&mut self, sink: &mut Sink<'_>) {
         let mut held = self.held.drain(..);
         let has_events = self.has_events;
-        // Which text was typed is known only once all events have been read.
+        // Typed text can be identified only once all events have been read.
         self.draft.retain(|message| {
             let held = held.next().expect("each buffered message is known");
             if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {

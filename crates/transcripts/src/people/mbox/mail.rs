@@ -12,7 +12,7 @@ use crate::{MessageTime, Role, TimeSource};
 /// Maximum distance of a clock from UTC, in seconds.
 // No place has an offset of more than 14 hours; the rest is a margin for clocks that are set incorrectly.
 const MAX_OFFSET: i32 = 18 * 3_600;
-/// Labels, in Gmail's export, of mail that its owner did not want, keep or send.
+/// Labels, in Gmail's export, of mail that is spam, was deleted or was never sent.
 const UNWANTED: &[(&str, &str)] =
     &[("Spam", "spam"), ("Trash", "thrown away"), ("Drafts", "a draft"), ("Draft", "a draft")];
 /// The part before the `@` in addresses of automatic senders.
@@ -25,7 +25,7 @@ const MACHINES: &[&str] = &[
 pub(crate) struct Mail {
     /// Id of the mail, without brackets.
     pub(crate) id: Option<String>,
-    /// The ids of the earlier mails in the thread, the oldest first.
+    /// The ids of the earlier mails in the thread, oldest first.
     pub(crate) ancestors: Vec<String>,
     /// The id that Gmail assigned to the mail's thread.
     pub(crate) gmail_thread: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Mail {
     pub(crate) role: Role,
     /// Time at which the mail was sent, on the sender's clock.
     pub(crate) time: Option<MessageTime>,
-    /// The text, divided by authorship.
+    /// The text, divided into sections by author.
     pub(crate) stretches: Vec<(Stretch, String)>,
     /// Placeholders for the attached files.
     pub(crate) files: Vec<String>,
