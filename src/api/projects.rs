@@ -135,7 +135,7 @@ impl Memories {
         if self.projects()?.iter().any(|project| project.namespace == known) {
             return Ok(Some(known));
         }
-        // A folder outside of a repository may be any place in which a person happens to be.
+        // A folder outside a repository may be any folder in which a person happens to work.
         let is_repository = Machine::this().sight_path(folder).is_some_and(|sighting| sighting.root.is_some());
         if is_repository { self.namespace_of(folder).map(Some) } else { Ok(None) }
     }

@@ -34,7 +34,7 @@ pub struct RetrievalOptions {
 }
 
 impl Default for RetrievalOptions {
-    /// Returns options for the ten best of all active memories.
+    /// Returns options for the ten best active memories.
     fn default() -> Self {
         Self {
             limit: 10,
@@ -215,7 +215,7 @@ impl Memories {
             Err(error) => (None, Some(error)),
         };
         let channels: Vec<Channel> = channel.into_iter().collect();
-        // The share is known only for results, so a page is cut out of more results.
+        // The share is known only for results, so more results are fetched, and the page is taken from them.
         let (limit, offset) =
             if request.min_match > 0.0 { (most.max(MAX_MATCHED), 0) } else { (request.limit, request.offset) };
         let search = Search {

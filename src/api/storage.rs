@@ -37,7 +37,7 @@ pub trait StorageAdapter: Send {
         Ok(self.save_batch(vec![memory])?.swap_remove(0))
     }
 
-    /// Stores either all new memories or none, and returns their ids in the same order.
+    /// Stores all of the new memories or none of them, and returns their ids in the same order.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be written.
@@ -228,7 +228,7 @@ pub struct Adapter {
 #[derive(Clone)]
 pub struct AdapterRegistry {
     adapters: Vec<Adapter>,
-    /// The place of the adapter for addresses without a scheme.
+    /// The index of the adapter for addresses without a scheme.
     default: usize,
 }
 
@@ -316,7 +316,7 @@ impl AdapterRegistry {
 /// # Errors
 /// [`ApiError::UnknownScheme`], which lists the known schemes, and [`ApiError::NoFile`] if the address is not a file.
 pub(crate) fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
-    // A path that is not valid text has no scheme.
+    // A path that is not valid Unicode has no scheme.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
     let registry = AdapterRegistry::default();
     let (adapter, rest) = registry.adapter_of(text)?;
@@ -338,7 +338,7 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
 fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
     let path = path_of(path);
     let store = match Store::open(&path) {
-        // Memories can still be read, and a write reports why it fails.
+        // Memories can still be read, and a write reports the reason why it fails.
         Err(error @ StoreError::Unwritable { .. }) => Store::open_read_only(&path).map_err(|_| error),
         opened => opened,
     };

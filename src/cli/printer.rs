@@ -246,7 +246,7 @@ impl Printer {
         let style = ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}")
             .expect("the template is a constant that parses");
         let bar = ProgressBar::with_draw_target(None, target).with_style(style);
-        // A request may take a minute without an event; the spinner shows that the process is alive.
+        // A request may take a minute without an event; the spinner shows that the process is still running.
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
         bar
     }
@@ -301,8 +301,8 @@ pub(crate) fn spelled(error: &anyhow::Error) -> String {
             text.push_str(said);
         }
     }
-    // Some parsers, such as TOML's, report errors on several lines. The lines are joined, so that the error can be
-    // searched for.
+    // Some parsers, such as TOML's, report errors on several lines. The lines are joined, so that the error is easy to
+    // search for.
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 

@@ -51,8 +51,8 @@ impl Served {
 
 /// Runs a server until it ends or is interrupted.
 ///
-/// Connections and threads that still wait, such as event streams or the thread that reads standard input, may keep the
-/// process alive for `patience` at most.
+/// Connections and threads that are still waiting, such as event streams or the thread that reads standard input, may
+/// keep the process alive for `patience` at most.
 fn serve(
     runtime: Runtime,
     patience: Duration,
@@ -60,8 +60,8 @@ fn serve(
 ) -> anyhow::Result<ExitStatus> {
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
-        // The handler is installed before serving: from here on, an interrupt ends the server cleanly and does not kill
-        // it.
+        // The handler is installed before serving: from here on, an interrupt ends the server cleanly instead of
+        // killing it.
         stop_on_signal(stop.clone())?;
         start(stop).await
     });
@@ -72,7 +72,8 @@ fn serve(
 
 pub(crate) fn mcp(served: &Served, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = served.server(context.settings()?)?;
-    // This scheduler starts calls in the order in which they arrived. All work that takes long runs on other threads.
+    // This scheduler starts calls in the order in which they arrived. All work that takes a long time runs on other
+    // threads.
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start")?;
     serve(runtime, Duration::from_millis(100), async |stop| Ok(serve_stdio(server, stop).await?))
 }
@@ -192,8 +193,8 @@ fn write_redirect(address: &str) -> anyhow::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Cancels `stop` on the first signal to end. Once this function has returned, the signals do not end the process by
-/// themselves.
+/// Cancels `stop` on the first termination signal. Once this function has returned, the signals no longer end the
+/// process by themselves.
 ///
 /// # Errors
 /// If no signal handler can be installed.

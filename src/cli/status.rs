@@ -554,7 +554,7 @@ fn last_run(health: &Health, now: Timestamp) -> String {
 
 /// Returns elapsed time as text, in a suitable unit.
 fn age(at: Timestamp, now: Timestamp) -> String {
-    // Clocks may be set back, and a negative age makes no sense.
+    // A clock may have been set back, and a negative age makes no sense.
     let seconds = now.duration_since(at).as_secs().max(0);
     match seconds {
         0..120 => format!("{seconds} s"),
@@ -592,7 +592,7 @@ fn spending_by_day(days: u32, context: &Context<'_>) -> anyhow::Result<ExitStatu
 
 /// Returns the cost of the models that have a price, and whether there are others.
 fn known_cost(days: &[DaySpending]) -> (f64, bool) {
-    // The sum of no floats is -0.0, which would be printed with its sign.
+    // The sum of an empty list of floats is -0.0, which would be printed with its sign.
     let known = days.iter().filter_map(|day| day.cost).fold(0.0, |all, cost| all + cost);
     (known, days.iter().any(|day| day.cost.is_none()))
 }

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let memories = context.memories_with(Partial::default())?;
     let cancel = CancellationToken::new();
     // A detached worker lingers for a while, which avoids starting a process after every turn. A person who runs the
-    // command wants it to end.
+    // command expects it to end.
     let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel.clone(), args.model.grace);

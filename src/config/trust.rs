@@ -1,4 +1,4 @@
-//! Checks whether a project's file may be used, and which of its values: settings become stricter, but not less strict.
+//! Checks whether a project's file may be used, and which of its values: it can make settings stricter, but not laxer.
 //!
 //! The file is part of a repository that somebody else may have written. It is used only if nobody except its user can
 //! write it, and only with the text that the user has trusted.
@@ -106,7 +106,7 @@ fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
 /// The project files that the user has trusted, each with its text at that time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrustedFiles {
-    /// The folder with one record per trusted file, or `None` on a machine without such a folder, on which no file is
+    /// The folder with one record per trusted file, or `None` on a machine without such a folder, where no file is
     /// trusted.
     folder: Option<PathBuf>,
 }

@@ -108,7 +108,7 @@ fn find_recording(args: &EvalArgs) -> Option<Recording> {
     if args.says_who_answers() {
         return None;
     }
-    // Only a recording that all suites share is used: a run with two models could not be compared.
+    // Only a recording that all suites share is used, because a run with two models could not be compared with others.
     let mut found = args.paths.iter().map(|path| recording_beside(path));
     let first = found.next()??;
     found.all(|other| other.is_some_and(|other| other == first)).then_some(first)
