@@ -434,7 +434,7 @@ impl Memories {
             Ok(to.is_none_or(|memory| memory.status != Status::Forgotten))
         };
         loop {
-            // Ids sort by creation, so memories that are added in the meantime appear on later pages.
+            // Ids sort by creation time, so memories that are added in the meantime appear on later pages.
             let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
             let is_last = page.len() < PAGE;
             count += page.len();

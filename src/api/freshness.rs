@@ -14,7 +14,8 @@ use crate::work::FileUsage;
 
 /// Time limit for checking all results of a search; references that are not checked in time count as unverifiable.
 const SEARCH_LIMIT: Duration = limit(150);
-/// Time limit for checking a brief. It is short, because an agent waits for the brief at the start of each session.
+/// Time limit for checking a brief. The limit is short, because an agent waits for the brief at the start of each
+/// session.
 const BRIEF_LIMIT: Duration = limit(10);
 /// Maximum share of its score that a result loses, if none of its references still exist.
 // The loss is small, because a result that explains what was removed may be the best answer.

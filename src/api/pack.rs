@@ -25,7 +25,7 @@ use crate::guard::order_in;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, Namespace, Relation, Status};
 use crate::store::{AuditAction, Filter, Order, Run, RunId, RunStatus, StoreError, Writer};
 
-/// Prefix of the source of a memory that came from a pack, before the name of the pack.
+/// Prefix of the source of a memory that came from a pack; the name of the pack follows it.
 const FROM_PACK: &str = "pack:";
 
 /// Options for writing a pack.

@@ -313,7 +313,7 @@ impl Memories {
             let change = Change { reason: "had ended, and is active again".to_owned(), ..change };
             return Ok(Remembered { change, memory, restored: true, updated: Vec::new(), near: Vec::new() });
         }
-        // Whoever writes a known memory again confirms it, so it fades later.
+        // Writing a known memory again confirms it, so it fades later.
         if let Some(known) = memory.as_ref().filter(|_| change.decision == Decision::Skip) {
             self.note_use(std::slice::from_ref(&known.id));
         }
@@ -384,8 +384,8 @@ impl Memories {
         Ok(remembered)
     }
 
-    /// Returns the draft of what a person asks to remember, in any words. If the offline rules read the whole text as
-    /// one statement, the draft has its wording in the third person, its category and its audience.
+    /// Returns the draft for a text that a person wants remembered, in any wording. If the offline rules read the whole
+    /// text as one statement, the draft has its wording in the third person, its category and its audience.
     pub(crate) fn draft_of(&self, text: &str) -> MemoryDraft {
         // Categories are configurable, so `fact` may not be among them.
         let categories = &self.config.categories.value;
@@ -597,7 +597,7 @@ impl Memories {
         };
         self.check_maintainer([&namespace], draft.author)?;
         let candidate = Candidate { audience: draft.audience, ..stated(claim, Vec::new()) };
-        // An agent may have been manipulated into writing such text, so the text waits for a person.
+        // An agent may have been manipulated into writing such text, so the text waits until a person has reviewed it.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         let id = draft.id.as_deref().map(own_id).transpose()?;

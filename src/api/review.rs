@@ -306,7 +306,7 @@ impl Memories {
         let store = self.ledger(MAINTAIN)?;
         // Sealing rewrites the whole file, so it is done only if erased text may remain.
         if store.is_unsealed()? {
-            // Copies from before an update may contain the same text.
+            // Copies made before an update may contain the same text.
             store.remove_automatic_backups()?;
             store.seal()?;
         }

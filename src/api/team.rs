@@ -37,7 +37,7 @@ pub(crate) struct Team {
     pub maintainers: Vec<String>,
     /// The projects that belong to the team on this machine.
     pub projects: Vec<String>,
-    /// Number of memories that wait for a maintainer.
+    /// Number of memories that are waiting for a maintainer.
     pub waiting: usize,
 }
 
@@ -78,7 +78,8 @@ impl Memories {
         Ok(NamespaceSet::of_project(project, team))
     }
 
-    /// Assigns a project to a team, or with `None` to no team, and returns whether that changed something.
+    /// Assigns a project to a team, or, with `None`, removes it from its team, and returns whether that changed
+    /// anything.
     ///
     /// # Errors
     /// [`ApiError`] if the namespace is not that of a team, or the database cannot be written.

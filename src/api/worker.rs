@@ -28,8 +28,8 @@ pub(crate) const EMBEDDED_ASIDE: usize = 256;
 /// US dollars that background work may spend per day if no limit is set.
 // Nobody watches this work, so its cost is limited even if no limit was set.
 const COST_PER_DAY: f64 = 1.0;
-/// Minimum amount in US dollars that must be left for a log to be started.
-// With less, not even a small request fits, and starting the log would be pointless.
+/// Minimum amount, in US dollars, that must be left before the extraction of a log starts.
+// With less, not even a small request fits, and starting would be pointless.
 const LEAST_SLICE: f64 = 0.001;
 
 /// Events that a [`Worker`] reports in addition to the end of each log.

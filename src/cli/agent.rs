@@ -73,7 +73,7 @@ fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
     for agent in Agent::ALL.iter().copied() {
         for is_project in [false, true] {
             let path = settings_of(agent, is_project)?;
-            // A missing file is the normal case and means no hooks.
+            // A missing file is the normal case and means that no hooks are installed.
             let text = fs::read_to_string(&path).unwrap_or_default();
             let hooks = commands_in(&parsed(&text, &path)?).len();
             rows.push(json!({"agent": agent.as_str(), "settings": path, "project": is_project, "hooks": hooks}));

@@ -186,7 +186,7 @@ fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, o
     let mut last_full = Instant::now();
     loop {
         std::thread::sleep(every);
-        // Full passes are hourly for a pause of 60 s, and more frequent for a shorter pause, such as every 5 min for 5
+        // Full passes are hourly if the pause is 60 s, and more frequent if it is shorter: every 5 min for a pause of 5
         // s.
         let is_full = last_full.elapsed() >= FULL_EVERY.min(every * 60);
         match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, days) {
@@ -293,8 +293,8 @@ pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<E
 }
 
 fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
-    // Ids are time-ordered, so ids of one session have the same beginning; their ends are easier to distinguish and are
-    // accepted, too.
+    // Ids are time-ordered, so ids of one session begin alike; their ends are easier to distinguish and are accepted,
+    // too.
     let is_of = |part: &str| entry.ids.iter().any(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part));
     args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
 }

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let mut trouble = Ok(());
     let report = memories.import(&args.paths, &options, &mut |event| {
         let printed = print_event(&event, out);
-        // The import continues; a broken output is reported at the end.
+        // The import continues; a failure to print is reported at the end.
         trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
     })?;
     // Errors of the output are checked before consolidation, so that no model is used for results that cannot be

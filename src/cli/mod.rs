@@ -263,7 +263,7 @@ pub fn main() -> ExitCode {
                 Some(line) => Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&line),
                 None => drop(error.print()),
             }
-            // An agent would interpret the exit code of a usage error as a refusal of the person's prompt.
+            // An agent would interpret the exit code of a usage error as a rejection of the person's prompt.
             let is_failure = error.use_stderr() && !hook::is_called();
             return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }

@@ -270,7 +270,7 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     format!("{count} {}", if count == 1 { noun } else { &many })
 }
 
-/// Returns a size in the unit that keeps it short.
+/// Returns a size in the unit that makes it shortest.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     // Sizes are computed in integer tenths, so that no float has to be rounded; ten times a `u64` may overflow, so
@@ -352,7 +352,7 @@ pub(crate) fn ask(question: &str) -> io::Result<String> {
     write!(out, "{} ", painted(question))?;
     out.flush()?;
     let mut answer = String::new();
-    // At the end of input nothing is read, and an empty answer declines.
+    // At the end of the input, nothing is read, and an empty answer counts as no.
     io::stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim().to_lowercase())
 }

@@ -261,7 +261,7 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
              another model"
         );
     }
-    // A mistake in what to read is reported before a database is created.
+    // A mistake in the arguments about what to read is reported before a database is created.
     let request = args.request(&config, out.is_verbose())?;
     let mut hint = without_model(&model, &config);
     let memories = open(config, mode, &model)?;

@@ -171,7 +171,7 @@ fn all(config: &Config) -> Vec<Check> {
     let of_hooks = hook_checks(memories.as_ref(), path, now());
     // The connection that closes last removes the files of the write-ahead log, which a read-only connection cannot.
     drop(memories);
-    // The database is opened for writing, because a file that is readable but not writable is a fault, too.
+    // The database is opened for writing, because a file that can be read but not written is a fault, too.
     checks.extend(database(path, config));
     checks.extend(of_hooks);
     checks
@@ -454,7 +454,8 @@ fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
 
 fn is_there(program: &str) -> bool {
     let path = Path::new(program);
-    // A bare name is looked up in `PATH` as the agent's shell does; this process may see another `PATH`.
+    // A bare name is looked up in `PATH` in the same way as in the agent's shell; this process may have a different
+    // `PATH`.
     if path.components().count() > 1 {
         return path.is_file();
     }
@@ -479,7 +480,7 @@ struct Spending {
 
 impl Spending {
     fn of(memories: &Memories) -> anyhow::Result<Self> {
-        // Days are local days, as `spending` groups the calls by them.
+        // Days are local days, because `spending` groups the calls by local day.
         let (days, today) = (memories.spending(DAYS)?, Zoned::now().date());
         let of_today: Vec<_> = days.iter().filter(|one| one.spent.day == today).cloned().collect();
         let (thirty_days, is_partial) = known_cost(&days);

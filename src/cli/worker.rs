@@ -254,7 +254,8 @@ impl Rounds<'_> {
         if now < self.next {
             return;
         }
-        // The time is set before the work, so that a failing scan is retried in the next round and not at every tick.
+        // The time is set before the work starts, so that a failing scan is retried in the next round and not at every
+        // tick.
         self.next = now + ROUND;
         let scan = Scan {
             idle: SignedDuration::from_mins(i64::from(self.args.idle)),

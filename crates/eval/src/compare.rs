@@ -346,7 +346,8 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
         new.map(|found| format!("{}: {}", found.what, found.text)).collect()
     };
     let (fixed, broken) = (texts(&was, &is), texts(&is, &was));
-    // Findings are compared as well as measures: one fixed and one broken finding can leave a measure unchanged.
+    // Findings are compared as well as measures: one finding that was fixed and one that is new can cancel out and
+    // leave a measure unchanged.
     let (mut better, mut worse) = (!fixed.is_empty(), !broken.is_empty());
     for change in &measures {
         better |= change.is_better == Some(true);
@@ -471,7 +472,7 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
         // All measures share one draw of cases; a separate draw for each would multiply the time.
         let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
         for (found, (one, other)) in found.iter_mut().zip(pairs.values(&drawn.iter().copied())) {
-            // A draw in which one run has no value for the measure has no difference and is left out.
+            // A draw in which one run has no value for the measure yields no difference and is left out.
             found.extend(one.zip(other).map(|(one, other)| other - one));
         }
     }

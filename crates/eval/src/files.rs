@@ -187,7 +187,7 @@ pub(crate) fn last_part(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns the part of `path` after `evals/`, or otherwise its last part, so that the name is the same on every
+/// Returns the part of `path` after `evals/`, or, failing that, its last part, so that the name is the same on every
 /// machine.
 pub(crate) fn suite_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());

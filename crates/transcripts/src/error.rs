@@ -53,7 +53,7 @@ pub enum IngestError {
         /// The known names.
         known: String,
     },
-    /// A program has not stored any conversations in the places where it would store them.
+    /// No conversations of a program were found in any of the places where it stores them.
     #[error(
         "no conversations from {name} on this machine ({expected}); `afterthought log list` lists the existing ones"
     )]

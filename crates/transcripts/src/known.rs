@@ -179,7 +179,7 @@ impl Machine<'_> {
 enum Root {
     /// The home folder.
     Home,
-    /// The folder in an environment variable, or otherwise a folder below the home folder.
+    /// The folder in an environment variable, or, if it is unset, a folder below the home folder.
     Variable(&'static str, &'static str),
     /// The folder in which programs store settings: `~/.config`, `Application Support` or `%APPDATA%`.
     Config,

@@ -103,7 +103,7 @@ impl<'a> Page<'a> {
         of_form.iter().copied().filter(|label| label.role.is_some() || seen[label.name.as_str()] > 1).collect()
     }
 
-    /// Adds the turns of people who spoke once to the turns of people who spoke several times; otherwise, their turns
+    /// Adds the turns of people who spoke once to the turns of people who spoke several times; otherwise, the former
     /// would be attributed to the previous speaker.
     fn with_single_voices<'b>(&'b self, turns: Vec<&'b Label>) -> Vec<&'b Label> {
         let Some(first) = turns.first().copied().filter(|_| turns.iter().all(|label| label.role.is_none())) else {

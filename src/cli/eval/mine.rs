@@ -175,7 +175,7 @@ enum Answer {
     Quit,
 }
 
-/// Asks until there is an answer.
+/// Repeats the question until there is an answer.
 fn answer() -> anyhow::Result<Answer> {
     loop {
         let answer = ask("(h)elps, (w)orthless, (x) wrong, (s)kip, (q)uit?")?;

@@ -398,7 +398,7 @@ impl Default for Ablation {
     }
 }
 
-/// Returns the whole search, then the search without each of its parts, then without all of them.
+/// Returns the complete search, the search without each of its parts in turn, and the search without any of them.
 pub(super) fn ablations() -> Vec<Ablation> {
     let whole = Ablation::default();
     let with = |name, weights| Ablation { name, weights, ..whole.clone() };

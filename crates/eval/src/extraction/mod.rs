@@ -505,12 +505,12 @@ fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &
         if let Some((what, why)) = complaint(case, prediction, assessment) {
             let evidence = prediction.evidence.iter().map(|cited| quote(cited, conversations)).collect();
             let (id, text) = (prediction.content.clone(), prediction.content.clone());
-            // Details of a right memory have their own measures and must not look like missed memories.
+            // Details of a correct memory have separate measures and must not look like missed memories.
             let counts = !assessment.standing.is_right();
             faulty.push((assessment.standing, Finding { what: what.to_owned(), id, text, why, counts, evidence }));
         }
     }
-    // Both sorts are stable, so missed memories remain first, and faulty memories are ordered from the worst.
+    // Both sorts are stable, so missed memories remain first, and faulty memories are ordered from worst to best.
     faulty.sort_by_key(|(standing, _)| *standing);
     findings.extend(faulty.into_iter().map(|(_, finding)| finding));
     findings.sort_by_key(|finding| !finding.counts);
@@ -578,7 +578,7 @@ fn type_confusion(case: &LoadedCase, predictions: &[Prediction], scored: &Scored
 }
 
 /// Returns the faults in the case itself: gold texts that do not match their own patterns or are forbidden, and
-/// evidence that occurs in no message.
+/// evidence that does not occur in any message.
 fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<String> {
     let mut found = Vec::new();
     let messages = texts.all();

@@ -81,8 +81,8 @@ impl Item {
         self.id.ends_with("_abs")
     }
 
-    /// Returns the time at which the question is asked: the date of the question, or otherwise the date of the last
-    /// session.
+    /// Returns the time at which the question is asked: the date of the question, or, failing that, the date of the
+    /// last session.
     pub fn now(&self) -> Timestamp {
         let last = self.dates.iter().filter_map(|date| time(date)).max();
         time(&self.asked).or(last).unwrap_or(Timestamp::UNIX_EPOCH)

@@ -68,8 +68,8 @@ const COMPOSER_KEY: &str = "composerData:";
 
 /// Reads all conversations in the table.
 fn read_composers(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // The upper bound of the key range is the character after the colon, so that the index is used and no other value
-    // is read.
+    // The upper bound of the key range is the character after the colon, so that the index is used and no other values
+    // are read.
     let sql = "SELECT rowid, key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
     let mut known = HashSet::new();
     source.database.each(sql, &[], |row| {

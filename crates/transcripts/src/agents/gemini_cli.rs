@@ -387,7 +387,8 @@ fn gemini(record: &Value) -> Vec<Message> {
 /// Classifies text in the user's turn: typed for the model, a command to the program, or injected.
 fn typed(text: &str) -> Message {
     let trimmed = text.trim();
-    // A fact that a person asks the program to remember counts as said, although it is part of a command.
+    // A fact that a person asks the program to remember counts as something that was said, although it is part of a
+    // command.
     if let Some(fact) = trimmed.strip_prefix(REMEMBER) {
         return Message::user(fact);
     }

@@ -164,7 +164,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
         }
         Ok(())
     })?;
-    // Rows without a session belong to no project, so they are counted but not read.
+    // Rows without a session do not belong to any project, so they are counted but not read.
     for [table, key, parent] in [["message", "session_id", "session"], ["part", "message_id", "message"]] {
         database.report_orphans(
             [table, key, parent],

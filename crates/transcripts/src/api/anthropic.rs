@@ -145,7 +145,7 @@ fn is_of_an_agent(value: &Value) -> bool {
     holds(value) || value["messages"].as_array().is_some_and(|messages| messages.iter().any(holds))
 }
 
-/// Returns the conversation in one record, or reports why the record contains none.
+/// Returns the conversation in one record, or reports why the record does not contain one.
 fn conversation<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Option<Conversation<'a>> {
     let value = &object.value;
     let mut facts = vec![value];

@@ -182,7 +182,7 @@ fn service(resource: &Value) -> Option<String> {
     Attributes::of(&resource["resource"]["attributes"]).text(&["service.name"])
 }
 
-/// Returns the time at which a log record was created, or otherwise received.
+/// Returns the time at which a log record was created, or, failing that, received.
 fn stamp(record: &Value) -> Option<MessageTime> {
     time(&record["timeUnixNano"]).or_else(|| time(&record["observedTimeUnixNano"]))
 }

@@ -124,7 +124,7 @@ fn role_of(message: &Value) -> Role {
     }
 }
 
-/// Returns the messages in `message`: its parts or otherwise its text, and its files.
+/// Returns the messages in `message`: its parts or, failing that, its text, and its files.
 fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let mut said: Vec<(Kind, String)> = Vec::new();
     for part in message["content"].list() {

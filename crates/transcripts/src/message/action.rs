@@ -228,7 +228,7 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns a change without the values of settings and without words in quotes, because either may be a secret, which
-/// cannot be recognised as one once it is separated from its name. Words in quotes that are keys remain.
+/// can no longer be recognised once it is separated from its name. Words in quotes that are keys remain.
 fn without_values(text: &str) -> Cow<'_, str> {
     VALUE.replace_all(text, |found: &Captures<'_>| {
         let whole = found.get_match();

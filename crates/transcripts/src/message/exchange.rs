@@ -81,8 +81,8 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
             && found.is_empty()
             && value["model"].is_string()
         {
-            // Text that is sent to a model counts as said, even if the text is JSON, such as data pasted into the
-            // prompt.
+            // Text that is sent to a model counts as something that was said, even if it is JSON, such as data pasted
+            // into the prompt.
             found.push(said(half, text));
         }
         if !found.is_empty() {
@@ -148,8 +148,8 @@ impl Loose {
         Self { draft, stem: input.stem(), is_known: false }
     }
 
-    /// Adds the next message; the identity is derived from the first message of a person, or otherwise from the first
-    /// message.
+    /// Adds the next message; the identity is derived from the first message of a person, or, if there is none, from
+    /// the first message.
     pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         let id = || identity::of_file(&self.stem, &message);
         if message.is_human() && !std::mem::replace(&mut self.is_known, true) {

@@ -4,8 +4,8 @@
 //! Each message is in exactly one transcript. A thread is one transcript, however many days it spans; the messages of a
 //! channel outside its threads are another transcript, which spans all days. Ids come from the log: the id of the
 //! channel, followed by the `ts` that opened the thread, and the `ts` of each message. Days are read one after another,
-//! and threads are passed on once they are known to be complete or much text is buffered, so memory use does not grow
-//! with the channel.
+//! and threads are passed on once they are complete or a lot of text is buffered, so memory use does not grow with the
+//! size of the channel.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -601,7 +601,8 @@ impl Names {
     }
 }
 
-/// Returns the name that people see: the display name, or otherwise the full name, or otherwise the account name.
+/// Returns the name that people see: the display name, the full name or the account name, whichever is set first in
+/// this order.
 fn name_of(user: &Value) -> Option<&str> {
     let profile = &user["profile"];
     [&profile["display_name"], &profile["real_name"], &user["display_name"], &user["real_name"], &user["name"]]

@@ -46,7 +46,7 @@ impl Agent {
     }
 }
 
-/// An agent's own account of its work.
+/// An agent's own report of its work.
 #[derive(Debug, Default)]
 pub(super) struct AgentReport {
     /// Number of steps, if known.
@@ -55,7 +55,7 @@ pub(super) struct AgentReport {
     pub(super) failed_commands: Vec<String>,
 }
 
-/// Works like an agent that looks at each file before it edits the file, and applies a prepared patch.
+/// Behaves like an agent that looks at each file before editing it, and applies a prepared patch.
 pub(super) fn work_scripted(
     loaded: &LoadedTask,
     workspace: &Workspace,

@@ -529,7 +529,7 @@ impl<'a> RunningStream<'a> {
             .filter(|(_, evidence)| spot.is_some_and(|spot| spot.is_in(evidence)))
             .map(|(memory, _)| memory)
             .collect();
-        // Ids sort by creation, so the last one is the latest.
+        // Ids sort by creation time, so the last one is the latest.
         let find = |status| resting.iter().rev().find(|memory| memory.status == status);
         let Some(memory) = fits.iter().find_map(|&status| find(status)) else { return Ok(false) };
         let done = self.home.store.write::<_, StoreError>(None, CaseHome::now(act.arrival), |writer| match act.act {

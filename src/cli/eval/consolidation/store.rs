@@ -204,7 +204,7 @@ impl CaseHome {
     /// Returns the number of distractors that are no longer active.
     pub(super) fn retired_distractors(&self) -> Result<u64, StoreError> {
         let recalled = Filter { source: Some(DISTRACTORS.to_owned()), ..Filter::default() };
-        // Distractors that are missing among the active memories are counted, which avoids a list of thousands.
+        // The distractors that are missing from the active memories are counted, which avoids a list of thousands.
         let all = self.distractors * self.namespaces.len();
         Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
     }

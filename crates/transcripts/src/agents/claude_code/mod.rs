@@ -440,7 +440,7 @@ impl Session {
         }
     }
 
-    /// Returns whether the same words were said at the same instant: compaction logs old lines again with new ids.
+    /// Returns whether the same words were said at the same instant: a compaction logs old lines again with new ids.
     fn is_replay(&mut self, message: &Message, time: Option<MessageTime>) -> bool {
         let stamp = time.filter(|time| time.source == TimeSource::Log && message.kind == Kind::Prose);
         // The key includes time and role, because people repeat short answers.
@@ -448,7 +448,7 @@ impl Session {
         key.is_some_and(|key| !self.said.insert(key))
     }
 
-    /// Handles a change of the input queue: a text that is never delivered still counts as said.
+    /// Handles a change to the input queue: a text that is never delivered still counts as something that was said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
         let key = hash(on_one_line(&queued.text));

@@ -37,7 +37,7 @@ impl Ingestor for WhatsApp {
         let Some(text) = sink.whole_text(input, "chat")? else { return Ok(()) };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
-        // The order of day and month depends on the phone's language, and a single date cannot reveal it.
+        // The order of day and month depends on the phone's language, and cannot be derived from a single date.
         let order = Order::decide(&stamps);
         let title = chat_name(&entries, name);
         let mut draft = Assembler::new(self.name(), identity_of(title.as_deref(), &entries), origin);
@@ -146,7 +146,7 @@ fn bare_name(name: &str) -> String {
     bare.unwrap_or(name).trim().to_owned()
 }
 
-/// Returns the chat's name: from the file name, or otherwise from the first notice.
+/// Returns the chat's name: from the file name, or, failing that, from the first notice.
 fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String> {
     let noticed = || {
         let (author, text) =
