@@ -25,7 +25,7 @@ pub(crate) struct DaySpending {
     /// Tokens and calls.
     #[serde(flatten)]
     pub spent: Spent,
-    /// US dollars at the prices in force; `None` if the model has no price.
+    /// US dollars at the current prices; `None` if the model has no price.
     pub cost: Option<f64>,
 }
 

@@ -246,7 +246,7 @@ impl Memories {
         gathered.orders = options.orders;
         report.files += 1;
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
-            // A folder in an archive does not exist on this machine, so it identifies no project.
+            // A folder in an archive does not exist on this machine, so it does not identify a project.
             watch(ImportEvent::WithoutProject(&path));
             let reason = "the project of the file is unknown".to_owned();
             gathered = Gathered { left_out: vec![Skipped { record: 1, reason }], ..Gathered::default() };
@@ -309,8 +309,8 @@ impl Memories {
         Ok(())
     }
 
-    /// Adds memories of teams to the inbox, unless this person is a maintainer: an export of another member must not
-    /// decide for the maintainers.
+    /// Adds memories of teams to the inbox, unless this person is a maintainer: a file that another member exported
+    /// must not pre-empt the decision of the maintainers.
     fn leave_to_maintainers(&self, memories: &mut [Imported]) -> Result<(), ApiError> {
         let teams = memories.iter().map(|one| &one.memory.namespace).filter(|namespace| namespace.is_team());
         let mut refused = BTreeSet::new();

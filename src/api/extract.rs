@@ -54,7 +54,7 @@ pub struct Extracted {
 
 impl Memories {
     /// Extracts memories from a conversation, and compares them with the known ones. Messages without an id get their
-    /// position as id. Failures are listed in the summary; they never affect memories from earlier calls.
+    /// position as their id. Failures are listed in the summary; they never affect memories from earlier calls.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used, or the requested model is not configured.

@@ -137,7 +137,7 @@ pub(super) fn limits_today(config: &Config, store: &Store, cost: impl Fn(&Spent)
     Ok(Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? })
 }
 
-/// Returns the cost of all calls of today, in local time.
+/// Returns the cost of all of today's calls, in local time.
 pub(super) fn spent_today(store: &Store, cost: impl Fn(&Spent) -> f64) -> Result<f64, StoreError> {
     let today = Zoned::now();
     Ok(store.spending(today.date(), today.time_zone())?.iter().map(cost).sum())

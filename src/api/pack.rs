@@ -1,7 +1,7 @@
 //! Exports memories as packs, and imports packs.
 //!
-//! The memories of a pack get ids that follow from the pack, the namespace and their ids in the pack, so that the next
-//! version of the pack finds them. The namespace is chosen by whoever imports the pack, never by the pack.
+//! The memories of a pack get ids that are derived from the pack, the namespace and their ids in the pack, so that the
+//! next version of the pack finds them. The namespace is chosen by whoever imports the pack, never by the pack.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -65,9 +65,9 @@ pub struct PackImport {
     pub namespace: String,
     /// Memories that are new.
     pub added: usize,
-    /// Memories of the former version that the pack changed.
+    /// Memories of the previous version that the pack changed.
     pub changed: usize,
-    /// Memories of the former version that the pack no longer contains.
+    /// Memories of the previous version that the pack no longer contains.
     pub retired: usize,
     /// Memories that were already stored with the same words.
     pub known: usize,
@@ -208,7 +208,7 @@ impl Memories {
     }
 }
 
-/// Checks that a pack may follow an earlier import; returns whether it is the same version.
+/// Checks that a pack may be imported after an earlier one; returns whether it is the same version.
 fn check_successor(pack: &Pack, before: &Run) -> Result<bool, PackError> {
     let known = text_of(before, "version").and_then(|text| text.parse::<PackVersion>().ok());
     let conflict = |reason: String| Err(PackError::Conflict { reason });

@@ -202,7 +202,7 @@ impl Memories {
     /// Assigns the folder `path`, including everything below it, to the project `name`.
     ///
     /// If the name is new and the folder's project has no other folder, the name is added to that project. Otherwise
-    /// the folder becomes a separate project, and memories learnt before are not moved.
+    /// the folder becomes a separate project, and memories learnt earlier are not moved.
     ///
     /// # Errors
     /// [`ApiError`] if the folder or the name is not valid for a project.

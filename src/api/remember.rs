@@ -754,7 +754,7 @@ impl Memories {
     }
 
     /// Forgets every memory that passes `filter`, except pinned ones if the author is an agent, and returns the
-    /// memories in their former state. With `preview`, nothing is written.
+    /// memories as they were before. With `preview`, nothing is written.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read or written.

@@ -16,8 +16,8 @@ use crate::store::{Filter, Order, Store, StoreError};
 /// adapter closes it.
 ///
 /// An implementation redacts secrets before anything is stored, never reads a namespace that is not in the filter, and
-/// returns lists in a unique order, so that pages do not overlap. A deleted memory is no longer found, but may be kept
-/// for a while so that it can be restored. The caller is responsible for everything else, such as near-duplicates,
+/// returns lists in an unambiguous order, so that pages do not overlap. A deleted memory is no longer found, but may be
+/// kept for a while so that it can be restored. The caller is responsible for everything else, such as near-duplicates,
 /// categories and permissions.
 pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
@@ -182,8 +182,8 @@ pub struct SearchOptions {
     pub limit: usize,
     /// Minimum score, 0–1.
     pub min_score: f64,
-    /// The weight of vectors against words, from 0 (only words) to 1 (only vectors); `None` for the usual weight. An
-    /// adapter without vectors ignores it.
+    /// The weight of vectors relative to words, from 0 (only words) to 1 (only vectors); `None` for the usual weight.
+    /// An adapter without vectors ignores it.
     pub hybrid_weight: Option<f64>,
     /// Whether the results contain the vectors of their memories, where there are any.
     pub include_embedding: bool,
@@ -457,7 +457,7 @@ impl StorageAdapter for SqliteStorage {
     }
 }
 
-/// Returns the weights of a search for the weight of vectors that was requested.
+/// Returns the weights of a search for the requested weight of vectors.
 pub(super) fn weights_of(hybrid: Option<f64>) -> Result<Weights, ApiError> {
     match hybrid {
         None => Ok(Weights::default()),

@@ -66,7 +66,7 @@ impl Memories {
     }
 
     /// Writes a new key for [`Self::add_sync`] to a file that only its user can read. If the file exists and `rotate` is
-    /// set, the new key is added before those in the file, so that it encrypts and the former ones still decrypt.
+    /// set, the new key is added before those in the file, so that it encrypts and the previous ones still decrypt.
     ///
     /// # Errors
     /// [`ApiError`] if the file exists and `rotate` is not set, or if it cannot be written.

@@ -122,7 +122,7 @@ impl Memories {
         Ok(names.into_iter().collect())
     }
 
-    /// Names the maintainers of a team in place of the former ones. The record is a pinned memory of the team, so it
+    /// Names the maintainers of a team, in place of the previous ones. The record is a pinned memory of the team, so it
     /// reaches the other members like any other memory.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Memories {
 
     /// Copies memories into the namespace of a team, as one run that [`Memories::undo`] reverses. The copies wait in the
     /// inbox for a maintainer, unless the author is one. Secrets and personal data of every kind are removed from them.
-    /// Each copy is linked with its origin; the link leaves this machine only with both memories.
+    /// Each copy is linked to its origin; the link leaves this machine only with both memories.
     ///
     /// # Errors
     /// [`ApiError`] if a memory is not active, belongs to a team, or was rejected by the team. Nothing is written then.

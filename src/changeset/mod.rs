@@ -399,7 +399,7 @@ pub(crate) fn evidence_as_stored(piece: &Evidence) -> Evidence {
 
 /// Returns a number between 0 and 1, rounded so that reading its JSON form gives the same number.
 pub(crate) fn share_as_stored(share: f64) -> f64 {
-    // Six decimals are preserved by JSON and SQLite, so a changeset can be compared with the row by value.
+    // Six decimal places are preserved by JSON and SQLite, so a changeset can be compared with the row by value.
     if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }
 

@@ -260,7 +260,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The end of a range that a time denotes. A day is included in the range as a whole.
+/// The end of a range that a time denotes. A day is included in the range in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The start: the first moment in the range.

@@ -93,8 +93,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         // The import continues; a failure to print is reported at the end.
         trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
     })?;
-    // Errors of the output are checked before consolidation, so that no model is used for results that cannot be
-    // printed.
+    // Output errors are checked before consolidation, so that no model is used for results that cannot be printed.
     trouble?;
     let ImportReport { failed, gathered, .. } = report;
     // Without --consolidate, the memories have been stored by now; with it, they have only been collected.

@@ -16,7 +16,7 @@ use super::exit::ExitStatus;
 
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
-/// It is written as a marker that only this process knows, and that the printer replaces with the terminal's escape
+/// It is written as a marker that is unique to this process and that the printer replaces with the terminal's escape
 /// sequence. In this way, an escape sequence in the text of a log or a memory is never mistaken for one of the
 /// program's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl DiagnosticsWriter {
 
 impl io::Write for DiagnosticsWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Libraries write whole requests at the most verbose levels.
+        // Libraries log whole requests at the most verbose levels.
         let text = without_secrets(String::from_utf8_lossy(bytes).into_owned());
         io::stderr().lock().write_all(escaped(&text, self.escape).as_bytes())?;
         Ok(bytes.len())
@@ -270,7 +270,7 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     format!("{count} {}", if count == 1 { noun } else { &many })
 }
 
-/// Returns a size in the unit that makes it shortest.
+/// Returns a size in a unit in which it is a short number.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     // Sizes are computed in integer tenths, so that no float has to be rounded; ten times a `u64` may overflow, so

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     if !any {
         return context.nothing_in(&memories, "no memory matches; try other words, or `afterthought memory list`");
     }
-    // The last connection to close removes temporary files beside the database, which a read-only connection cannot.
+    // The last connection to close removes temporary files beside the database, which a read-only connection cannot do.
     drop(memories.into_writable());
     Ok(ExitStatus::Success)
 }

@@ -118,8 +118,8 @@ pub(crate) fn http(args: &HttpArgs, context: &Context<'_>) -> anyhow::Result<Exi
             let file = file.display();
             context.out.note(format_args!("clients must send the token in {file} as `Authorization: Bearer TOKEN`"));
         }
-        // The address is printed only once the socket listens: callers wait for this line, and the actual port for port
-        // 0 is known only now.
+        // The address is printed only once the socket is listening: callers wait for this line, and the actual port for
+        // port 0 is known only now.
         context.out.line(format_args!("http://{}/mcp", listening.address))?;
         listening.serving.await;
         Ok(())
@@ -161,7 +161,7 @@ pub(crate) fn ui(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
     serve(runtime()?, Duration::from_secs(1), async |stop| {
         let (address, served) = page::listen(config, options, stop).await?;
         context.out.line(&address)?;
-        // The file is kept until the server ends: a browser may take long to start.
+        // The file is kept until the server ends: a browser may take a long time to start.
         let _file = if args.no_open { None } else { open(&address) };
         served.await;
         Ok(())

@@ -169,7 +169,7 @@ fn all(config: &Config) -> Vec<Check> {
     let reader = Memories::builder().config(config.clone()).read_only();
     let memories = if path.exists() { reader.open().ok() } else { None };
     let of_hooks = hook_checks(memories.as_ref(), path, now());
-    // The connection that closes last removes the files of the write-ahead log, which a read-only connection cannot.
+    // The connection that closes last removes the files of the write-ahead log, which a read-only connection cannot do.
     drop(memories);
     // The database is opened for writing, because a file that can be read but not written is a fault, too.
     checks.extend(database(path, config));

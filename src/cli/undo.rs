@@ -145,7 +145,7 @@ const fn exit_status(undone: &UndoReport) -> ExitStatus {
     if undone.kept.is_empty() { ExitStatus::Success } else { ExitStatus::Failures }
 }
 
-/// Returns the runs to undo, the newest first; `None` if the person declines.
+/// Returns the runs to undo, newest first; `None` if the person declines.
 fn choose(
     args: &UndoArgs,
     run: &Run,

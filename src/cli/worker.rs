@@ -225,7 +225,7 @@ async fn watch_logs(
         if cancel.is_cancelled() || (args.once && worked.busy.is_none()) {
             break;
         }
-        // A worker that a hook has started is still busy; it ends soon, since this process now watches.
+        // A worker that a hook has started is still busy; it ends soon, since this process is now watching.
         tokio::time::sleep(BUSY).await;
         rounds.tick();
     }

@@ -49,7 +49,7 @@ impl ProjectFile {
     fn read(path: PathBuf) -> io::Result<Result<Self, String>> {
         let place = path.canonicalize()?;
         let file = private::options().read(true).open(&path)?;
-        // The check uses the open file, because another file could have taken its path.
+        // The check uses the open file, because another file could have been put at its path.
         if let Some(reason) = writable_by_others(&file.metadata()?, &place)? {
             return Ok(Err(reason.to_owned()));
         }
@@ -95,8 +95,8 @@ fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'
     Ok(None)
 }
 
-/// Returns the folders from the file's folder up to the root of its repository, or only the first if the file is in no
-/// repository.
+/// Returns the folders from the file's folder up to the root of its repository, or only the first if the file is not in
+/// a repository.
 #[cfg(unix)]
 fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
     let root = place.ancestors().skip(1).position(|folder| folder.join(".git").exists());
@@ -112,7 +112,7 @@ pub(crate) struct TrustedFiles {
 }
 
 impl TrustedFiles {
-    /// Returns the trusted files that are recorded in the user's folder for state.
+    /// Returns the trusted files that are recorded in the user's state folder.
     pub(crate) fn in_state(state: &Path) -> Self {
         Self { folder: Some(state.join("trusted")) }
     }

@@ -304,7 +304,7 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
     for (one, other) in pairs {
         let (was, is) = (before.over(&[one]), after.over(&[other]));
         for ((measure, was), is) in before.measures.iter().zip(was).zip(is) {
-            // This measure is derived from two others, so a change of it would be reported twice.
+            // This measure is derived from two others, so a change in it would be reported twice.
             if measure.harmonic_of.is_some() || !differ(was, is) {
                 continue;
             }

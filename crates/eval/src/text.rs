@@ -186,8 +186,8 @@ pub(crate) fn fact_words(text: &str) -> BTreeSet<String> {
     for word in content_words(text) {
         let letters: Vec<char> = word.chars().collect();
         if letters.len() > 2 && letters.iter().any(is_unspaced) {
-            // Pairs of characters replace words, so that the fact and the memory need not be segmented into words in
-            // the same way.
+            // Pairs of characters are used instead of words, so that the fact and the memory need not be segmented into
+            // words in the same way.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else {
             words.insert(word);

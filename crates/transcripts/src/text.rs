@@ -86,7 +86,7 @@ impl<'a> Page<'a> {
         found.map(|(_, value)| value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty())
     }
 
-    /// Returns the speaker lines of one form: the lines with known sides if both sides occur, or otherwise the lines
+    /// Returns the speaker lines of one form: the lines with known sides if both sides occur, and otherwise the lines
     /// with people's names.
     fn turns(&self, form: Form) -> Vec<&Label> {
         let of_form: Vec<&Label> = self.labels.iter().filter(|label| label.form == form).collect();

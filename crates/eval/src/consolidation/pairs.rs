@@ -164,7 +164,7 @@ impl<'a> Judged<'a> {
     }
 
     fn retires_wrongly(&self) -> bool {
-        // A contradiction that waits for a person has not retired any memory yet.
+        // A contradiction that is waiting for a person has not retired any memory yet.
         let contradicts = self.outcome.decision == Decision::Contradict && !self.outcome.waits;
         if !contradicts {
             return false;

@@ -173,7 +173,7 @@ fn faults_of_event(
     if is_waiting && !should_wait {
         faults.push(StreamFault::Waiting);
     }
-    // A wrongly dropped event is reported as lost, not additionally as separated from its group.
+    // A wrongly dropped event is reported only as lost, and not also as separated from its group.
     let alive: BTreeSet<&String> = active.iter().flatten().collect();
     if let Some(wanted) = wanted.filter(|_| is_active) {
         let own: Vec<&BTreeSet<String>> = active.iter().filter(has).collect();

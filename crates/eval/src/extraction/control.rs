@@ -73,7 +73,8 @@ impl Control {
     }
 }
 
-/// Returns, for each message of a person, alternately an invented fact and the message's first sentence reversed.
+/// Returns a memory for each message of a person: alternately an invented fact, and the message's first sentence with
+/// the opposite meaning.
 fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
     let mut kept: Vec<Prediction> = Vec::new();
     for conversation in conversations {

@@ -2,8 +2,7 @@
 //!
 //! Three things are measured without a judge. Retention: the share of answers whose content words survive in the
 //! memories that are based on the evidence. Retrieval: whether turns and memories that contain the answer are found.
-//! Facts: how the memories compare with the facts in the file. The turns themselves yield the upper limit for all
-//! three.
+//! Facts: how the memories compare with the facts in the file. The turns themselves set the upper limit for all three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -254,7 +253,7 @@ impl Corrections {
             let Some(corrected) = self.entries.get(&question.question) else { return };
             let mut evidence = ids(&corrected.evidence);
             evidence.retain(|id| known.contains(id));
-            // A correction that cites no known turn is ignored, because a question needs some evidence.
+            // A correction that does not cite any known turn is ignored, because a question needs some evidence.
             if !evidence.is_empty() && evidence != question.evidence {
                 question.evidence = evidence;
                 citations += 1;

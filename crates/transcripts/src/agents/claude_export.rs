@@ -125,7 +125,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Returns the type and the text of the block that a line with a mark begins.
+/// Returns the type and the text of the block that begins with a marked line.
 fn opened(line: &str) -> Option<(Part, &str)> {
     let bare = line.trim_start();
     let indent = line.len() - bare.len();

@@ -154,7 +154,8 @@ fn bubble_in_row(
     let mut bubble = None;
     let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1 LIMIT 1";
     source.database.each(sql, &[&format!("bubbleId:{id}:{bubble_id}")], |row| {
-        // The unreadable row was already reported; with an empty bubble, it is not also counted as missing.
+        // An unreadable row has already been reported; it becomes an empty bubble, so that it is not also counted as
+        // missing.
         bubble = Some(database::parsed(row, 1, "message", sink).unwrap_or_default());
         Ok(())
     })?;

@@ -96,7 +96,7 @@ fn is_prompt(value: &Value) -> bool {
     value["sessionId"].is_string() && value["messageId"].is_number() && value["message"].is_string()
 }
 
-/// Reads `logs.json`, which contains only the prompts of all sessions in one project.
+/// Reads `logs.json`, which contains the prompts of all sessions in one project, and nothing else.
 fn read_prompts(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let names = input.names_beside("chats");
     let logged: HashSet<String> = names.iter().filter_map(|name| named_session(name)).collect();

@@ -82,7 +82,7 @@ fn read_run(run: &Value, stem: &str, origin: String, sink: &mut Sink<'_>) {
     draft.finish(sink);
 }
 
-/// Adds the messages of an event; in a run, a program also wrote the turns of the user.
+/// Adds the messages of an event; in a run, the user's turns were written by a program as well.
 fn add(draft: &mut Assembler, stem: &str, event: &Value, is_run: bool, sink: &mut Sink<'_>) {
     let time: Option<MessageTime> = identity::stamp(&event["timestamp"]);
     let id = event["id"].as_u64().map(|id| id.to_string()).unwrap_or_default();

@@ -35,7 +35,7 @@ impl Ingestor for Anthropic {
     named!("anthropic");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        // Cline and related agents store the same messages in separate files, which have formats of their own.
+        // Cline and related agents store the same messages in separate files, which have different formats.
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
             return false;
         }

@@ -183,7 +183,7 @@ fn messages_of(message: &Value) -> Option<Vec<Message>> {
 
 /// Returns the fields with custom instructions, each with the part of the text that the user wrote.
 ///
-/// Other text in these fields, such as a time zone, were written by the program.
+/// Other text in these fields, such as a time zone, was written by the program.
 fn instructions(content: &Value) -> Vec<(&str, &str)> {
     if content["content_type"] != "user_editable_context" {
         return Vec::new();

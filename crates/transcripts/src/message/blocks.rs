@@ -14,7 +14,7 @@ const TARGET_KEYS: &[&str] = &[
     "task_name", "name", "id",
 ];
 
-/// Returns the target of a tool call: its input if the input is plain text, or otherwise the first argument in the
+/// Returns the target of a tool call: its input if the input is plain text, and otherwise the first argument in the
 /// order of [`TARGET_KEYS`].
 pub(crate) fn target(input: &Value) -> String {
     let argument = |value: &Value| {

@@ -177,8 +177,8 @@ impl Conversation<'_> {
     pub(crate) fn hand_over(self, object: &Object, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
         let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());
-        // A program sends the same prompt before each conversation, so conversations differ only from the first message
-        // of a person on.
+        // A program sends the same prompt before each conversation, so conversations begin to differ only at the first
+        // message of a person.
         let Some(first) = pieces().find(|message| message.is_human()).or_else(|| pieces().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };

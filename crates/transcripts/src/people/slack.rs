@@ -376,14 +376,14 @@ fn files(value: &Value) -> impl Iterator<Item = String> {
     })
 }
 
-// The text of a message: mark-up with ids, or blocks of rich text, converted to the text that people saw.
+// The text of a message: markup with ids, or blocks of rich text, converted to the text that people saw.
 
 /// Maximum nesting of blocks that is read.
 const MAX_DEPTH: usize = 32;
 
 /// Returns `text` with names instead of ids, and with links and special characters as plain text.
 fn plain(text: &str, names: &Names) -> String {
-    // Typed angle brackets are escaped, so an unclosed bracket is not mark-up.
+    // Typed angle brackets are escaped, so an unclosed bracket is not markup.
     patterns! {
         REFERENCE = "<([^<>]*)>";
     }

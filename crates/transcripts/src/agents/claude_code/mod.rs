@@ -545,7 +545,7 @@ fn abandoned(nodes: &[Node]) -> Vec<bool> {
     let mut open: Vec<usize> = (0..nodes.len()).filter(|place| is_older(&nodes[*place])).collect();
     while let Some(place) = open.pop() {
         if !std::mem::replace(&mut dead[place], true) {
-            // Removing the list ensures that each edge is followed once, however often an id repeats.
+            // Removing the list ensures that each edge is followed once, however often an id is repeated.
             open.extend(children.remove(&nodes[place].id).unwrap_or_default());
         }
     }

@@ -134,7 +134,7 @@ impl Thread {
         Self { turns: Turns { draft, ..Turns::default() }, ..Self::default() }
     }
 
-    /// Reads one line, whose number is `place` in reports and `number` in the rest of the thread.
+    /// Reads one line; `place` is its number in reports, and `number` its number in the rest of the thread.
     fn take(&mut self, number: usize, place: usize, line: &Value, sink: &mut Sink<'_>) {
         if line["payload"].is_object() {
             self.take_envelope(number, line);
@@ -281,7 +281,8 @@ impl Thread {
             return;
         }
         let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
-        // The event has whole seconds, so a start time in milliseconds would seem later than the thread's first turn.
+        // The event's time is in whole seconds, so a start time in milliseconds would seem later than the thread's
+        // first turn.
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
             self.in_copy = false;
