@@ -25,7 +25,7 @@ pub(crate) struct DaySpending {
     /// Tokens and calls.
     #[serde(flatten)]
     pub spent: Spent,
-    /// US dollars at the prices in force; `None` if the model has no price.
+    /// US dollars at the current prices; `None` if the model has no price.
     pub cost: Option<f64>,
 }
 
@@ -135,7 +135,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the file, or the key, cannot be read.
     pub(crate) fn encryption(&self) -> Result<Encryption, ApiError> {
-        // If an encrypted file is open, its key is known, whatever its source.
+        // If an encrypted file is open, its key is known, wherever it came from.
         Ok(if self.ledger(CHECK)?.is_encrypted()? {
             Encryption::Encrypted(Store::key_given().ok().flatten())
         } else {
@@ -157,7 +157,7 @@ impl Memories {
         Ok(AuditLog::read(&config.db.value)?)
     }
 
-    /// Returns at most `limit` runs, the newest first.
+    /// Returns at most `limit` runs, newest first.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -165,8 +165,8 @@ impl Memories {
         Ok(self.ledger("list runs")?.runs(limit)?)
     }
 
-    /// Returns every change of a run, in order. The reason for a memory or a quote that a run added, and that records no
-    /// other reason, is the quote on which it is based.
+    /// Returns every change of a run, in order. If no reason is recorded for a memory or a quote that the run added,
+    /// the reason is the quote on which it is based.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -262,7 +262,7 @@ impl Memories {
     pub(crate) fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
         let store = self.ledger(QUEUE)?;
         let due = store.retry_jobs(id, Timestamp::now())?;
-        // A window is not a log of the queue and has no id there, so only a retry of everything includes windows.
+        // Windows are not logs and have no id in the queue, so they are included only if everything is retried.
         let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
         Ok((due, windows))
     }
@@ -273,7 +273,7 @@ impl Memories {
     /// [`ApiError`] if the database cannot be read.
     pub(crate) fn copy_in_memory(&self) -> Result<Self, ApiError> {
         let store = self.ledger("try out a change")?.copy_in_memory()?;
-        // The copy makes no vectors, because trying out a change must not send text to a server.
+        // The copy does not compute vectors, because trying out a change must not send text to a server.
         let storage = Box::new(SqliteStorage { store, vectors: None });
         let builder = Self::builder().config(self.config.clone()).vectors(None).through(self.through);
         Ok(Self { namespaces: self.namespaces.clone(), ..builder.storage(storage).open()? })

@@ -95,13 +95,13 @@ pub enum ApiError {
         /// Name of the rule that found the secret.
         name: &'static str,
     },
-    /// A key cannot be kept exactly as it was given.
+    /// A key cannot be stored exactly as it was given.
     #[error("the key {reason}")]
     Key {
-        /// What is wrong with the key, and what to do.
+        /// The fault in the key, and the remedy.
         reason: &'static str,
     },
-    /// Another memory has the text already.
+    /// Another memory already has the text.
     #[error("memory {id} ({status}) has this text already; update that memory, or forget it first")]
     KnownText {
         /// The short id of the memory.
@@ -109,7 +109,7 @@ pub enum ApiError {
         /// Its status.
         status: Status,
     },
-    /// The new text of a memory was forgotten.
+    /// The new text of a memory was forgotten earlier.
     #[error("the text was {reason}")]
     ForgottenText {
         /// When the text was rejected, and what a person can do.
@@ -118,7 +118,7 @@ pub enum ApiError {
     /// The text would act as an instruction to a model that recalls it.
     #[error("the text {reason}, and only a person may store such a memory; state a fact instead of an instruction")]
     Order {
-        /// The reason for the refusal.
+        /// The reason for the rejection.
         reason: &'static str,
     },
     /// The category does not exist.
@@ -149,7 +149,7 @@ pub enum ApiError {
         /// The given value.
         value: f64,
     },
-    /// The expiry cannot be used.
+    /// The expiry is not valid.
     #[error("the expiry {text:?} {reason}")]
     Expiry {
         /// The given text.
@@ -165,7 +165,7 @@ pub enum ApiError {
         /// The fault.
         reason: &'static str,
     },
-    /// A change of a memory names no field.
+    /// A change to a memory does not set any field.
     #[error("nothing would change; give the content or another field")]
     NothingGiven,
     /// The structured part of a memory has an unknown shape.
@@ -174,7 +174,7 @@ pub enum ApiError {
         /// The fault.
         reason: String,
     },
-    /// A namespace cannot be made of the given name.
+    /// The given name cannot be turned into a namespace.
     #[error(transparent)]
     Name(#[from] ParseError),
     /// The text is empty.
@@ -230,7 +230,7 @@ pub enum ApiError {
         /// What `ssh-keygen` said.
         reason: String,
     },
-    /// Somebody who is no maintainer of a team would change its memories.
+    /// Somebody who is not a maintainer of a team tried to change its memories.
     #[error(
         "only {maintainers} can change memories of {team}, and you are {person}; `afterthought memory promote` proposes a \
          memory to the team"
@@ -303,7 +303,7 @@ pub enum ApiError {
     /// The model cannot be used.
     #[error(transparent)]
     Model(#[from] LlmError),
-    /// Vectors could not be made.
+    /// Vectors could not be computed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// The prices of the settings cannot be used.

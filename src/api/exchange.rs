@@ -59,20 +59,20 @@ pub struct FileImport<'a> {
     pub failed: usize,
     /// The namespace of memories that specify no namespace.
     pub namespace: &'a Namespace,
-    /// What the memories of the file lost or have instead.
+    /// Fields that were left out, and categories that were replaced.
     pub adapted: &'a ImportChanges,
-    /// Projects of the memories that are not connected with any repository or folder.
+    /// Those projects of the memories that are not connected with any repository or folder.
     pub unconnected: Vec<Namespace>,
 }
 
-/// What the memories of a file lost or have instead of what the file says.
+/// Fields that were left out, and categories that were replaced, when a file was imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportChanges {
     /// Fields that memories do not have, with the number of lines that contain them.
     pub left_out_fields: BTreeMap<String, usize>,
     /// Categories that the settings do not allow, with the number of memories that had them.
     pub categories: BTreeMap<String, usize>,
-    /// The category that these memories have instead; their former category is a tag.
+    /// The category that these memories have instead; their original category becomes a tag.
     pub category: String,
 }
 
@@ -246,7 +246,7 @@ impl Memories {
         gathered.orders = options.orders;
         report.files += 1;
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
-            // A folder in an archive does not exist on this machine, so it identifies no project.
+            // A folder in an archive does not exist on this machine, so it does not identify a project.
             watch(ImportEvent::WithoutProject(&path));
             let reason = "the project of the file is unknown".to_owned();
             gathered = Gathered { left_out: vec![Skipped { record: 1, reason }], ..Gathered::default() };
@@ -309,8 +309,8 @@ impl Memories {
         Ok(())
     }
 
-    /// Adds memories of teams to the inbox, unless this person is a maintainer: an export of another member must not
-    /// decide for the maintainers.
+    /// Adds memories of teams to the inbox, unless this person is a maintainer: a file that another member exported
+    /// must not pre-empt the decision of the maintainers.
     fn leave_to_maintainers(&self, memories: &mut [Imported]) -> Result<(), ApiError> {
         let teams = memories.iter().map(|one| &one.memory.namespace).filter(|namespace| namespace.is_team());
         let mut refused = BTreeSet::new();
@@ -434,7 +434,7 @@ impl Memories {
             Ok(to.is_none_or(|memory| memory.status != Status::Forgotten))
         };
         loop {
-            // Ids sort by creation, so memories that are added in the meantime appear on later pages.
+            // Ids sort by creation time, so memories that are added in the meantime appear on later pages.
             let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
             let is_last = page.len() < PAGE;
             count += page.len();
@@ -477,7 +477,7 @@ fn folder_digits(path: &Path) -> String {
 
 fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, id, evidence, .. } = imported;
-    // An order in a file waits for review even if the file says that a person wrote it.
+    // Text that reads like an order waits for review, even if a person wrote it according to the file.
     let is_order = order_in(&memory.claim, &evidence).is_some();
     let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
     let candidate = stated(memory.claim, evidence);

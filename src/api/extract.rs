@@ -32,10 +32,10 @@ pub struct ExtractionContext {
     /// Identity of the conversation. In a later call with the same identity, only new messages are read. By default,
     /// the text of the messages is the identity.
     pub conversation_id: Option<String>,
-    /// Identity of the user, where several users share the memories: what the conversation says about the user is
-    /// stored in `user/ID` instead of `global`.
+    /// Identity of the user, where several users share the memories: statements about the user are stored in `user/ID`
+    /// instead of `global`.
     pub user_id: Option<String>,
-    /// Memories that the model is shown as known, in addition to the closest stored ones; at most eight are shown.
+    /// Memories that are shown to the model as known, in addition to the closest stored ones; at most eight are shown.
     pub existing_memories: Vec<Memory>,
     /// Instructions in prose on what to remember and what never to remember; they replace the instructions in the
     /// settings.
@@ -54,7 +54,7 @@ pub struct Extracted {
 
 impl Memories {
     /// Extracts memories from a conversation, and compares them with the known ones. Messages without an id get their
-    /// position as id. Failures are listed in the summary; they never affect memories from earlier calls.
+    /// position as their id. Failures are listed in the summary; they never affect memories from earlier calls.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used, or the requested model is not configured.
@@ -238,7 +238,7 @@ impl Memories {
 
     /// Runs a full pass over a namespace and those below it, or over all namespaces: merges duplicates, resolves
     /// contradictions, and derives memories from repeated episodes. [`Memories::undo`] reverses the run. If access is
-    /// limited to some namespaces, `None` means the first of them.
+    /// limited to certain namespaces, `None` means the first of them.
     ///
     /// # Errors
     /// [`ApiError`] if the namespace cannot be accessed, or the database cannot be used; changes that were already

@@ -1,4 +1,4 @@
-//! Checks whether the code that results mention still exists in the repository of a folder, and where.
+//! Checks whether, and where, the code that results mention still exists in the repository of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,13 +14,15 @@ use crate::work::FileUsage;
 
 /// Time limit for checking all results of a search; references that are not checked in time count as unverifiable.
 const SEARCH_LIMIT: Duration = limit(150);
-/// Time limit for checking a brief. It is short, because an agent waits for the brief at the start of each session.
+/// Time limit for checking a brief. The limit is short, because an agent waits for the brief at the start of each
+/// session.
 const BRIEF_LIMIT: Duration = limit(10);
 /// Maximum share of its score that a result loses, if none of its references still exist.
 // The loss is small, because a result that explains what was removed may be the best answer.
 const MAX_LOSS: f64 = 0.1;
 
-/// Maximum number of memories that are compared with the branch of the folder, and of decisions made on the branch.
+/// Maximum number of memories that are compared with the branch of the folder, and also of decisions made on the
+/// branch.
 const MAX_AT_HAND: usize = 50;
 
 const fn limit(millis: u64) -> Duration {
@@ -56,7 +58,7 @@ impl Memories {
         Ok(())
     }
 
-    /// Ranks memories as [`Memories::judge_results`] does, and returns the current state of their references in words.
+    /// Ranks memories as [`Memories::judge_results`] does, and returns the current state of their references as text.
     ///
     /// # Errors
     /// [`ApiError`] if the project of the folder, or the times at which the memories were said, cannot be read.
@@ -75,7 +77,7 @@ impl Memories {
         Ok(spelled)
     }
 
-    /// Labels the uses of a file with the current state of the file.
+    /// Labels each recorded use of a file with the current state of the file.
     ///
     /// # Errors
     /// [`ApiError`] if the project of the folder cannot be looked up.
@@ -140,7 +142,7 @@ impl Memories {
 }
 
 impl ProjectFolder {
-    /// Returns, for each memory, the references that changed, moved or are gone, in words. If the time limit is reached,
+    /// Returns, for each memory, the references that changed, moved or are gone, as text. If the time limit is reached,
     /// nothing is returned, so that the same memories always give the same brief.
     pub(super) fn changes(&self, store: &Database, memories: &[&Memory]) -> Vec<Option<String>> {
         let said = store.last_said(memories.iter().map(|memory| &memory.id)).unwrap_or_default();

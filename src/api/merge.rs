@@ -64,7 +64,7 @@ impl Memories {
     }
 }
 
-/// Returns the first claim, extended with what only the other states.
+/// Returns the claim `kept`, extended with what only `gone` states.
 fn joined(kept: &Claim, gone: &Claim) -> Claim {
     let (one, other) = (kept.content.trim(), gone.content.trim());
     let content = match (one.contains(other), other.contains(one)) {
@@ -72,7 +72,7 @@ fn joined(kept: &Claim, gone: &Claim) -> Claim {
         (_, true) => other.to_owned(),
         _ => format!("{one} {other}"),
     };
-    // The merge joins texts, so the time from which the kept memory is valid stays as it is.
+    // A merge only joins the texts, so the time from which the kept memory is valid does not change.
     let (confidence, valid_from) = (kept.confidence.max(gone.confidence), kept.valid_from);
     Claim { content, confidence, valid_from, ..enrich(kept, gone) }
 }

@@ -305,7 +305,7 @@ impl Memories {
         }
     }
 
-    /// Limits all operations to `namespaces`, if some are given; other memories are treated as if they did not exist.
+    /// Limits all operations to `namespaces`, if any are given; other memories are treated as if they did not exist.
     #[must_use]
     pub(crate) fn within(self, namespaces: impl Into<Option<NamespaceSet>>) -> Self {
         Self { namespaces: namespaces.into(), ..self }

@@ -137,7 +137,7 @@ pub(super) fn limits_today(config: &Config, store: &Store, cost: impl Fn(&Spent)
     Ok(Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? })
 }
 
-/// Returns the cost of all calls of today, in local time.
+/// Returns the cost of all of today's calls, in local time.
 pub(super) fn spent_today(store: &Store, cost: impl Fn(&Spent) -> f64) -> Result<f64, StoreError> {
     let today = Zoned::now();
     Ok(store.spending(today.date(), today.time_zone())?.iter().map(cost).sum())
@@ -213,8 +213,8 @@ pub(crate) fn vector_status(config: &Config, memories: Option<&Memories>) -> Res
 }
 
 impl Memories {
-    /// Makes vectors for at most `most` waiting memories, after any other process that is making vectors has finished.
-    /// Returns `None` if vectors are off.
+    /// Computes vectors for at most `most` waiting memories, after any other process that is computing vectors has
+    /// finished. Returns `None` if vectors are off.
     ///
     /// # Errors
     /// [`ApiError`] if the model or the database cannot be used; finished vectors are kept.
@@ -238,7 +238,7 @@ impl Memories {
         }
     }
 
-    /// Makes memories that the model has refused wait for a vector again.
+    /// Marks memories that the model has rejected as waiting for a vector again.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be written.
@@ -248,8 +248,8 @@ impl Memories {
         Ok(())
     }
 
-    /// Makes vectors for at most `most` waiting memories, unless another process is making vectors. Returns `None` if
-    /// vectors are off.
+    /// Computes vectors for at most `most` waiting memories, unless another process is computing vectors. Returns
+    /// `None` if vectors are off.
     ///
     /// # Errors
     /// [`ApiError`] if the model or the database cannot be used; finished vectors are kept.
@@ -277,11 +277,11 @@ impl Memories {
 
 const EMBED: &str = "make vectors";
 
-/// An event during the creation of vectors.
+/// An event while vectors are computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum EmbedEvent {
-    /// Vectors for some memories were made.
+    /// Vectors for some memories were computed.
     Progress(Progress),
-    /// Another process is making vectors, and the call waits for it.
+    /// Another process is computing vectors, and the call waits for it.
     Waits,
 }

@@ -71,7 +71,7 @@ impl Memories {
         Ok(self.ledger("count memories")?.figures(&filter.namespaces, Timestamp::now())?)
     }
 
-    /// Returns the active memories in the namespaces of a filter that were never used, the most important first.
+    /// Returns the active memories in the namespaces of a filter that were never used, most important first.
     ///
     /// # Errors
     /// As [`Memories::list_memories`].

@@ -1,7 +1,7 @@
 //! Exports memories as packs, and imports packs.
 //!
-//! The memories of a pack get ids that follow from the pack, the namespace and their ids in the pack, so that the next
-//! version of the pack finds them. The namespace is chosen by whoever imports the pack, never by the pack.
+//! The memories of a pack get ids that are derived from the pack, the namespace and their ids in the pack, so that the
+//! next version of the pack finds them. The namespace is chosen by whoever imports the pack, never by the pack.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -25,10 +25,10 @@ use crate::guard::order_in;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, Namespace, Relation, Status};
 use crate::store::{AuditAction, Filter, Order, Run, RunId, RunStatus, StoreError, Writer};
 
-/// Start of the source of a memory that came from a pack; the name of the pack follows.
+/// Prefix of the source of a memory that came from a pack; the name of the pack follows it.
 const FROM_PACK: &str = "pack:";
 
-/// What a pack is called and with what it is written.
+/// Options for writing a pack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PackOptions<'o> {
     /// The name of the pack.
@@ -65,19 +65,19 @@ pub struct PackImport {
     pub namespace: String,
     /// Memories that are new.
     pub added: usize,
-    /// Memories of the former version that the pack changed.
+    /// Memories of the previous version that the pack changed.
     pub changed: usize,
-    /// Memories of the former version that the pack no longer contains.
+    /// Memories of the previous version that the pack no longer contains.
     pub retired: usize,
-    /// Memories that were already stored with these words.
+    /// Memories that were already stored with the same words.
     pub known: usize,
     /// Memories that the pack would change or retire, but that were edited, pinned or forgotten here.
     pub kept: usize,
     /// Memories that wait in the inbox, because they read like orders.
     pub waiting: usize,
-    /// Memories of the pack whose time is over.
+    /// Memories of the pack that have expired.
     pub left_out: usize,
-    /// The settings that suit the memories, as lines for the settings file.
+    /// The settings that the pack suggests, as lines for the settings file.
     pub template: Option<String>,
     /// The run, which can be undone; `None` if the version was imported before.
     pub run: Option<RunId>,
@@ -85,7 +85,7 @@ pub struct PackImport {
 
 impl Memories {
     /// Writes the active memories that pass `filter` as a pack: their claims, and the links among them. Quotes, sources
-    /// and uses stay here, and secrets and personal data of every kind are removed.
+    /// and use counts are left out, and secrets and personal data of every kind are removed.
     ///
     /// # Errors
     /// [`ApiError`] if the name or the version is not valid, the pack cannot be signed, or the database cannot be read.
@@ -174,7 +174,7 @@ impl Memories {
         Ok(report)
     }
 
-    /// Whether a template suggests other settings than those in force.
+    /// Whether a template suggests settings other than those in force.
     fn differs(&self, template: &PackTemplate) -> bool {
         template.categories != self.config.categories.value || template.instructions != self.config.instructions.value
     }
@@ -208,7 +208,7 @@ impl Memories {
     }
 }
 
-/// Checks that a pack may follow an earlier import; returns whether it is the same version.
+/// Checks that a pack may be imported after an earlier one; returns whether it is the same version.
 fn check_successor(pack: &Pack, before: &Run) -> Result<bool, PackError> {
     let known = text_of(before, "version").and_then(|text| text.parse::<PackVersion>().ok());
     let conflict = |reason: String| Err(PackError::Conflict { reason });
@@ -258,7 +258,7 @@ fn write_pack(
             continue;
         };
         let claim = memory_as_stored(&memory).claim;
-        // A memory that an earlier version no longer contained may return.
+        // A memory that an earlier version had dropped may be contained in a later one.
         let is_gone = stored.status == Status::Expired;
         if claim == stored.claim && !is_gone {
             report.known += 1;
@@ -299,7 +299,8 @@ fn write_pack(
     Ok(())
 }
 
-/// Whether a memory is as a pack left it. A person's edits, pins and decisions outweigh a pack.
+/// Whether a memory is unchanged since it was imported from a pack. A person's edits, pins and decisions take
+/// precedence over a pack.
 fn is_untouched(w: &Writer<'_>, stored: &Memory) -> Result<bool, StoreError> {
     let mut left: Option<(Claim, Status)> = None;
     for entry in w.history(&stored.id)?.into_iter().filter(|entry| !entry.undone) {
@@ -311,7 +312,7 @@ fn is_untouched(w: &Writer<'_>, stored: &Memory) -> Result<bool, StoreError> {
             left = Some((after.claim, after.status));
         }
     }
-    // Accepting a memory that waited is no edit.
+    // Accepting a pending memory does not count as an edit.
     let is_same = |(claim, status): (Claim, Status)| {
         claim == stored.claim
             && (status == stored.status || status == Status::Pending && stored.status == Status::Active)
@@ -319,7 +320,7 @@ fn is_untouched(w: &Writer<'_>, stored: &Memory) -> Result<bool, StoreError> {
     Ok(!stored.pinned && left.is_some_and(is_same))
 }
 
-/// Returns the id of a memory in all versions of a pack. Its own id would show when it was learnt.
+/// Returns the id that a memory has in all versions of a pack. Its original id would reveal when it was learnt.
 fn id_out(name: &str, id: &MemoryId) -> MemoryId {
     MemoryId::from_stored(format!("{name} {id}")).into_uuid()
 }
@@ -349,7 +350,7 @@ fn signed(message: &str, key: &Path) -> Result<String, ApiError> {
     let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|error| failed(format!("ssh-keygen cannot be started: {error}")))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // If the program ended early, its own message says why.
+        // If the program exited early, its own message explains why.
         stdin.write_all(message.as_bytes()).ok();
     }
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;

@@ -12,7 +12,7 @@ use crate::memory::{Evidence, Memory, MemoryId, Namespace, Structured};
 use crate::store::{Filter, Order};
 use crate::text::normalise::snake_case;
 
-/// What is known about the user or a project, as a record.
+/// A record of the attributes that memories state about the user or a project.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Profile {
     /// The namespace of the memories: `global` or `user/…` for a user, `project/…` for a project.
@@ -27,7 +27,7 @@ pub struct Profile {
 pub struct ProfileValue {
     /// The value.
     pub value: Value,
-    /// The confidence that remains.
+    /// The confidence of the memory now, after fading.
     pub confidence: f64,
     /// The memory.
     pub memory: MemoryId,
@@ -37,8 +37,8 @@ pub struct ProfileValue {
 
 impl Memories {
     /// Returns the profile of a namespace, assembled from its active memories. Each value names the memory that states
-    /// it; values of one field come most confident first. A field that can have only one value, such as a name, has the
-    /// latest value.
+    /// it; the values of a field are ordered by confidence, highest first. A field that can have only one value, such
+    /// as a name, has the latest value.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read, or the namespace cannot be accessed.
@@ -91,8 +91,8 @@ fn keep_latest(stated: &mut [(Memory, Vec<(String, Value)>)]) {
     }
 }
 
-/// Whether a field has only one value at a time: a name, for example, or a text in a record, unless it is one of several
-/// such as a language.
+/// Whether a field has only one value at a time. A name does, unlike a language; an unknown field does if it is part of
+/// a profile record. A list never counts as one value.
 fn has_one_value(memory: &Memory, name: &str, value: &Value) -> bool {
     let is_in_record = matches!(memory.claim.structured, Some(Structured::Profile { .. }));
     match arity(&canonical(&format!("user.{}", snake_case(name)))) {

@@ -135,7 +135,7 @@ impl Memories {
         if self.projects()?.iter().any(|project| project.namespace == known) {
             return Ok(Some(known));
         }
-        // A folder outside of a repository may be any place in which a person happens to be.
+        // A folder outside a repository may be any folder in which a person happens to work.
         let is_repository = Machine::this().sight_path(folder).is_some_and(|sighting| sighting.root.is_some());
         if is_repository { self.namespace_of(folder).map(Some) } else { Ok(None) }
     }
@@ -202,7 +202,7 @@ impl Memories {
     /// Assigns the folder `path`, including everything below it, to the project `name`.
     ///
     /// If the name is new and the folder's project has no other folder, the name is added to that project. Otherwise
-    /// the folder becomes a separate project, and memories learnt before are not moved.
+    /// the folder becomes a separate project, and memories learnt earlier are not moved.
     ///
     /// # Errors
     /// [`ApiError`] if the folder or the name is not valid for a project.

@@ -28,11 +28,11 @@ use crate::scale::{
 use crate::store::Store;
 use crate::sync::{LogPlace, PostgresLog};
 
-/// Time for which a worker waits for a server that restarts.
+/// Time for which a worker waits for a server that is restarting.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// Pause of a worker for which there is no job.
+/// Pause of a worker when there is no job.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Wait until a job is tried again that the limits of the queue stopped.
+/// Time after which a job that the limits of the queue have stopped is tried again.
 const LIMITED: SignedDuration = SignedDuration::from_mins(1);
 /// Number of jobs that are collected before they are added.
 const BATCH: usize = 500;
@@ -128,7 +128,7 @@ impl WorkQueue {
         Ok(self.queue.add(&shards.into_iter().map(job).collect::<Vec<_>>())?)
     }
 
-    /// Sets what all workers together may spend, in US dollars.
+    /// Sets the amount that all workers together may spend, in US dollars.
     ///
     /// # Errors
     /// [`ApiError`] if the queue cannot be used.
@@ -144,7 +144,7 @@ impl WorkQueue {
         Ok(self.queue.progress(faults)?)
     }
 
-    /// Makes jobs due that failed or that wait because of a fault, and returns their number.
+    /// Makes jobs that failed, or that are waiting because of a fault, due again, and returns their number.
     ///
     /// # Errors
     /// [`ApiError`] if the queue cannot be used.
@@ -182,7 +182,7 @@ impl WorkQueue {
 }
 
 fn jobs_for(log: &AssignedLog, is_forced: bool) -> impl Iterator<Item = NewJob> {
-    // A job stores its path as text, so a path that is not UTF-8 gets no job.
+    // A job stores its path as text, so no job is added for a path that is not UTF-8.
     let path = log.path.to_str().map(str::to_owned);
     log.namespaces.iter().filter_map(move |(namespace, begun)| {
         Some(NewJob {
@@ -196,12 +196,12 @@ fn jobs_for(log: &AssignedLog, is_forced: bool) -> impl Iterator<Item = NewJob> 
     })
 }
 
-/// How a job ended, for a report.
+/// The outcome of a job, for a report.
 #[derive(Debug)]
 pub(crate) struct JobOutcome<'a> {
-    /// What the job does, in words.
+    /// A description of the job.
     pub what: &'a str,
-    /// The fault, if it was not done.
+    /// The fault, if the job was not completed.
     pub fault: Option<&'a Fault>,
 }
 
@@ -230,7 +230,8 @@ pub(crate) struct QueueWorker<'a> {
 }
 
 impl QueueWorker<'_> {
-    /// Takes jobs until it is cancelled or none is left. Returns the number of jobs that were done and that were not.
+    /// Takes jobs until it is cancelled or no job is left. Returns the numbers of jobs that were and were not
+    /// completed.
     ///
     /// # Errors
     /// [`ApiError`] if the server does not answer for some minutes, or a file of a shard cannot be used.
@@ -253,7 +254,7 @@ impl QueueWorker<'_> {
             replies.begin(job.id);
             let outcome = self
                 .during_lease(&job, &name, |cancel| self.perform(&job, &mut log, &cache, &replies, runtime, &cancel))?;
-            // Another worker has the shard and repeats the job.
+            // Another worker has checked out the shard and repeats the job.
             let Some(outcome) = outcome? else { continue };
             let end = match &outcome {
                 Ok(()) => JobEnd::Done,
@@ -272,7 +273,7 @@ impl QueueWorker<'_> {
         Ok((done, left))
     }
 
-    /// Does `work`, while another thread renews the lease. The work is cancelled if the lease is lost.
+    /// Runs `work` while another thread renews the lease. The work is cancelled if the lease is lost.
     fn during_lease<T>(
         &self,
         job: &QueuedJob,
@@ -298,7 +299,8 @@ impl QueueWorker<'_> {
         }))
     }
 
-    /// Performs a job on its shard, and appends what changed. Returns `None` if another worker has the shard.
+    /// Performs a job on its shard, and appends the changes to the log. Returns `None` if another worker has checked
+    /// out the shard.
     fn perform(
         &self,
         job: &QueuedJob,
@@ -308,7 +310,7 @@ impl QueueWorker<'_> {
         runtime: &Runtime,
         cancel: &CancellationToken,
     ) -> Result<Option<Result<(), Fault>>, ApiError> {
-        // Without a server, no worker can go on; any other fault concerns this shard alone.
+        // Without a server, no worker can continue; any other fault affects only this shard.
         let out = match cache.check_out(log, &job.shard) {
             Ok(out) => out,
             Err(error @ ScaleError::Server(_)) => return Err(error.into()),
@@ -317,7 +319,7 @@ impl QueueWorker<'_> {
         point("shard.ready");
         let path = out.path.clone();
         let outcome = runtime.block_on(self.change(job, &path, replies, cancel.clone()));
-        // A fault of the log or of the model is an outcome; finished windows are kept all the same.
+        // A fault in the log or the model is an outcome of the job; finished windows are kept regardless.
         let outcome = outcome.unwrap_or_else(|error| Err(Fault::Failed(error.to_string())));
         point("shard.worked");
         if cancel.is_cancelled() && !self.cancel.is_cancelled() {

@@ -27,7 +27,7 @@ use crate::text::visible::visible;
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
 pub(crate) const MAX_CONTENT_CHARS: usize = 8_000;
-/// Maximum number of memories about the same matter that are named after a new one.
+/// Maximum number of memories about the same topic that are listed when a new one is stored.
 const MAX_NEAR: usize = 3;
 
 /// The author of a memory.
@@ -35,8 +35,8 @@ const MAX_NEAR: usize = 3;
 pub enum Author {
     /// A person, whose decision is final.
     Person,
-    /// An agent, which may have been manipulated. Text that reads like an instruction waits for review by a person, and
-    /// pinned memories are not changed.
+    /// An agent, which may have been manipulated. Text that reads like an instruction is reviewed by a person first,
+    /// and pinned memories are not changed.
     Agent,
 }
 
@@ -133,7 +133,7 @@ impl MemoryDraft {
             value: self.value.clone(),
             summary: self.summary.clone().filter(|summary| !summary.trim().is_empty()),
             structured: self.structured.clone(),
-            // A memory with an end is short-term, whatever else was said.
+            // A memory that expires is short-term, regardless of the scope given.
             scope: if self.expires_at.is_some() { Scope::ShortTerm } else { self.scope },
             importance: self.importance,
             tags: tidy(&self.tags),
@@ -153,9 +153,9 @@ pub struct Remembered {
     pub memory: Option<Memory>,
     /// Whether the memory had been forgotten and is active again.
     pub restored: bool,
-    /// Fields of a known memory that took over the values given with the text; see `Memories::remember_with`.
+    /// Fields of a known memory that were set to the values given with the text; see `Memories::remember_with`.
     pub updated: Vec<&'static str>,
-    /// Known memories about the same matter, if the text became a new memory beside them: the author knows whether it
+    /// Known memories about the same topic, if the text became a new memory: only the author can tell whether it
     /// replaces one of them.
     pub near: Vec<Memory>,
 }
@@ -244,7 +244,7 @@ fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.to_owned())
 }
 
-/// Returns a claim about the project as a candidate that stands for itself.
+/// Returns a claim about the project as a candidate that does not replace another memory.
 pub(super) const fn stated(claim: Claim, evidence: Vec<Evidence>) -> Candidate {
     let audience = Audience::Project;
     Candidate { claim, audience, evidence, replaces: None, is_pasted: false, updates_only: false }
@@ -313,7 +313,7 @@ impl Memories {
             let change = Change { reason: "had ended, and is active again".to_owned(), ..change };
             return Ok(Remembered { change, memory, restored: true, updated: Vec::new(), near: Vec::new() });
         }
-        // Whoever writes a known memory again confirms it, so it fades later.
+        // Writing a known memory again confirms it, so it fades later.
         if let Some(known) = memory.as_ref().filter(|_| change.decision == Decision::Skip) {
             self.note_use(std::slice::from_ref(&known.id));
         }
@@ -341,8 +341,9 @@ impl Memories {
         Ok(Remembered { change, memory, restored: false, updated: Vec::new(), near })
     }
 
-    /// Stores a memory as [`Memories::remember`] does. If the memory is known already, it takes over the values in
-    /// `given`, and the tags in `given` are added to its tags. The reason of the decision names the fields that changed.
+    /// Stores a memory as [`Memories::remember`] does. If the memory is already known, its fields are set to the values
+    /// in `given`, and the tags in `given` are added to its tags. The reason of the decision names the fields that
+    /// changed.
     ///
     /// # Errors
     /// As for [`Memories::remember`] and [`Memories::update_memory`]. A memory that an agent may not change stays as it
@@ -354,7 +355,7 @@ impl Memories {
         let mut tags = known.claim.tags.clone();
         tags.extend(given.tags.iter().flatten().filter(|tag| !known.claim.tags.contains(tag)).cloned());
         let importance = given.importance.map(unit_importance).transpose()?;
-        // The memory is found by each subject under which it was stored.
+        // A different subject becomes a tag, so that the memory can be found by each subject under which it was stored.
         let other = draft.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty());
         let own = known.claim.subject.as_deref();
         let subject = given.subject.clone().or_else(|| other.filter(|_| own.is_none()).map(str::to_owned));
@@ -383,8 +384,8 @@ impl Memories {
         Ok(remembered)
     }
 
-    /// Returns the draft of what a person asks to remember, in any words. If the offline rules read the whole text as
-    /// one statement, the draft has its wording in the third person, its category and its audience.
+    /// Returns the draft for a text that a person wants remembered, in any wording. If the offline rules read the whole
+    /// text as one statement, the draft has its wording in the third person, its category and its audience.
     pub(crate) fn draft_of(&self, text: &str) -> MemoryDraft {
         // Categories are configurable, so `fact` may not be among them.
         let categories = &self.config.categories.value;
@@ -416,7 +417,7 @@ impl Memories {
         }
     }
 
-    /// Returns whom a memory concerns whose author does not say so: preferences and the profile are those of the user and
+    /// Returns the audience of a memory whose author did not specify one: preferences and profiles concern the user and
     /// apply in every project, unless they are about others or the global namespace cannot be accessed.
     pub(crate) fn audience_of(&self, category: &str, content: &str) -> Audience {
         let is_preference = matches!(category, "preference" | "profile");
@@ -441,10 +442,10 @@ impl Memories {
         Ok(Some(store.memory(&known.id)?))
     }
 
-    /// Stores a memory under its key. The active memory with this key takes over the `given` fields, and keeps its id,
-    /// its namespace and all other fields. It is looked up in the namespace of the draft, in the own project and in the
-    /// global namespace. If there is no such memory, the new memory is stored as by [`Memories::remember`] and receives
-    /// the key. It is not compared with memories that have other keys, so that each key has a memory of its own.
+    /// Stores a memory under its key. The active memory with this key receives the `given` fields, and keeps its id,
+    /// its namespace and all other fields. It is looked up in the namespace of the draft, in the caller's project and
+    /// in the global namespace. If there is no such memory, the new memory is stored as by [`Memories::remember`] and
+    /// receives the key. It is not compared with memories that have other keys, so that each key has a separate memory.
     ///
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
@@ -473,7 +474,7 @@ impl Memories {
         let remembered = self.remember_among(draft, &has_no_other_key)?;
         let Some(memory) = holder(store, &remembered.change)? else { return Ok(remembered) };
         let memory = if memory.claim.key.is_none() {
-            // The memory was stored without a key. With the key, the next draft with this key refers to it.
+            // The memory was stored without a key. It gets the key, so that the next draft with this key refers to it.
             let claim = Claim { key: Some(key.to_owned()), ..given.applied_to(&memory.claim) };
             self.rewrite(store, Memory { claim, ..memory }, "keyed")?.0
         } else {
@@ -482,8 +483,8 @@ impl Memories {
         Ok(Remembered { memory: Some(memory), ..remembered })
     }
 
-    /// Stores a memory under its key as [`Memories::upsert`] does, for programs that manage texts of their own: the memory
-    /// always takes over the text, even if the text was forgotten under the same key.
+    /// Stores a memory under its key as [`Memories::upsert`] does, for programs that manage their own texts: the memory
+    /// always gets the new text, even if the text was forgotten under the same key.
     ///
     /// # Errors
     /// As for [`Memories::upsert`]; [`ApiError::ForgottenText`] if the text was forgotten under another key or none.
@@ -501,7 +502,7 @@ impl Memories {
             if let Some(forgotten) = self.forgotten_under_key(&written.change.incoming)? {
                 self.restore(&[forgotten.as_str()], RivalPolicy::Retire, draft.author)?;
             }
-            // A known memory without a key has the key now, so its text is replaced.
+            // A known memory that had no key now has the key, so its text is replaced.
             written = self.upsert(draft, given)?;
         }
         let reason = written.change.reason;
@@ -518,7 +519,7 @@ impl Memories {
         Ok(known.filter(is_same).map(|known| known.id))
     }
 
-    /// Returns the active memory with a key: of the own project, or of the global namespace.
+    /// Returns the active memory with a key, from the caller's project or the global namespace.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -545,14 +546,15 @@ impl Memories {
         if draft.author == Author::Agent {
             refuse_orders(&incoming.candidate.claim)?;
         }
-        // What was forgotten does not return as a new wording of another memory.
+        // A forgotten text must not return as a new wording of another memory.
         let claim = &incoming.candidate.claim;
         let forgotten =
             if draft.author == Author::Agent { not_again(store, &incoming.namespace, claim, None)? } else { None };
         let before = known.claim.clone();
         let importance = given.importance.map(unit_importance).transpose()?;
         let claim = MemoryChange { importance, ..given.clone() }.applied_to(&before);
-        // The same words under the same key say nothing new, and so no new time either.
+        // The same words under the same key are nothing new, so the time from which they are valid does not change
+        // either.
         let valid_from = if claim == before { before.valid_from } else { incoming.candidate.claim.valid_from };
         let claim = Claim { valid_from, ..claim };
         let (memory, is_changed) = if forgotten.is_some() {
@@ -595,7 +597,7 @@ impl Memories {
         };
         self.check_maintainer([&namespace], draft.author)?;
         let candidate = Candidate { audience: draft.audience, ..stated(claim, Vec::new()) };
-        // An agent may have been manipulated into writing such text, so the text waits for a person.
+        // An agent may have been manipulated into writing such text, so the text waits until a person has reviewed it.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         let id = draft.id.as_deref().map(own_id).transpose()?;
@@ -616,7 +618,7 @@ impl Memories {
         Ok(self.guard.redact(claim).0.into_inner())
     }
 
-    /// Refuses a category that the settings do not allow.
+    /// Rejects a category that the settings do not allow.
     pub(crate) fn check_category(&self, category: &str) -> Result<(), ApiError> {
         let allowed = &self.config.categories.value;
         if allowed.iter().any(|name| name == category) {
@@ -679,7 +681,7 @@ impl Memories {
         self.rewrite(store, Memory { claim, ..before }, why)
     }
 
-    /// Refuses new words of a memory that another memory already has, or that were forgotten.
+    /// Rejects a new text that another memory already has, or that was forgotten.
     fn refuse_known(&self, store: &Store, before: &Memory, claim: &Claim) -> Result<(), ApiError> {
         if (&claim.content, &claim.value) == (&before.claim.content, &before.claim.value) {
             return Ok(());
@@ -752,7 +754,7 @@ impl Memories {
     }
 
     /// Forgets every memory that passes `filter`, except pinned ones if the author is an agent, and returns the
-    /// memories in their former state. With `preview`, nothing is written.
+    /// memories as they were before. With `preview`, nothing is written.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read or written.
@@ -819,8 +821,8 @@ impl Memories {
         Ok(self.ledger("find backups")?.backups()?)
     }
 
-    /// Makes either all of the memories active again or none. An agent can restore only forgotten memories that do not
-    /// read like instructions.
+    /// Makes all of the memories active again, or none of them. An agent can restore only forgotten memories that do
+    /// not read like instructions.
     ///
     /// # Errors
     /// [`ApiError`] if a memory does not exist, or if the author may not restore it.
@@ -877,7 +879,7 @@ impl Memories {
             }
             let (reason, _) = self.guard.redact(reason.map(str::to_owned));
             let now = Timestamp::now();
-            // The old statement was valid until the new one began.
+            // The old statement was valid until the new one became valid.
             let until = from.claim.valid_from.unwrap_or(now);
             let relation = Relation {
                 from: from.id,
@@ -917,7 +919,7 @@ impl Memories {
         Ok(memory)
     }
 
-    /// Returns the ids of memories about which a person decides.
+    /// Returns the ids of memories after checking that the person may decide about them.
     pub(super) fn resolve_to_decide(&self, ids: &[impl AsRef<str>]) -> Result<Vec<MemoryId>, ApiError> {
         let memories = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
         self.check_maintainer(memories.iter().map(|memory| &memory.namespace), Author::Person)?;
@@ -951,7 +953,7 @@ const ERASE: &str = "erase conversations";
 
 pub(super) fn check_content(content: &str) -> Result<(), ApiError> {
     let chars = content.chars().count();
-    // Characters that nobody can see say nothing either.
+    // A text of invisible characters counts as empty, too.
     match visible(content, true).trim() {
         "" => Err(ApiError::Empty),
         _ if chars > MAX_CONTENT_CHARS => Err(ApiError::TooLong { chars, most: MAX_CONTENT_CHARS }),
@@ -959,7 +961,7 @@ pub(super) fn check_content(content: &str) -> Result<(), ApiError> {
     }
 }
 
-/// Refuses fields that are too long to be read by a person or a model.
+/// Rejects fields that are too long to be read by a person or a model.
 fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
     let fields = [
         ("title", Some(claim.title.as_str()), 500),
@@ -978,8 +980,8 @@ fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
     if claim.tags.len() > MAX_TAGS { Err(ApiError::ManyTags { most: MAX_TAGS }) } else { Ok(()) }
 }
 
-/// Refuses a key that looks like another one, or that the guard changed from `given` to `stored`: two keys would become
-/// one.
+/// Rejects a key that looks like another one, or that the guard changed from `given` to `stored`, because two keys
+/// could become one.
 fn check_key(given: Option<&str>, stored: Option<&str>) -> Result<(), ApiError> {
     let Some(key) = given else { return Ok(()) };
     if visible(key, false).trim() != key {
@@ -1000,7 +1002,7 @@ fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
     if is_refused { Err(ApiError::Pinned { id: memory.id.to_string() }) } else { Ok(()) }
 }
 
-/// Refuses an expiry that has passed already.
+/// Rejects an expiry in the past.
 fn refuse_past(at: Option<Timestamp>) -> Result<(), ApiError> {
     match at.filter(|at| *at <= Timestamp::now()) {
         Some(at) => Err(ApiError::Expiry { text: at.to_string(), reason: "is in the past; give a later time" }),
@@ -1014,12 +1016,12 @@ pub(super) fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
 }
 
 /// Rejects namespaces that contain a secret, because namespaces are stored and shown like texts. They are not redacted,
-/// because two namespaces would become one.
+/// because two namespaces could become one.
 pub(crate) fn refuse_secret_namespace(namespace: &Namespace) -> Result<(), ApiError> {
     secret_in(namespace.to_string()).map_or(Ok(()), |name| Err(ApiError::SecretNamespace { name }))
 }
 
-/// Whether a claim would act as an instruction to a model that recalls it, so that only a person may have it stored.
+/// Whether a claim would act as an instruction to a model that recalls it, in which case only a person may store it.
 #[must_use]
 pub(crate) fn reads_like_an_order(claim: &Claim) -> bool {
     refuse_orders(claim).is_err()
@@ -1048,12 +1050,12 @@ fn differing(before: &Claim, after: &Claim) -> Vec<&'static str> {
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
-/// Returns a text without spaces around it; `None` if it is empty, which counts as not given.
+/// Returns the trimmed text; `None` if it is empty, because an empty text counts as not given.
 fn given(text: &str) -> Option<String> {
     Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Returns tags without spaces around them, empty ones and repetitions.
+/// Returns the tags trimmed, without empty tags and duplicates.
 fn tidy(tags: &[String]) -> Vec<String> {
     let mut kept: Vec<String> = Vec::with_capacity(tags.len());
     for tag in tags.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()) {
@@ -1077,12 +1079,12 @@ fn active_with_key(store: &Store, namespace: &Namespace, key: &str) -> Result<Ve
     Ok(memories)
 }
 
-/// Whether a memory is no longer recalled because its time is over or its confidence has faded.
+/// Whether a memory is no longer recalled because it has expired or its confidence has faded.
 fn has_ended(memory: &Memory) -> bool {
     memory.status_at(Timestamp::now()) == Status::Expired
 }
 
-/// Makes a memory active again that had ended, with the lifetime of the claim that was written again.
+/// Makes a memory that had ended active again, with the lifetime of the claim `again`.
 fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiError> {
     let claim = Claim {
         expires_at: again.expires_at,
@@ -1097,8 +1099,8 @@ fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiErro
     Ok(store.memory(&ended.id)?)
 }
 
-/// Returns why a text that was forgotten is not stored again, and what a person can do; `None` if it was rejected in
-/// another way, or is that of the memory `own`.
+/// Returns the reason why a forgotten text is not stored again, and what a person can do about it; `None` if the text
+/// was not forgotten, or was forgotten with the memory `own`.
 fn not_again(
     store: &Store,
     namespace: &Namespace,

@@ -27,14 +27,14 @@ pub struct RetrievalOptions {
     pub filter: Filter,
     /// Only memories that changed within this period.
     pub recent_within: Option<SignedDuration>,
-    /// The weight of vectors against words; see [`SearchOptions::hybrid_weight`].
+    /// The weight of vectors relative to words; see [`SearchOptions::hybrid_weight`].
     pub hybrid_weight: Option<f64>,
     /// Whether the results contain vectors; see [`SearchOptions::include_embedding`].
     pub include_embedding: bool,
 }
 
 impl Default for RetrievalOptions {
-    /// Returns options for the ten best of all active memories.
+    /// Returns options for the ten best active memories.
     fn default() -> Self {
         Self {
             limit: 10,
@@ -59,7 +59,7 @@ pub struct SearchRequest {
     pub offset: usize,
     /// The order of the results; by default, the best come first.
     pub order: Option<Order>,
-    /// The weight of vectors against words; see [`SearchOptions::hybrid_weight`].
+    /// The weight of vectors relative to words; see [`SearchOptions::hybrid_weight`].
     pub hybrid_weight: Option<f64>,
     /// Minimum share of the words of the text that a memory or its evidence must contain, between 0 and 1.
     pub min_match: f64,
@@ -135,8 +135,8 @@ impl Memories {
         Ok(self.brief(&request)?.shown.into_iter().map(|shown| shown.memory).collect())
     }
 
-    /// Returns the section of a prompt with `memories` in the given order, fenced as data. Without memories, the text
-    /// is empty.
+    /// Returns the section of a prompt with `memories` in the given order, enclosed in tags that mark them as data.
+    /// Without memories, the text is empty.
     #[must_use]
     pub fn build_memory_prompt(&self, memories: &[Memory], format: Format) -> String {
         brief::spell(memories, format)
@@ -215,7 +215,7 @@ impl Memories {
             Err(error) => (None, Some(error)),
         };
         let channels: Vec<Channel> = channel.into_iter().collect();
-        // The share is known only for results, so a page is cut out of more results.
+        // The share is known only for results, so more results are fetched, and the page is taken from them.
         let (limit, offset) =
             if request.min_match > 0.0 { (most.max(MAX_MATCHED), 0) } else { (request.limit, request.offset) };
         let search = Search {
@@ -277,7 +277,7 @@ impl Memories {
         self.query_memories(&Query { filter, order, limit, offset, ..Query::default() })
     }
 
-    /// Returns a page of memories as [`Memories::list_memories`] does, in either direction of the order.
+    /// Returns a page of memories as [`Memories::list_memories`] does, in either sort direction.
     ///
     /// # Errors
     /// As for [`Memories::list_memories`].

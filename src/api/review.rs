@@ -34,7 +34,7 @@ impl MemoryDetails {
         let is_ground = |kind| matches!(kind, RelationType::DerivedFrom | RelationType::Supersedes);
         let mut grounds: Vec<&MemoryId> = Vec::new();
         for link in self.relations.iter().filter(|link| link.from == self.memory.id && is_ground(link.relation_type)) {
-            // A memory may be linked to another in both ways.
+            // A memory may be linked to another by both types of relation.
             if !grounds.contains(&&link.to) {
                 grounds.push(&link.to);
             }
@@ -59,7 +59,7 @@ impl MemoryDetails {
 pub enum Verdict {
     /// The memories become active; memories that they contradict or refine are superseded.
     Accept,
-    /// The memories are forgotten and not learnt again.
+    /// The memories are forgotten, and are not learnt again.
     Reject,
 }
 
@@ -138,13 +138,14 @@ impl Memories {
         Ok(MemoryDetails { evidence: store.evidence(&memory.id)?, memory, relations, history, advice })
     }
 
-    /// Returns the memory at the other end of a link, if the link is shown: not if the memory was forgotten, whose links
-    /// are hidden until it is restored, and not if it cannot be accessed, since its existence must not be revealed.
+    /// Returns the memory at the other end of a link, if the link is shown. The links of a forgotten memory are hidden
+    /// until it is restored; those of a memory that cannot be accessed are hidden because its existence must not be
+    /// revealed.
     pub(super) fn shows_link_to(&self, other: &MemoryId) -> Result<Option<Memory>, ApiError> {
         Ok(self.get_memory(other)?.filter(|memory| memory.status != Status::Forgotten))
     }
 
-    /// Returns the memories in the inbox that pass `filter`, the oldest first.
+    /// Returns the memories in the inbox that pass `filter`, oldest first.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -153,7 +154,7 @@ impl Memories {
         Ok(self.ledger("review pending memories")?.waiting(&filter)?)
     }
 
-    /// Accepts or rejects either all of the pending memories or none, as a run that [`Memories::undo`] reverses.
+    /// Accepts or rejects all of the pending memories or none of them, as a run that [`Memories::undo`] reverses.
     ///
     /// # Errors
     /// [`ApiError`] if a memory is not pending, or the memories cannot be written.
@@ -165,7 +166,7 @@ impl Memories {
     ) -> Result<Judgement, ApiError> {
         let ids = self.resolve_to_decide(ids)?;
         let store = self.ledger("review pending memories")?;
-        // The reason is stored in the history, which must not contain secrets either.
+        // The reason is stored in the history, which must not contain secrets.
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let arguments = json!({ "ids": ids, "verdict": verdict.as_str() });
         let run = store.begin_run("inbox", &arguments, Timestamp::now())?.id;
@@ -199,7 +200,7 @@ impl Memories {
         Ok(self.ledger("find the last change")?.last_undoable()?)
     }
 
-    /// Returns the newest run of `run` if it was undone and no later run has changed something.
+    /// Returns the newest run of the command `run`, if it was undone and no later run has changed anything.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -305,7 +306,7 @@ impl Memories {
         let store = self.ledger(MAINTAIN)?;
         // Sealing rewrites the whole file, so it is done only if erased text may remain.
         if store.is_unsealed()? {
-            // Copies from before an update may contain the same text.
+            // Copies made before an update may contain the same text.
             store.remove_automatic_backups()?;
             store.seal()?;
         }

@@ -49,7 +49,7 @@ impl Model {
     /// # Errors
     /// [`ApiError`] if the requested model is not configured, or the configuration cannot be used.
     pub(crate) async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
-        // A recording needs no server, so no local server is looked for.
+        // A recording needs no server, so the program does not look for a local one.
         let settings = match options.replay {
             Some(_) => model_settings(config)?,
             None => reachable(config).await?,

@@ -22,7 +22,7 @@ pub(crate) fn unit_importance(value: f64) -> Result<f64, ApiError> {
     }
 }
 
-/// Returns the importance on a scale from 0 to 1 of a number on a scale from 1 to 10; fractions from 0.1 are kept.
+/// Converts an importance on a scale from 1 to 10 to the scale from 0 to 1; fractions from 0.1 are returned unchanged.
 ///
 /// # Errors
 /// [`ApiError::Importance`] for any other number.
@@ -61,7 +61,7 @@ pub(crate) fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, ApiError> 
 /// Returns the period of a number and a unit, such as `30m`, `12h`, `7d`, `2w`, `3mo` or `1y`.
 #[must_use]
 pub(crate) fn period(text: &str) -> Option<Span> {
-    // A sign is not a digit, so `-7d` has no count and is refused rather than read as a time in the other direction.
+    // A sign is not a digit, so `-7d` has no count and is rejected rather than read as a time in the other direction.
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: i64 = text[..text.len() - unit.len()].parse().ok()?;
     let span = Span::new();

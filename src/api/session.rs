@@ -26,9 +26,9 @@ use super::{ApiError, Memories};
 // Every line takes up space in the agent's context with each prompt.
 const MAX_SHOWN: usize = 5;
 /// Minimum number of words that a memory must share with a prompt to be shown with it.
-// In a prompt of dozens of words, one word in common is a coincidence.
+// In a prompt of dozens of words, a single word in common may be a coincidence.
 const MIN_SHARED: usize = 2;
-/// Maximum number of searched words in a short prompt, and minimum share of them that a memory must contain.
+/// Maximum number of words to search for in a short prompt, and minimum share of them that a memory must contain.
 // "Where is our API deployed?" has two words to search for. A memory with both answers the question.
 const SHORT_PROMPT: usize = 6;
 const MIN_SHARE: f64 = 0.66;
@@ -57,7 +57,7 @@ impl Memories {
         Ok(Session { memories: self, store: self.ledger("follow a session")?, agent, id, now })
     }
 
-    /// Queues the log of a conversation for extraction, and returns whether the log now waits.
+    /// Queues the log of a conversation for extraction, and returns whether the log is now waiting.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be written.
@@ -119,7 +119,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Returns the memories, often none, that are relevant to a prompt and were not shown in the session yet, and
+    /// Returns the memories, often none, that are relevant to a prompt and have not been shown in the session yet, and
     /// records them as shown. If the search used words alone, the reason is returned as well.
     ///
     /// # Errors
@@ -287,7 +287,7 @@ impl Session<'_> {
         Ok(facts.into_iter().map(|fact| fact.text).collect())
     }
 
-    /// Returns the facts that the session was not shown yet, at most `most` tokens, and records them as shown.
+    /// Returns the facts that have not been shown in the session yet, at most `most` tokens, and records them as shown.
     fn unseen(&self, facts: Vec<Fact>, most: usize) -> Result<Vec<Fact>, ApiError> {
         if facts.is_empty() {
             return Ok(Vec::new());
@@ -376,7 +376,7 @@ impl Memories {
         Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
     }
 
-    /// Returns the task with this id, of which a unique start or end is enough.
+    /// Returns the task with this id; a unique prefix or suffix of the id is enough.
     ///
     /// # Errors
     /// [`ApiError`] if the tasks cannot be read, or several match.

@@ -16,8 +16,8 @@ use crate::store::{Filter, Order, Store, StoreError};
 /// adapter closes it.
 ///
 /// An implementation redacts secrets before anything is stored, never reads a namespace that is not in the filter, and
-/// returns lists in a unique order, so that pages do not overlap. A deleted memory is no longer found, but may be kept
-/// for a while so that it can be restored. The caller is responsible for everything else, such as near-duplicates,
+/// returns lists in an unambiguous order, so that pages do not overlap. A deleted memory is no longer found, but may be
+/// kept for a while so that it can be restored. The caller is responsible for everything else, such as near-duplicates,
 /// categories and permissions.
 pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
@@ -37,7 +37,7 @@ pub trait StorageAdapter: Send {
         Ok(self.save_batch(vec![memory])?.swap_remove(0))
     }
 
-    /// Stores either all new memories or none, and returns their ids in the same order.
+    /// Stores all of the new memories or none of them, and returns their ids in the same order.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be written.
@@ -182,8 +182,8 @@ pub struct SearchOptions {
     pub limit: usize,
     /// Minimum score, 0–1.
     pub min_score: f64,
-    /// The weight of vectors against words, from 0 (only words) to 1 (only vectors); `None` for the usual weight. An
-    /// adapter without vectors ignores it.
+    /// The weight of vectors relative to words, from 0 (only words) to 1 (only vectors); `None` for the usual weight.
+    /// An adapter without vectors ignores it.
     pub hybrid_weight: Option<f64>,
     /// Whether the results contain the vectors of their memories, where there are any.
     pub include_embedding: bool,
@@ -228,7 +228,7 @@ pub struct Adapter {
 #[derive(Clone)]
 pub struct AdapterRegistry {
     adapters: Vec<Adapter>,
-    /// The place of the adapter for addresses without a scheme.
+    /// The index of the adapter for addresses without a scheme.
     default: usize,
 }
 
@@ -316,7 +316,7 @@ impl AdapterRegistry {
 /// # Errors
 /// [`ApiError::UnknownScheme`], which lists the known schemes, and [`ApiError::NoFile`] if the address is not a file.
 pub(crate) fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
-    // A path that is not valid text has no scheme.
+    // A path that is not valid Unicode has no scheme.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
     let registry = AdapterRegistry::default();
     let (adapter, rest) = registry.adapter_of(text)?;
@@ -338,7 +338,7 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
 fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
     let path = path_of(path);
     let store = match Store::open(&path) {
-        // Memories can still be read, and a write reports why it fails.
+        // Memories can still be read, and a write reports the reason why it fails.
         Err(error @ StoreError::Unwritable { .. }) => Store::open_read_only(&path).map_err(|_| error),
         opened => opened,
     };
@@ -457,7 +457,7 @@ impl StorageAdapter for SqliteStorage {
     }
 }
 
-/// Returns the weights of a search for the weight of vectors that was requested.
+/// Returns the weights of a search for the requested weight of vectors.
 pub(super) fn weights_of(hybrid: Option<f64>) -> Result<Weights, ApiError> {
     match hybrid {
         None => Ok(Weights::default()),

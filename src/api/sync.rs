@@ -1,4 +1,4 @@
-//! Keeps the memories of several machines equal, through a shared folder or a git repository.
+//! Synchronises the memories of several machines through a shared target, such as a folder or a git repository.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const SYNC: &str = "synchronise machines";
 pub struct SyncStatus {
     /// The folder, or the address of the repository.
     pub address: String,
-    /// The namespaces that are synchronised; `/*` at the end stands for everything below.
+    /// The namespaces that are synchronised; a trailing `/*` includes everything below.
     pub namespaces: Vec<String>,
     /// Whether the target is synchronised after runs, and when sessions start and end.
     pub automatic: bool,
@@ -38,10 +38,10 @@ pub struct SyncStatus {
 
 impl Memories {
     /// Adds a folder or a git repository as a target, or changes the namespaces, the policy and the key of a known target.
-    /// Nothing is sent yet. Returns remarks about what the target already contains.
+    /// Nothing is sent yet. Returns notes about what the target already contains.
     ///
-    /// With a `key`, everything that is written to the target is encrypted with age. It is a file with secret keys, of
-    /// which the first one encrypts and all decrypt; a known target keeps its key if none is given.
+    /// With a `key`, everything that is written to the target is encrypted with age. The key is a file of secret keys:
+    /// the first one encrypts, and all of them decrypt. A known target keeps its key if none is given.
     ///
     /// # Errors
     /// [`ApiError`] if a namespace is not valid, the folder cannot be created, the repository cannot be read, or the key
@@ -57,7 +57,7 @@ impl Memories {
         self.unconfined()?;
         let patterns: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
         let key = key.map(absolute_path);
-        // They are stored, and the names are shown on every machine.
+        // All of these are stored, and the names are shown on every machine, so none of them may contain a secret.
         let stored = patterns.iter().map(String::as_str).chain([machine]).chain(key.as_deref());
         stored.into_iter().try_for_each(|name| refuse_secrets(name.to_owned()))?;
         let (store, address) = (self.ledger(SYNC)?, absolute(address));
@@ -66,7 +66,7 @@ impl Memories {
     }
 
     /// Writes a new key for [`Self::add_sync`] to a file that only its user can read. If the file exists and `rotate` is
-    /// set, the new key is added before those in the file, so that it encrypts and the former ones still decrypt.
+    /// set, the new key is added before those in the file, so that it encrypts and the previous ones still decrypt.
     ///
     /// # Errors
     /// [`ApiError`] if the file exists and `rotate` is not set, or if it cannot be written.
@@ -83,7 +83,7 @@ impl Memories {
         Ok(sync::remove(self.ledger(SYNC)?, &absolute(address), Timestamp::now())?)
     }
 
-    /// Synchronises with all targets. If `whole`, everything is sent again, so that items that were lost are not needed.
+    /// Synchronises with all targets. If `whole`, everything is sent again, so that lost items are no longer needed.
     ///
     /// # Errors
     /// [`ApiError`] if a target cannot be used; the targets after it are tried as well.
@@ -91,8 +91,8 @@ impl Memories {
         self.sync_with(if whole { Extent::Whole } else { Extent::Changes }, |_| true)
     }
 
-    /// Synchronises with all targets that were added as [`SyncPolicy::Automatic`]. [`Self::sync_status`] contains what
-    /// failed.
+    /// Synchronises with all targets that were added as [`SyncPolicy::Automatic`]. [`Self::sync_status`] reports
+    /// failures.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -100,7 +100,7 @@ impl Memories {
         self.sync_with(Extent::Changes, |target| target.automatic).map(drop)
     }
 
-    /// Returns whether a target is to be synchronised automatically that was not synchronised since the time `since`.
+    /// Returns whether any target that is synchronised automatically has not been synchronised since `since`.
     pub(crate) fn wants_sync(&self, since: Timestamp) -> Result<bool, ApiError> {
         let is_due = |target: &SyncTarget| target.automatic && target.synced_at.is_none_or(|at| at < since);
         Ok(self.ledger(SYNC)?.sync_targets()?.iter().any(is_due))

@@ -1,8 +1,8 @@
 //! Teams: their maintainers, the projects that belong to them, and the promotion of memories.
 //!
-//! A team has no server and no accounts. Its namespace is shared by `sync`, and a memory under the key
-//! [`MAINTAINERS`] names who decides about its memories. The rules here apply to whoever uses this program; whoever can
-//! write to a shared folder by other means can also write other memories.
+//! A team has no server and no accounts. Its namespace is shared by `sync`, and a memory under the key [`MAINTAINERS`]
+//! names the people who decide about its memories. These rules apply only to changes made with this program; anyone who
+//! can write to a shared folder by other means can bypass them.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -28,7 +28,7 @@ use crate::text::normalise::{caseless, title_of};
 const MAINTAINERS: &str = "team.maintainers";
 const TEAMS: &str = "work with teams";
 
-/// A team, as far as this database knows it.
+/// A team, with the information that this database has about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Team {
     /// The namespace of the team's memories.
@@ -37,20 +37,20 @@ pub(crate) struct Team {
     pub maintainers: Vec<String>,
     /// The projects that belong to the team on this machine.
     pub projects: Vec<String>,
-    /// Number of memories that wait for a maintainer.
+    /// Number of memories that are waiting for a maintainer.
     pub waiting: usize,
 }
 
 /// The outcome of [`Memories::promote`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Promotion {
-    /// The run, which can be undone; `None` if the team has all of the memories already.
+    /// The run, which can be undone; `None` if the team already has all of the memories.
     pub run: Option<RunId>,
     /// The name under which the memories were promoted.
     pub author: String,
     /// The memories of the team that were added: pending, or active if the author is a maintainer.
     pub promoted: Vec<Memory>,
-    /// The memories of the team that had the same words already.
+    /// The memories of the team that already had the same words.
     pub known: Vec<Memory>,
     /// The kinds of secrets and personal data that were removed.
     pub removed: BTreeSet<&'static str>,
@@ -78,7 +78,8 @@ impl Memories {
         Ok(NamespaceSet::of_project(project, team))
     }
 
-    /// Assigns a project to a team, or with `None` to no team, and returns whether that changed something.
+    /// Assigns a project to a team, or, with `None`, removes it from its team, and returns whether that changed
+    /// anything.
     ///
     /// # Errors
     /// [`ApiError`] if the namespace is not that of a team, or the database cannot be written.
@@ -115,14 +116,14 @@ impl Memories {
     /// Returns the names of those who decide about the memories of a team, sorted.
     fn maintainers(&self, team: &Namespace) -> Result<Vec<String>, ApiError> {
         let records = self.ledger(TEAMS)?.by_key(team, MAINTAINERS)?.into_iter();
-        // Two machines may have named maintainers at the same time; everybody who was named counts.
+        // Two machines may have named maintainers at the same time; all of the people who were named count.
         let values = records.filter(|memory| memory.status == Status::Active).filter_map(|memory| memory.claim.value);
         let names: BTreeSet<String> = values.flat_map(|value| names_in(&value)).collect();
         Ok(names.into_iter().collect())
     }
 
-    /// Names the maintainers of a team in place of the former ones. The record is a pinned memory of the team, and so
-    /// reaches the other members like any other.
+    /// Names the maintainers of a team, in place of the previous ones. The record is a pinned memory of the team, so it
+    /// reaches the other members like any other memory.
     ///
     /// # Errors
     /// [`ApiError::NotMaintainer`] if the team has maintainers and the caller is none.
@@ -159,7 +160,7 @@ impl Memories {
         Ok(names)
     }
 
-    /// Refuses changes of the memories of a team, unless the caller is one of its maintainers, or the team has none. An
+    /// Rejects changes to the memories of a team, unless the caller is one of its maintainers, or the team has none. An
     /// agent never changes the memories of a team.
     pub(super) fn check_maintainer<'n>(
         &self,
@@ -184,7 +185,7 @@ impl Memories {
 
     /// Copies memories into the namespace of a team, as one run that [`Memories::undo`] reverses. The copies wait in the
     /// inbox for a maintainer, unless the author is one. Secrets and personal data of every kind are removed from them.
-    /// Each copy is linked with its origin; the link leaves this machine only with both memories.
+    /// Each copy is linked to its origin; the link leaves this machine only with both memories.
     ///
     /// # Errors
     /// [`ApiError`] if a memory is not active, belongs to a team, or was rejected by the team. Nothing is written then.
@@ -311,13 +312,14 @@ fn refuse_promotion(memory: &Memory, team: &Namespace) -> Result<(), ApiError> {
     Err(ApiError::NotPromoted { id: memory.id.short().to_owned(), team: team.to_string(), reason })
 }
 
-/// Refuses a namespace that is not that of a team.
+/// Rejects a namespace that does not belong to a team.
 fn check_team(namespace: &Namespace) -> Result<(), ApiError> {
     refuse_secret_namespace(namespace)?;
     if namespace.is_team() { Ok(()) } else { Err(ApiError::NotATeam { namespace: namespace.to_string() }) }
 }
 
-/// Returns a guard that also removes every kind of personal data, whatever the settings say: others will read the text.
+/// Returns a guard that also removes every kind of personal data, regardless of the settings, because others will read
+/// the text.
 pub(super) fn strict_guard() -> Guard {
     let redact = Treatment::Redact;
     Guard::new(&GuardSettings {
@@ -330,19 +332,19 @@ pub(super) fn strict_guard() -> Guard {
     })
 }
 
-/// Whether a person decides about the memories of a team with these maintainers.
+/// Whether a person may decide about the memories of a team with these maintainers.
 fn decides(maintainers: &[String], person: Option<&str>) -> bool {
     let is_named = |person: &str| maintainers.iter().any(|name| caseless(name) == caseless(person));
     maintainers.is_empty() || person.is_some_and(is_named)
 }
 
-/// Returns the names in a list that commas separate.
+/// Returns the names in a comma-separated list.
 fn names_in(list: &str) -> Vec<String> {
     let plain = |name: &str| name.chars().filter(|c| !c.is_control()).take(80).collect::<String>().trim().to_owned();
     list.split(',').map(plain).filter(|name| !name.is_empty()).collect()
 }
 
-/// Returns the name of the person at this machine: that of their commits, or otherwise that of their login.
+/// Returns the name of the person who uses this machine: the name in their commits, or otherwise their login name.
 fn person() -> Option<String> {
     // Only the person's own settings are read, because those of a repository may come from somebody else.
     let git = Command::new("git").args(["config", "--global", "--get", "user.name"]).stdin(Stdio::null()).output();

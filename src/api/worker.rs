@@ -22,14 +22,14 @@ use crate::store::{Job, LeaseOutcome, Spent};
 
 /// Agent name of the logs in a folder that a person specified.
 pub(crate) const NAMED_FILES: &str = "files";
-/// Maximum number of memories for which vectors are made in addition to other work; a separate command handles the
+/// Maximum number of memories for which vectors are computed in addition to other work; a separate command handles the
 /// rest.
 pub(crate) const EMBEDDED_ASIDE: usize = 256;
 /// US dollars that background work may spend per day if no limit is set.
 // Nobody watches this work, so its cost is limited even if no limit was set.
 const COST_PER_DAY: f64 = 1.0;
-/// Minimum amount in US dollars that must be left for a log to be started.
-// With less, not even a small request fits, and starting the log would be pointless.
+/// Minimum amount, in US dollars, that must be left before the extraction of a log starts.
+// With less, not even a small request fits, and starting would be pointless.
 const LEAST_SLICE: f64 = 0.001;
 
 /// Events that a [`Worker`] reports in addition to the end of each log.
@@ -66,7 +66,7 @@ impl Worker<'_> {
     pub(crate) async fn extract(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
         // The future is on the heap, since it contains a whole run.
         let outcome = Box::pin(self.extract_log(job)).await;
-        // The share is released whatever the outcome, so that the next log can use it.
+        // The share is released regardless of the outcome, so that the next log can use it.
         self.slices.borrow_mut().remove(&job.id);
         outcome
     }
@@ -118,8 +118,8 @@ impl Worker<'_> {
         Ok(judge(&job.path, job.agent == NAMED_FILES, &summary, budget.is_limited()))
     }
 
-    /// Returns the budget of this log, which is its share of the day's remaining budget, or a fault that says when to
-    /// try again.
+    /// Returns the budget of this log, which is its share of the day's remaining budget, or a fault with the time of
+    /// the next attempt.
     fn budget(&self, job: &Job, model: &Model, memories: &Memories) -> Result<Result<Budget, Fault>, ApiError> {
         let (config, label) = (&memories.config, model.extractor().label());
         // The rules cost nothing, so they need no share of the day's budget.
@@ -202,8 +202,8 @@ async fn is_too_short(job: &Job, least: usize, config: &Config) -> Result<bool, 
     Ok(!read.transcripts.is_empty() && read.transcripts.iter().all(|transcript| said(transcript) < least))
 }
 
-/// Returns the fault of the run on the log `path`, if there is one. In a folder that a person named, other files may be
-/// no logs.
+/// Returns the fault of the run on the log `path`, if there is one. In a folder that a person specified, some files may
+/// not be logs.
 pub(super) fn judge(path: &str, is_in_named: bool, summary: &Summary, is_limited: bool) -> Result<(), Fault> {
     if summary.interrupted {
         return Err(Fault::Later(Timestamp::now(), "it was interrupted".to_owned()));

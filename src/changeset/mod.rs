@@ -324,7 +324,7 @@ impl Rows {
         Self { action, reason, now, changes: Vec::new() }
     }
 
-    /// Adds a memory that is based on this evidence; `reason` says why it was added.
+    /// Adds a memory that is based on this evidence; `reason` explains why it was added.
     pub(crate) fn make(&mut self, memory: Memory, evidence: &[Evidence], reason: Option<&str>) {
         let id = memory.id.clone();
         self.changes.push(RowChange::new(Action::Add, Row::memory(None, Some(memory)), reason));
@@ -334,7 +334,7 @@ impl Rows {
     /// Changes a memory, unless `after` equals its current state.
     pub(crate) fn change(&mut self, before: &Memory, after: Memory) {
         let row = Row::memory(Some(before.clone()), Some(Memory { updated_at: self.now, ..after }));
-        // `updated_at` always differs, and uses are counted elsewhere, so a change of these alone is not recorded.
+        // `updated_at` always differs, and uses are counted elsewhere, so a change to these alone is not recorded.
         let is_change = match &row {
             Row::Memory { after: Some(after), .. } => {
                 Memory { updated_at: before.updated_at, usage: before.usage.clone(), ..(**after).clone() } != *before
@@ -399,7 +399,7 @@ pub(crate) fn evidence_as_stored(piece: &Evidence) -> Evidence {
 
 /// Returns a number between 0 and 1, rounded so that reading its JSON form gives the same number.
 pub(crate) fn share_as_stored(share: f64) -> f64 {
-    // Six decimals are preserved by JSON and SQLite, so a changeset can be compared with the row by value.
+    // Six decimal places are preserved by JSON and SQLite, so a changeset can be compared with the row by value.
     if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }
 

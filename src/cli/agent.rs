@@ -73,7 +73,7 @@ fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
     for agent in Agent::ALL.iter().copied() {
         for is_project in [false, true] {
             let path = settings_of(agent, is_project)?;
-            // A missing file is the normal case and means no hooks.
+            // A missing file is the normal case and means that no hooks are installed.
             let text = fs::read_to_string(&path).unwrap_or_default();
             let hooks = commands_in(&parsed(&text, &path)?).len();
             rows.push(json!({"agent": agent.as_str(), "settings": path, "project": is_project, "hooks": hooks}));
@@ -172,7 +172,7 @@ pub(super) fn settings_of(agent: Agent, project: bool) -> anyhow::Result<PathBuf
     };
     Ok(match (agent, project) {
         (Agent::ClaudeCode, false) => home("CLAUDE_CONFIG_DIR", ".claude")?.join("settings.json"),
-        // `settings.json` is shared with the team, and hooks contain a path of this machine.
+        // `settings.json` is shared with the team, and hooks contain a path on this machine.
         (Agent::ClaudeCode, true) => PathBuf::from(".claude/settings.local.json"),
         (Agent::Codex, false) => home("CODEX_HOME", ".codex")?.join("hooks.json"),
         (Agent::Codex, true) => PathBuf::from(".codex/hooks.json"),
@@ -229,13 +229,13 @@ fn quoted(word: &str, is_windows: bool) -> String {
     } else if is_windows {
         format!("\"{word}\"")
     } else {
-        // Between single quotes only the quote itself is special, so the quotation is closed, the quote escaped, and
+        // Within single quotes, only the quote itself is special, so the quotation is closed, the quote escaped, and
         // the quotation opened again.
         format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
-/// Slash commands of Claude Code: name, description, and hint at the argument.
+/// Slash commands of Claude Code: name, description, and argument hint.
 ///
 /// Each is a file whose text the hook understands, so that the hook works whether it receives the typed command or the
 /// expanded text. Without the files, Claude Code would reject a prompt that begins with an unknown command.

@@ -72,7 +72,7 @@ impl Global {
             tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
         });
         let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
-        // This can only fail if a subscriber is already set, which is just as good.
+        // This can only fail if a subscriber is already set, in which case that one is used.
         if self.logs_json() {
             subscriber.with_writer(|| DiagnosticsWriter::new(EscapeMode::Json)).json().try_init().ok();
         } else {
@@ -185,7 +185,7 @@ impl Context<'_> {
 }
 
 impl Context<'_> {
-    /// Prints that nothing was found: `hint`, or that no memory has the given namespace, with the names like it.
+    /// Prints that nothing was found: `hint`, or that no memory has the given namespace, with similar names.
     pub(crate) fn nothing_in(&self, memories: &Memories, hint: &str) -> anyhow::Result<ExitStatus> {
         let Some(asked) = &self.global.namespace else { return Ok(self.out.nothing(hint)) };
         let known = memories.namespaces_in_use()?;
@@ -206,7 +206,7 @@ impl Context<'_> {
     }
 }
 
-/// Minimum similarity of a namespace that is named instead of one without memories, between 0 and 1.
+/// Minimum similarity, between 0 and 1, of a namespace that is suggested instead of one without memories.
 const LIKE_NAME: f64 = 0.6;
 
 /// Returns the message to print if there is no database at `path`.
@@ -260,7 +260,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The end of a range that a time denotes. A day is included in the range as a whole.
+/// The end of a range that a time denotes. A day is included in the range in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The start: the first moment in the range.

@@ -12,7 +12,7 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled, text_of};
 
-/// Number of memories that are listed for each reason for leaving some out.
+/// Maximum number of memories that are listed for each reason for leaving memories out.
 const NAMED: usize = 10;
 
 /// Print the memories that a new conversation should start with

@@ -97,7 +97,7 @@ pub(crate) enum FileOutcome {
     Restored,
     /// The file did not exist before and is removed.
     Removed,
-    /// The file was changed later, and is left to the caller.
+    /// The file was changed later, so the caller has to handle it.
     ChangedSince,
     /// The file no longer exists.
     Gone,
@@ -181,12 +181,13 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Returns the result of `edit`, with the byte order mark and the line ends of `text`. Editors on Windows write both.
+/// Returns the result of `edit`, with the byte order mark and the line endings of `text`. Editors on Windows write
+/// both.
 pub(crate) fn edited<E>(text: &str, edit: impl FnOnce(&str) -> Result<String, E>) -> Result<String, E> {
     let body = text.trim_start_matches('\u{feff}');
     let mark = &text[..text.len() - body.len()];
     let lines = body.matches('\n').count();
-    // In a file with both line ends, none of them is changed.
+    // In a file with mixed line endings, none of them is changed.
     let is_crlf = lines > 0 && body.matches("\r\n").count() == lines;
     let after = if is_crlf { edit(&body.replace("\r\n", "\n"))?.replace('\n', "\r\n") } else { edit(body)? };
     Ok(format!("{mark}{after}"))

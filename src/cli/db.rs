@@ -51,7 +51,7 @@ pub(crate) fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result
 pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     let path = &config.db.value;
-    // A script has made its choice explicit; the previous database is kept in any case.
+    // A script is not asked, because its author chose this command; the previous database is kept in any case.
     if path.exists() && !args.yes && can_ask() && !is_yes(&format!("Replace {} with this backup?", path.display()))? {
         return Ok(context.out.nothing("nothing was restored"));
     }
@@ -186,13 +186,13 @@ fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, o
     let mut last_full = Instant::now();
     loop {
         std::thread::sleep(every);
-        // With a short pause, full passes are more frequent than hourly: every hour for a pause of 60 s, and every 5
-        // min for 5 s.
+        // Full passes are hourly if the pause is 60 s, and more frequent if it is shorter: every 5 min for a pause of 5
+        // s.
         let is_full = last_full.elapsed() >= FULL_EVERY.min(every * 60);
         match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, days) {
             Ok(report) if report.done.is_empty() => {}
             Ok(report) => print_maintenance(&report, Tense::Did, memories, out)?,
-            // Another process may lock the file for long; the next round tries again.
+            // Another process may lock the file for a long time; the next round tries again.
             Err(error) => out.warn(error),
         }
         // The time is updated even after an error: a full pass over a locked file would only fail again immediately.
@@ -293,8 +293,8 @@ pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<E
 }
 
 fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
-    // Ids are time-ordered, so ids of one session have the same beginning; their ends are easier to distinguish and are
-    // accepted, too.
+    // Ids are time-ordered, so ids of one session begin alike; their ends are easier to distinguish and are accepted,
+    // too.
     let is_of = |part: &str| entry.ids.iter().any(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part));
     args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
 }

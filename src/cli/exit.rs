@@ -1,4 +1,4 @@
-//! Exit codes and their meanings, signals to end, and limits that the system sets on the process.
+//! Exit codes and their meanings, termination signals, and limits that the system sets on the process.
 
 use std::io;
 use std::process::ExitCode;

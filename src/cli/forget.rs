@@ -105,7 +105,7 @@ fn scope(args: &ForgetArgs, memories: &Memories) -> anyhow::Result<Option<Erasur
         return Ok(Some(ErasureScope::Project(memories.project(text)?.namespace)));
     }
     let session = args.session.clone().map(ErasureScope::Session);
-    // `--source` is a filter of `memory list` as well; combined with ids it does not start an erasure.
+    // `--source` is a filter of `memory list` as well; combined with ids, it does not start an erasure.
     let source = args.selection.source().filter(|_| args.ids.is_empty());
     let source = source.map(|text| ErasureScope::Source(text.to_owned()));
     Ok(session.or(source).or(args.before.map(ErasureScope::Before)))
@@ -118,7 +118,7 @@ fn erase(
     context: &Context<'_>,
 ) -> anyhow::Result<ExitStatus> {
     let out = context.out;
-    // The erasure is planned first, so that the effect is shown before something that cannot be undone.
+    // The erasure is planned first, so that the effect is shown before anything irreversible happens.
     let planned = memories.would_erase(scope)?;
     if planned.is_nothing() {
         out.note("no such conversation is known; `afterthought memory why ID` names the conversations behind a memory");

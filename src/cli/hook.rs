@@ -36,14 +36,14 @@ pub(crate) struct HookArgs {
     limit_ms: Option<u64>,
 }
 
-/// Longest wait for an agent that is still reading the output when the time limit is reached.
+/// Maximum wait for an agent that is still reading the output when the time limit is reached.
 const MAX_SPEAKING: Duration = Duration::from_millis(200);
 /// Command that synchronises in the background.
 pub(crate) const BACKGROUND_SYNC: &[&str] = &["db", "sync", "now", "--background"];
-/// Longest wait for the vector of a prompt; after that the search uses words alone.
+/// Maximum wait for the vector of a prompt; after that, the search uses words alone.
 const MAX_WAIT_FOR_VECTOR: Duration = Duration::from_millis(800);
 
-/// Whether an agent called, even with arguments that cannot be parsed.
+/// Whether the caller is an agent, even if its arguments cannot be parsed.
 pub(crate) fn is_called() -> bool {
     // The raw arguments are searched because this is also needed if clap cannot parse them.
     std::env::args().skip(1).any(|argument| argument == "hook")
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     ExitStatus::Success
 }
 
-/// Does the work while a watchdog thread monitors the time, since only exiting the process stops work that hangs. The
-/// work runs on this thread because memory for another thread is allocated in many small pieces.
+/// Does the work while a watchdog thread monitors the time, since only exiting the process can stop work that hangs.
+/// The work runs on this thread because memory for another thread is allocated in many small pieces.
 fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()> {
     // The default message would only end up in the agent's own log; the error is recorded in the program's own log.
     std::panic::set_hook(Box::new(|_| {}));
@@ -110,13 +110,13 @@ impl Late {
         // An incomplete answer would be worse than none, but an agent that does not read must not block the exit for
         // long.
         let begun = Instant::now();
-        // `lock` would wait for ever: an agent that stops reading would block the writer, and with it the watchdog.
+        // `lock` would wait forever: an agent that stops reading would block the writer, and with it the watchdog.
         let mut speaking = self.speaking.try_lock();
         while speaking.is_err() && begun.elapsed() < MAX_SPEAKING {
             std::thread::sleep(Duration::from_millis(5));
             speaking = self.speaking.try_lock();
         }
-        // Only exiting the process stops a thread that hangs.
+        // Only exiting the process can stop a thread that hangs.
         std::process::exit(0);
     }
 }
@@ -156,7 +156,7 @@ impl Work {
             Some(cwd) => self.global.settings_at(cwd, Partial::default())?,
             None => settings,
         };
-        // This is checked before anything is embedded or stored, so that nothing of an excluded session leaves the
+        // This is checked before anything is embedded or stored, so that nothing from an excluded session leaves the
         // process.
         if is_denied(&settings, &input)? {
             return Ok(());
@@ -222,7 +222,7 @@ pub(crate) fn start(global: &Global, database: &Path, command: &[&str]) -> std::
     arguments.extend(config.iter().flat_map(|config| ["--config".to_owned(), text(config)]));
     arguments.extend(global.namespace.iter().flat_map(|name| ["--namespace".to_owned(), name.to_string()]));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(command.iter().copied()).collect();
-    // A process in the session's folder would prevent it from being removed on Windows, or unmounted on Unix.
+    // A process in the session's folder would prevent the folder from being removed on Windows, or unmounted on Unix.
     let folder = database.parent().unwrap_or(Path::new("/"));
     start_detached(&program, &arguments, folder)
 }

@@ -118,13 +118,13 @@ impl Host {
         moved.unwrap_or_else(|| below(home, self.file))
     }
 
-    /// Whether the agent has been used by the owner of `home`.
+    /// Whether the owner of `home` has used the agent.
     pub(crate) fn is_used(&self, home: &Path, environment: &dyn Fn(&str) -> Option<PathBuf>) -> bool {
         let moved = self.moved.and_then(|(variable, _)| environment(variable));
         moved.unwrap_or_else(|| below(home, self.folder)).is_dir()
     }
 
-    /// Returns the settings with this program's server, which `words` start.
+    /// Returns the settings with this program's server added; `words` is the command line that starts it.
     ///
     /// # Errors
     /// [`HostError`] if the settings cannot be understood.

@@ -90,14 +90,13 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let mut trouble = Ok(());
     let report = memories.import(&args.paths, &options, &mut |event| {
         let printed = print_event(&event, out);
-        // The import continues; a broken output is reported at the end.
+        // The import continues; a failure to print is reported at the end.
         trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
     })?;
-    // Errors of the output are checked before consolidation, so that no model is used for results that cannot be
-    // printed.
+    // Output errors are checked before consolidation, so that no model is used for results that cannot be printed.
     trouble?;
     let ImportReport { failed, gathered, .. } = report;
-    // Without --consolidate the memories are already stored here; with it they were only gathered.
+    // Without --consolidate, the memories have been stored by now; with it, they have only been collected.
     if !args.consolidate {
         return Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success });
     }
@@ -192,7 +191,7 @@ fn print_adapted(path: &Path, adapted: &ImportChanges, out: &Printer) {
     }
 }
 
-/// Returns names with their numbers, as a text.
+/// Returns names with their counts, as text.
 fn listed(counts: &BTreeMap<String, usize>) -> String {
     counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
 }
@@ -267,7 +266,7 @@ fn print_pack(path: &Path, pack: &PackImport, out: &Printer) -> std::io::Result<
     Ok(())
 }
 
-/// Reports memories that wait for review, and the next step.
+/// Reports memories that are waiting for review, and the next step.
 fn note_waiting(count: usize, otherwise: &str, out: &Printer) {
     if count > 0 {
         let (memories, wait) = (counted(count, "memory"), if count == 1 { "waits" } else { "wait" });

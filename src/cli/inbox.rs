@@ -111,7 +111,7 @@ fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
 
 fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
-    // The shell may expand a variable to nothing, so the absence of ids never means all of them.
+    // The shell may expand a variable to nothing, so an absence of ids never means all memories.
     let ids = if args.every { every(args, context, &memories)? } else { args.ids.clone() };
     if ids.is_empty() && !args.every {
         bail!("no memory to {} is selected; give ids from `afterthought inbox list`, or --all", verdict.as_str());
@@ -130,7 +130,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
 }
 
 fn every(args: &JudgeArgs, context: &Context<'_>, memories: &Memories) -> anyhow::Result<Vec<String>> {
-    // The ids are determined now: a memory that arrives later has not been seen and stays pending.
+    // The ids are determined now, because a memory that arrives later has not been seen and must stay pending.
     let waiting = memories.inbox(Selection::default().filter(context)?)?;
     if !args.yes && !waiting.is_empty() {
         let count = waiting.len();

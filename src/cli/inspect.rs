@@ -86,7 +86,7 @@ fn show_task(id: &str, context: &Context<'_>) -> anyhow::Result<Option<ExitStatu
     Ok(Some(ExitStatus::Success))
 }
 
-/// Counts that a person opened a memory. If the file cannot be written, the use is not counted, but the command
+/// Counts the opening of a memory by a person. If the file cannot be written, the use is not counted, but the command
 /// succeeds.
 fn note_use(memories: Memories, memory: &Memory) {
     if let Ok(memories) = memories.into_writable() {
@@ -94,7 +94,7 @@ fn note_use(memories: Memories, memory: &Memory) {
     }
 }
 
-/// Returns the fields that are set, with their names.
+/// Returns the fields that have a value, with their names.
 fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
     let claim = &memory.claim;
     let structured = claim.structured.as_ref().and_then(|parts| serde_json::to_string(parts).ok());

@@ -121,7 +121,7 @@ impl Selection {
         }
     }
 
-    /// Returns the filter, confined to the global `--namespace` and what is below it.
+    /// Returns the filter, limited to the namespace of the global option `--namespace` and the namespaces below it.
     pub(crate) fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
         // A project may have namespaces below it, which are also meant when people refer to the project.
@@ -130,7 +130,7 @@ impl Selection {
             (true, _) => Vec::new(),
             // An empty list means every status to the library, so the default has to be explicit.
             (false, true) => vec![Status::Active],
-            // Until the next maintenance, memories whose end has passed are still marked as active.
+            // Until the next maintenance, memories that have expired are still marked as active.
             (false, false) if self.statuses == [Status::Expired] => vec![Status::Expired, Status::Active],
             (false, false) => self.statuses.clone(),
         };

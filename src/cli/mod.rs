@@ -223,8 +223,8 @@ const HEADING: anstyle::Style = anstyle::Style::new().bold();
 
 /// Returns the whole command line, with the commands in groups, and help that fits on one screen.
 ///
-/// Clap has two forms of help; in the long form, each option takes up three lines. Here, `-h` and `--help` print the
-/// same text: the full description of the command, its examples, and one line per option, with global options last.
+/// Clap has two forms of help; in the long form, each option takes three lines. Here, `-h` and `--help` print the same
+/// text: the full description of the command, its examples, and one line per option, with global options last.
 fn command() -> clap::Command {
     // Clap cannot group subcommands under headings, so the list is written by hand into the template.
     let command = <Cli as clap::CommandFactory>::command();
@@ -263,7 +263,7 @@ pub fn main() -> ExitCode {
                 Some(line) => Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&line),
                 None => drop(error.print()),
             }
-            // An agent would interpret the exit code of a usage error as a refusal of the person's prompt.
+            // An agent would interpret the exit code of a usage error as a rejection of the person's prompt.
             let is_failure = error.use_stderr() && !hook::is_called();
             return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
@@ -292,7 +292,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         import::offer_notes(&context)?;
     }
     let status = answer(&cli.command, &context)?;
-    // Vectors are not computed after an error: nothing may have been written, and a warning would distract from the
+    // Vectors are not computed after an error: possibly nothing was written, and a warning would distract from the
     // error.
     if says_new_things(&cli.command) {
         embed::catch_up(&context);

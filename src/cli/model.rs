@@ -91,7 +91,7 @@ pub(crate) fn report_reason(model: &Model, out: &Printer) {
 /// Returns a runtime with one worker thread in addition to this thread, so that an interrupt is noticed while this
 /// thread computes.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    // A current-thread runtime would handle signals only between computations, so Ctrl-C would appear to do nothing.
+    // A current-thread runtime would handle signals only between computations, so Ctrl-C would seem to do nothing.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.context("cannot start")
 }

@@ -16,7 +16,7 @@ use super::exit::ExitStatus;
 
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
-/// It is written as a marker that only this process knows, and that the printer replaces with the terminal's escape
+/// It is written as a marker that is unique to this process and that the printer replaces with the terminal's escape
 /// sequence. In this way, an escape sequence in the text of a log or a memory is never mistaken for one of the
 /// program's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl DiagnosticsWriter {
 
 impl io::Write for DiagnosticsWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Libraries write whole requests at the most verbose levels.
+        // Libraries log whole requests at the most verbose levels.
         let text = without_secrets(String::from_utf8_lossy(bytes).into_owned());
         io::stderr().lock().write_all(escaped(&text, self.escape).as_bytes())?;
         Ok(bytes.len())
@@ -246,7 +246,7 @@ impl Printer {
         let style = ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}")
             .expect("the template is a constant that parses");
         let bar = ProgressBar::with_draw_target(None, target).with_style(style);
-        // A request may take a minute without an event; the spinner shows that the process is alive.
+        // A request may take a minute without an event; the spinner shows that the process is still running.
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
         bar
     }
@@ -270,7 +270,7 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     format!("{count} {}", if count == 1 { noun } else { &many })
 }
 
-/// Returns a size in the unit that keeps it short.
+/// Returns a size in a unit in which it is a short number.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     // Sizes are computed in integer tenths, so that no float has to be rounded; ten times a `u64` may overflow, so
@@ -301,8 +301,8 @@ pub(crate) fn spelled(error: &anyhow::Error) -> String {
             text.push_str(said);
         }
     }
-    // Some parsers, such as TOML's, report errors on several lines. The lines are joined, so that the error can be
-    // searched for.
+    // Some parsers, such as TOML's, report errors on several lines. The lines are joined, so that the error is easy to
+    // search for.
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
@@ -352,7 +352,7 @@ pub(crate) fn ask(question: &str) -> io::Result<String> {
     write!(out, "{} ", painted(question))?;
     out.flush()?;
     let mut answer = String::new();
-    // At the end of input nothing is read, and an empty answer declines.
+    // At the end of the input, nothing is read, and an empty answer counts as no.
     io::stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim().to_lowercase())
 }

@@ -96,7 +96,7 @@ pub(crate) fn retry(address: &str, context: &Context<'_>) -> anyhow::Result<Exit
 }
 
 impl QueueState {
-    /// Shows the state of a shared queue, if one is named.
+    /// Shows the state of a shared queue, if one is specified.
     pub(crate) fn show(&self, context: &Context<'_>) -> anyhow::Result<Option<ExitStatus>> {
         let (Some(address), out) = (&self.queue, context.out) else { return Ok(None) };
         let mut queue = WorkQueue::open(address)?;

@@ -123,7 +123,7 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
     Ok(ExitStatus::Success)
 }
 
-/// Names the known memories about the same matter, since only the author knows whether the new memory replaces one.
+/// Lists the known memories about the same topic, since only the author can tell whether the new memory replaces one.
 fn print_near(near: &[Memory], new_id: &str, closest: &str, out: &Printer) {
     for memory in near {
         out.note(format_args!(
@@ -150,7 +150,7 @@ pub(super) fn parts(text: &str) -> Result<Structured, String> {
 }
 
 impl RememberArgs {
-    /// Returns the options that were given, which a memory that is already stored takes over.
+    /// Returns the options that were given, which are applied to a memory that is already stored.
     fn given(&self) -> MemoryChange {
         MemoryChange {
             title: self.title.clone(),

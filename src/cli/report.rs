@@ -119,7 +119,7 @@ impl<'a> RunReporter<'a> {
             let why = if is_printed { String::new() } else { format!(": {halted}") };
             self.out.error_text(&format!("no further requests were sent{why}"));
         }
-        // If no file could be read, the errors above are enough.
+        // If no file could be read, the errors printed above are enough.
         if summary.files.seen() > 0 || summary.filtered.any() {
             print_summary(self.out, summary, self.is_plan, run);
             print_undone(self.out, self.memories, summary);

@@ -219,8 +219,8 @@ impl LogArgs {
 /// Whether a run writes, or only makes a plan.
 #[derive(Debug, Clone, Copy)]
 enum Mode<'a> {
-    /// The changes are written. With `Some`, requests are sent in batches; the value says whether the run waits for the
-    /// replies.
+    /// The changes are written. With `Some`, requests are sent in batches; the value determines whether the run waits
+    /// for the replies.
     Write(Option<bool>),
     /// The plan is shown, and saved in this file if one is given.
     Plan(Option<&'a Path>),
@@ -261,7 +261,7 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
              another model"
         );
     }
-    // A mistake in what to read is reported before a database is created.
+    // A mistake in the arguments about what to read is reported before a database is created.
     let request = args.request(&config, out.is_verbose())?;
     let mut hint = without_model(&model, &config);
     let memories = open(config, mode, &model)?;
@@ -335,7 +335,8 @@ fn without_model(model: &Model, config: &Config) -> Option<String> {
     })
 }
 
-/// Opens the database. A plan made by the rules and not saved has nothing to store, so it does not create one.
+/// Opens the database. A plan that the rules make and that is not saved has nothing to store, so no database is created
+/// for it.
 fn open(config: Config, mode: Mode<'_>, model: &Model) -> anyhow::Result<Memories> {
     // With the rules there are no paid replies to store, so their plan needs no database file.
     let creates_none = matches!(mode, Mode::Plan(None)) && model.name().is_none() && !config.db.value.exists();

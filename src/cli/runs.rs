@@ -179,7 +179,7 @@ fn job_row(job: &Job) -> [String; 6] {
 }
 
 fn window_row(window: &FailedWindow) -> [String; 4] {
-    // People count messages from 1; the stored start counts from 0.
+    // People count messages from 1, but the stored start is counted from 0.
     let messages = format!("{}–{}", window.start + 1, window.start + window.len);
     let why = one_line(window.error.as_deref().unwrap_or_default(), 100);
     [window.attempts.to_string(), window.origin.clone(), messages, why]
@@ -244,7 +244,7 @@ pub(crate) fn batches(args: &BatchesArgs, context: &Context<'_>) -> anyhow::Resu
     let open = memories.open_batches()?;
     context.out.list(&open, ["batch", "made", "status", "requests", "model", "server"], |batch| {
         [
-            // A batch that is not submitted yet has no id at the provider.
+            // A batch that has not been submitted yet has no id at the provider.
             batch.remote_id.clone().unwrap_or_else(|| batch.id.clone()),
             minute(batch.created_at),
             batch.remote_status.clone().unwrap_or_else(|| batch.stage.as_str().to_owned()),

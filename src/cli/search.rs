@@ -100,7 +100,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     if !any {
         return context.nothing_in(&memories, "no memory matches; try other words, or `afterthought memory list`");
     }
-    // The last connection to close removes temporary files beside the database, which a read-only connection cannot.
+    // The last connection to close removes temporary files beside the database, which a read-only connection cannot do.
     drop(memories.into_writable());
     Ok(ExitStatus::Success)
 }
@@ -168,7 +168,7 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}evidence: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
     }
-    // A hit of this kind matches no word of the query, so without this note it would look like an error.
+    // A hit of this kind does not match any word of the query, so without this note it would look like an error.
     if hit.fit.neighbours > 0.0 && hit.fit.own(&Weights::default()) <= 0.0 {
         out.line(format_args!(
             "     {DIM}contains no word of the query, but was said just before or after a result{DIM:#}"

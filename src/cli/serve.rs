@@ -51,8 +51,8 @@ impl Served {
 
 /// Runs a server until it ends or is interrupted.
 ///
-/// Connections and threads that still wait, such as event streams or the thread that reads standard input, may keep the
-/// process alive for `patience` at most.
+/// Connections and threads that are still waiting, such as event streams or the thread that reads standard input, may
+/// keep the process alive for `patience` at most.
 fn serve(
     runtime: Runtime,
     patience: Duration,
@@ -60,8 +60,8 @@ fn serve(
 ) -> anyhow::Result<ExitStatus> {
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
-        // The handler is installed before serving: from here on, an interrupt ends the server cleanly and does not kill
-        // it.
+        // The handler is installed before serving: from here on, an interrupt ends the server cleanly instead of
+        // killing it.
         stop_on_signal(stop.clone())?;
         start(stop).await
     });
@@ -72,7 +72,8 @@ fn serve(
 
 pub(crate) fn mcp(served: &Served, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = served.server(context.settings()?)?;
-    // This scheduler starts calls in the order in which they arrived. All work that takes long runs on other threads.
+    // This scheduler starts calls in the order in which they arrived. All work that takes a long time runs on other
+    // threads.
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start")?;
     serve(runtime, Duration::from_millis(100), async |stop| Ok(serve_stdio(server, stop).await?))
 }
@@ -117,8 +118,8 @@ pub(crate) fn http(args: &HttpArgs, context: &Context<'_>) -> anyhow::Result<Exi
             let file = file.display();
             context.out.note(format_args!("clients must send the token in {file} as `Authorization: Bearer TOKEN`"));
         }
-        // The address is printed only once the socket listens: callers wait for this line, and the actual port for port
-        // 0 is known only now.
+        // The address is printed only once the socket is listening: callers wait for this line, and the actual port for
+        // port 0 is known only now.
         context.out.line(format_args!("http://{}/mcp", listening.address))?;
         listening.serving.await;
         Ok(())
@@ -160,7 +161,7 @@ pub(crate) fn ui(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
     serve(runtime()?, Duration::from_secs(1), async |stop| {
         let (address, served) = page::listen(config, options, stop).await?;
         context.out.line(&address)?;
-        // The file is kept until the server ends: a browser may take long to start.
+        // The file is kept until the server ends: a browser may take a long time to start.
         let _file = if args.no_open { None } else { open(&address) };
         served.await;
         Ok(())
@@ -192,8 +193,8 @@ fn write_redirect(address: &str) -> anyhow::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Cancels `stop` on the first signal to end. Once this function has returned, the signals do not end the process by
-/// themselves.
+/// Cancels `stop` on the first termination signal. Once this function has returned, the signals no longer end the
+/// process by themselves.
 ///
 /// # Errors
 /// If no signal handler can be installed.

@@ -77,7 +77,7 @@ fn row(survey: &Survey, home: Option<&Path>) -> [String; 6] {
 fn progress(total: &SourceTotals) -> String {
     let conversations = counted(total.conversations, "conversation");
     match (total.files_new, total.files_changed) {
-        // This comes first, because no file at all would also match the arms below.
+        // This arm comes first, because a total of zero files would also match the arms below.
         (new, _) if new == total.files => "nothing".to_owned(),
         (0, 0) => format!("all, {conversations}"),
         (new, 0) => format!("{conversations}, {} new", counted(new, "file")),

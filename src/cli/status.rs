@@ -169,9 +169,9 @@ fn all(config: &Config) -> Vec<Check> {
     let reader = Memories::builder().config(config.clone()).read_only();
     let memories = if path.exists() { reader.open().ok() } else { None };
     let of_hooks = hook_checks(memories.as_ref(), path, now());
-    // The connection that closes last removes the files of the write-ahead log, which a read-only connection cannot.
+    // The connection that closes last removes the files of the write-ahead log, which a read-only connection cannot do.
     drop(memories);
-    // The database is opened for writing, because a file that is readable but not writable is a fault, too.
+    // The database is opened for writing, because a file that can be read but not written is a fault, too.
     checks.extend(database(path, config));
     checks.extend(of_hooks);
     checks
@@ -454,7 +454,8 @@ fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
 
 fn is_there(program: &str) -> bool {
     let path = Path::new(program);
-    // A bare name is looked up in `PATH` as the agent's shell does; this process may see another `PATH`.
+    // A bare name is looked up in `PATH` in the same way as in the agent's shell; this process may have a different
+    // `PATH`.
     if path.components().count() > 1 {
         return path.is_file();
     }
@@ -479,7 +480,7 @@ struct Spending {
 
 impl Spending {
     fn of(memories: &Memories) -> anyhow::Result<Self> {
-        // Days are local days, as `spending` groups the calls by them.
+        // Days are local days, because `spending` groups the calls by local day.
         let (days, today) = (memories.spending(DAYS)?, Zoned::now().date());
         let of_today: Vec<_> = days.iter().filter(|one| one.spent.day == today).cloned().collect();
         let (thirty_days, is_partial) = known_cost(&days);
@@ -554,7 +555,7 @@ fn last_run(health: &Health, now: Timestamp) -> String {
 
 /// Returns elapsed time as text, in a suitable unit.
 fn age(at: Timestamp, now: Timestamp) -> String {
-    // Clocks may be set back, and a negative age makes no sense.
+    // A clock may have been set back, and a negative age makes no sense.
     let seconds = now.duration_since(at).as_secs().max(0);
     match seconds {
         0..120 => format!("{seconds} s"),
@@ -592,7 +593,7 @@ fn spending_by_day(days: u32, context: &Context<'_>) -> anyhow::Result<ExitStatu
 
 /// Returns the cost of the models that have a price, and whether there are others.
 fn known_cost(days: &[DaySpending]) -> (f64, bool) {
-    // The sum of no floats is -0.0, which would be printed with its sign.
+    // The sum of an empty list of floats is -0.0, which would be printed with its sign.
     let known = days.iter().filter_map(|day| day.cost).fold(0.0, |all, cost| all + cost);
     (known, days.iter().any(|day| day.cost.is_none()))
 }

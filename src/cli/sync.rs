@@ -1,4 +1,4 @@
-//! The `db sync` commands: keep the memories of several machines equal.
+//! The `db sync` commands, which synchronise the memories of several machines.
 
 use std::path::{Path, PathBuf};
 
@@ -114,7 +114,7 @@ fn add(args: &AddArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
 fn synchronise(args: &NowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
     if args.background {
-        // An agent may be at work at the same time.
+        // An agent may be working at the same time.
         lower_priority();
         memories.sync_automatically()?;
         return Ok(ExitStatus::Success);
@@ -203,8 +203,8 @@ fn create_key(args: &KeyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     Ok(ExitStatus::Success)
 }
 
-/// Starts a synchronisation in the background if a target wants one. Nothing waits for it, and `db sync status` shows
-/// what failed.
+/// Starts a synchronisation in the background if one is due for any target. Nothing waits for it, and `db sync status`
+/// shows what failed.
 pub(crate) fn start_in_background(memories: &Memories, context: &Context<'_>) {
     let database: &Path = &memories.config().db.value;
     let started = match memories.wants_sync(now()) {
@@ -217,7 +217,7 @@ pub(crate) fn start_in_background(memories: &Memories, context: &Context<'_>) {
     }
 }
 
-/// Returns the name of this machine, as far as its environment shows it.
+/// Returns the host name of this machine, or `machine` if it cannot be determined.
 fn host_name() -> String {
     let variable = ["HOSTNAME", "COMPUTERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     let file = || std::fs::read_to_string("/etc/hostname").ok();

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let is_last = args.run.trim().eq_ignore_ascii_case("last");
     let undone_before = if is_last && args.redo { memories.last_undone()? } else { None };
     let run = if let Some(run) = undone_before {
-        // After `undo last`, a person who adds `--redo` wants that run back and not the run before it undone.
+        // A person who repeats `undo last` with `--redo` wants to redo that run, not to undo the run before it.
         run
     } else if is_last {
         // A run that changed nothing has nothing to undo, so the person means the change before that run.
@@ -141,11 +141,11 @@ fn find_run(part: &str, memories: &Memories) -> anyhow::Result<Run> {
 }
 
 const fn exit_status(undone: &UndoReport) -> ExitStatus {
-    // Kept memories mean that the run is only partly undone.
+    // If memories are kept, the run is only partly undone.
     if undone.kept.is_empty() { ExitStatus::Success } else { ExitStatus::Failures }
 }
 
-/// Returns the runs to undo, the newest first; `None` if the person declines.
+/// Returns the runs to undo, newest first; `None` if the person declines.
 fn choose(
     args: &UndoArgs,
     run: &Run,

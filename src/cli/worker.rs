@@ -97,7 +97,7 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let memories = context.memories_with(Partial::default())?;
     let cancel = CancellationToken::new();
     // A detached worker lingers for a while, which avoids starting a process after every turn. A person who runs the
-    // command wants it to end.
+    // command expects it to end.
     let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel.clone(), args.model.grace);
@@ -225,7 +225,7 @@ async fn watch_logs(
         if cancel.is_cancelled() || (args.once && worked.busy.is_none()) {
             break;
         }
-        // A worker that a hook has started is still busy; it ends soon, since this process now watches.
+        // A worker that a hook has started is still busy; it ends soon, since this process is now watching.
         tokio::time::sleep(BUSY).await;
         rounds.tick();
     }
@@ -254,7 +254,8 @@ impl Rounds<'_> {
         if now < self.next {
             return;
         }
-        // The time is set before the work, so that a failing scan is retried in the next round and not at every tick.
+        // The time is set before the work starts, so that a failing scan is retried in the next round and not at every
+        // tick.
         self.next = now + ROUND;
         let scan = Scan {
             idle: SignedDuration::from_mins(i64::from(self.args.idle)),

@@ -9,7 +9,7 @@ use crate::private;
 
 /// Writes a setting to the user's file or, with `None`, removes it from that file, so that the default applies again.
 ///
-/// `written` is the value as a person types it: a text without quotes, a list with commas, or TOML.
+/// `written` is the value as a person types it: text without quotes, a list with commas, or TOML.
 ///
 /// # Errors
 /// [`ConfigError`] if there is no such setting, or if the value would make the file invalid; in that case nothing is

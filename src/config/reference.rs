@@ -34,7 +34,8 @@ const FORMER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns a line that says where an unknown key belongs: its new name, or the table that has a setting of this name.
+/// Returns a line that explains where an unknown key belongs: its new name, or the table that has a setting of this
+/// name.
 pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String> {
     let former = FORMER.iter().find(|(name, _)| *name == key).map(|(_, now)| (*now).to_owned());
     // The first version used camelCase for its keys.

@@ -1,4 +1,4 @@
-//! Checks whether a project's file may be used, and which of its values: settings become stricter, but not less strict.
+//! Checks whether a project's file may be used, and which of its values: it can make settings stricter, but not laxer.
 //!
 //! The file is part of a repository that somebody else may have written. It is used only if nobody except its user can
 //! write it, and only with the text that the user has trusted.
@@ -49,7 +49,7 @@ impl ProjectFile {
     fn read(path: PathBuf) -> io::Result<Result<Self, String>> {
         let place = path.canonicalize()?;
         let file = private::options().read(true).open(&path)?;
-        // The check uses the open file, because another file could have taken its path.
+        // The check uses the open file, because another file could have been put at its path.
         if let Some(reason) = writable_by_others(&file.metadata()?, &place)? {
             return Ok(Err(reason.to_owned()));
         }
@@ -95,8 +95,8 @@ fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'
     Ok(None)
 }
 
-/// Returns the folders from the file's folder up to the root of its repository, or only the first if the file is in no
-/// repository.
+/// Returns the folders from the file's folder up to the root of its repository, or only the first if the file is not in
+/// a repository.
 #[cfg(unix)]
 fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
     let root = place.ancestors().skip(1).position(|folder| folder.join(".git").exists());
@@ -106,13 +106,13 @@ fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
 /// The project files that the user has trusted, each with its text at that time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrustedFiles {
-    /// The folder with one record per trusted file, or `None` on a machine without such a folder, on which no file is
+    /// The folder with one record per trusted file, or `None` on a machine without such a folder, where no file is
     /// trusted.
     folder: Option<PathBuf>,
 }
 
 impl TrustedFiles {
-    /// Returns the trusted files that are recorded in the user's folder for state.
+    /// Returns the trusted files that are recorded in the user's state folder.
     pub(crate) fn in_state(state: &Path) -> Self {
         Self { folder: Some(state.join("trusted")) }
     }

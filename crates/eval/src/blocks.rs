@@ -22,13 +22,13 @@ pub enum Block {
 pub struct Cell {
     /// The text.
     pub text: String,
-    /// Whether the value is good.
+    /// Assessment of the value.
     pub tone: Rating,
-    /// The parts of the text that come from cases and memories; the others are words of the report.
+    /// Byte ranges of the text that come from cases and memories; the rest was written by the report.
     pub quoted: Vec<Range<usize>>,
 }
 
-/// A part of a text of a report.
+/// A part of a report's text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part<'a> {
     /// Words of the report.
@@ -115,8 +115,8 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Returns how many cases to list, and how many findings for each case. The arguments are the limits of a short
-    /// report.
+    /// Returns how many cases to list, and how many findings for each case. `cases` and `findings` are the limits of a
+    /// short report; a full report has none.
     pub(crate) const fn limits(self, cases: usize, findings: usize) -> (usize, usize) {
         match self {
             Self::Short => (cases, findings),

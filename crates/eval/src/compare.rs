@@ -19,7 +19,7 @@
 //! because it found more; exchanging results would then also exchange how much was found. The test therefore flips the
 //! sign of each case's contribution to the linearised difference (Hemerik, Goeman and Finos, “Robust testing in
 //! generalized linear models by sign flipping score contributions”, Journal of the Royal Statistical Society B, 2020).
-//! Several measures are tested at once, so each also has a p corrected by Holm's method (“A simple sequentially
+//! Several measures are tested at once, so each also has a p-value corrected by Holm's method (“A simple sequentially
 //! rejective multiple test procedure”, 1979).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,11 +34,11 @@ use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, m
 use crate::vocabulary::Kind;
 
 /// Number of random sign flips, used if there are too many cases to try all combinations.
-// A p of .05 then has a standard error of .003.
+// A p-value of .05 then has a standard error of .003.
 const FLIPS: u32 = 5_000;
 /// Largest number of cases for which all sign flips are tried.
 const EXACT: usize = 12;
-/// Seed that makes every comparison of the same files identical.
+/// Fixed seed, so that every comparison of the same files gives the same figures.
 const SEED: u64 = 0x5eed_cafe_f00d_0002;
 /// Size, in standard errors, of a difference that is detected in 80 of 100 runs at the 5 % level: 1.960 + 0.842.
 const POWER: f64 = 2.802;
@@ -51,7 +51,7 @@ const FINDINGS: usize = 6;
 /// Relative rounding error of sums whose terms are added in a different order.
 const ROUNDING: f64 = 1e-9;
 
-/// A comparison of two runs, in which the second is measured against the first.
+/// A comparison of two runs: how the second differs from the first.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     /// The first run.
@@ -142,13 +142,13 @@ pub(crate) struct CaseChange {
     pub(crate) broken: Vec<String>,
 }
 
-/// Direction of a change, the worst first.
+/// Direction of a change, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
     /// Nothing got better.
     Worse,
-    /// Something got better and something worse.
+    /// Something got better and something else got worse.
     Mixed,
     /// Nothing got worse.
     Better,
@@ -304,7 +304,7 @@ fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteCompari
         run.chain(tally.failed.iter().map(|(case, _)| case.clone())).collect()
     };
     let mut left_out: Vec<String> = named(a).into_iter().chain(named(b)).collect();
-    // A case that only one run contains would shift every measure even though nothing has changed.
+    // A case that only one run contains would shift every measure even if nothing had changed.
     left_out.retain(|case| !both.contains(case.as_str()));
     left_out.sort();
     left_out.dedup();
@@ -346,7 +346,8 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
         new.map(|found| format!("{}: {}", found.what, found.text)).collect()
     };
     let (fixed, broken) = (texts(&was, &is), texts(&is, &was));
-    // Findings are compared as well as measures: one fixed and one broken finding can leave a measure unchanged.
+    // Findings are compared as well as measures: one finding that was fixed and one that is new can cancel out and
+    // leave a measure unchanged.
     let (mut better, mut worse) = (!fixed.is_empty(), !broken.is_empty());
     for change in &measures {
         better |= change.is_better == Some(true);
@@ -471,7 +472,7 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
         // All measures share one draw of cases; a separate draw for each would multiply the time.
         let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
         for (found, (one, other)) in found.iter_mut().zip(pairs.values(&drawn.iter().copied())) {
-            // A draw in which one run has no value for the measure has no difference and is left out.
+            // A draw in which one run has no value for the measure yields no difference and is left out.
             found.extend(one.zip(other).map(|(one, other)| other - one));
         }
     }
@@ -482,7 +483,7 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
 fn chance(contributions: &[f64]) -> f64 {
     let seen = contributions.iter().sum::<f64>().abs();
     let size: f64 = contributions.iter().map(|one| one.abs()).sum();
-    // Up to 4,096 sign assignments can all be tried cheaply, which yields a p without random error.
+    // Up to 4,096 sign assignments can all be tried cheaply, which yields a p-value without random error.
     let exact = contributions.len() <= EXACT;
     let rounds = if exact { 1_u32 << contributions.len() } else { FLIPS };
     let mut random = SplitMix::new(SEED);
@@ -493,7 +494,7 @@ fn chance(contributions: &[f64]) -> f64 {
         // Sums in a different order differ in the last digits; without the tolerance, equal sums would not be counted.
         as_large += u32::from(sum.abs() >= seen - size * ROUNDING);
     }
-    // The observed assignment counts as one of the random assignments, so p is never zero.
+    // The observed assignment counts as one of the random assignments, so the p-value is never zero.
     let extra = u32::from(!exact);
     f64::from(as_large + extra) / f64::from(rounds + extra)
 }
@@ -507,14 +508,15 @@ pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
     (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
 }
 
-/// Returns each p corrected for the number of tests.
+/// Returns each p-value, corrected for the number of tests.
 pub(crate) fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> = chances.iter().enumerate().filter_map(|(at, p)| Some((at, (*p)?))).collect();
     order.sort_by(|one, other| one.1.total_cmp(&other.1));
     let mut found = vec![None; chances.len()];
     let (mut least, mut left) = (0.0_f64, u32::try_from(order.len()).unwrap_or(u32::MAX));
     for (at, p) in order {
-        // A corrected p is never below that of a smaller p, as Holm's step-down procedure requires.
+        // A corrected p-value is never below the corrected value of a smaller one, as Holm's step-down procedure
+        // requires.
         least = least.max((p * f64::from(left)).min(1.0));
         found[at] = Some(least);
         left -= 1;

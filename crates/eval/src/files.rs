@@ -42,8 +42,8 @@ struct Head {
     version: u32,
 }
 
-/// Reads a file of the given form, whose version may be at most the given one. A file of another form is refused with
-/// `fault`, and with `remedy`, which says how to write such a file.
+/// Reads a file of the given form, in any version up to `latest`. A file of another form is rejected with `fault`, and
+/// with `remedy`, which explains how to write such a file.
 pub(crate) fn read_form<T: DeserializeOwned>(
     path: &Path,
     (form, latest): (&str, u32),
@@ -187,7 +187,7 @@ pub(crate) fn last_part(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns the part of `path` after `evals/`, or otherwise its last part, so that the name is the same on every
+/// Returns the part of `path` after `evals/`, or, failing that, its last part, so that the name is the same on every
 /// machine.
 pub(crate) fn suite_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -233,7 +233,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
     Ok(hex(hasher))
 }
 
-/// Returns the SHA-256 of `parts` in hexadecimal. A text that is split differently has a different hash.
+/// Returns the SHA-256 of `parts` in hexadecimal. The same text split differently has a different hash.
 pub fn hash_of(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hash_part(&mut hasher, part.as_bytes()));

@@ -1,7 +1,7 @@
 //! Compares a run with a stored baseline, and fails if any figure got worse.
 //!
 //! A baseline contains the figures of each case. A deterministic suite must match it exactly: no measure of any case
-//! may be worse. Other suites are compared using the 95 % confidence interval across cases.
+//! may be worse. Other suites are compared by means of the 95 % confidence interval across cases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -171,7 +171,7 @@ pub struct SuiteRuling {
     pub(crate) exact: bool,
     /// Sentences about faults, and about measures that got worse.
     pub(crate) worse: Vec<String>,
-    /// Sentences about measures that got better, or changed in neither direction.
+    /// Sentences about measures that got better, or that changed without getting better or worse.
     pub(crate) better: Vec<String>,
 }
 
@@ -255,7 +255,7 @@ fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> 
     }
     let before = line.tally();
     for case in &before.cases {
-        // Omitting a bad case must not be a way to pass the gate.
+        // It must not be possible to pass the gate by omitting a bad case.
         let is_gone = !tally.cases.iter().any(|own| own.case == case.case);
         if is_gone && !tally.failed.iter().any(|(failed, _)| *failed == case.case) {
             ruling.worse.push(format!("{} was not run", case.case));
@@ -304,7 +304,7 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
     for (one, other) in pairs {
         let (was, is) = (before.over(&[one]), after.over(&[other]));
         for ((measure, was), is) in before.measures.iter().zip(was).zip(is) {
-            // This measure is derived from two others, so a change of it would be reported twice.
+            // This measure is derived from two others, so a change in it would be reported twice.
             if measure.harmonic_of.is_some() || !differ(was, is) {
                 continue;
             }

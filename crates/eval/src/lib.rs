@@ -8,7 +8,7 @@
 //!                                    └▶ overview  a page with the figures of all suites
 //! ```
 //!
-//! The crate reads cases and scores the results of a program. It never calls a model and opens no database. A program
+//! The crate reads cases and scores the results of a program. It never calls a model or opens a database. A program
 //! passes plain data to one function for each kind of case:
 //!
 //! | module            | files                                | the program provides                   |
@@ -44,7 +44,7 @@ pub use tally::{SEED, SplitMix, wilson};
 
 use std::path::PathBuf;
 
-/// Reasons why something could not be measured. A person responds to each variant in a different way.
+/// Errors that prevent a measurement. Each variant calls for a different response from the user.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
     /// A file does not exist or cannot be read.

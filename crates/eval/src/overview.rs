@@ -33,7 +33,7 @@ pub struct OverviewSuite {
     title: String,
     /// Origin of the cases.
     about: String,
-    /// The cases on which the program was tuned, and the cases that were kept apart.
+    /// The cases on which the program was tuned, and the cases that were held out.
     tuned: String,
     /// Path of the cases, which replaces `{path}` in the arguments of a run.
     path: Option<String>,
@@ -117,7 +117,7 @@ impl OverviewSuite {
             return results.iter().try_for_each(|one| write_blocks(&closed_loop::tables(one), 3, to));
         }
         if has(Kind::LocomoSearch) {
-            // Each suite of these rows is another way of searching.
+            // Each suite among these rows is a different way of searching.
             let tables = results.iter().map(|one| arm_table(&arms(one.rows.clone()))).collect::<Vec<_>>();
             return write_blocks(&tables, 3, to);
         }

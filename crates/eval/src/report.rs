@@ -32,7 +32,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns a report on `rows`, which belong to no suite; `shared` is the cost of requests for all rows together.
+    /// Returns a report on `rows`, which do not belong to a suite; `shared` is the cost of requests for all rows
+    /// together.
     pub fn new(label: &str, rows: Vec<Row>, shared: Option<Cost>) -> Self {
         let mut results = Results::new(Manifest::default(), rows);
         results.shared.extend(shared.map(|cost| SharedCost { cost, ..SharedCost::default() }));
@@ -193,7 +194,7 @@ fn group_table(tally: &Tally, by: usize, detail: Detail) -> Option<Block> {
     Some(table(&header, groups.into_iter().map(row)))
 }
 
-/// Returns the cases with findings, the worst first.
+/// Returns the cases with findings, worst first.
 fn findings(rows: &[&Row], detail: Detail) -> Vec<Block> {
     let counting = |row: &Row| row.findings.iter().filter(|finding| finding.counts).count();
     let mut wrong: Vec<&&Row> = rows.iter().filter(|row| !row.findings.is_empty()).collect();

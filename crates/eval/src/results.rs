@@ -391,7 +391,7 @@ impl Row {
         self.measures.insert(name.to_owned(), Ratio::of(part, whole));
     }
 
-    /// Counts a check, unless the check was not made.
+    /// Counts a check; `None` means that the check was not made.
     pub(crate) fn checked(&mut self, name: &str, is_so: Option<bool>) {
         self.ratio(name, u64::from(is_so == Some(true)), u64::from(is_so.is_some()));
     }
@@ -435,7 +435,7 @@ pub(crate) const fn float(count: usize) -> f64 {
 pub(crate) fn fitting(texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> usize {
     let mut left = budget;
     let mut fits = |text: &str| left.checked_sub(tokens(text)).map(|rest| left = rest).is_some();
-    // Stops at the first text that does not fit: a context is cut off at this point, and no later text takes its place.
+    // Stops at the first text that does not fit: a context would be cut off there, and no later text takes its place.
     texts.iter().take_while(|text| fits(text)).count()
 }
 

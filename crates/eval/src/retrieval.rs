@@ -366,7 +366,7 @@ pub fn score_query(
 }
 
 fn score_required(case: &RecallCase, query: &Query, found: &[FoundMemory], tokens: fn(&str) -> usize, row: &mut Row) {
-    // Without the division, recall at 1 could reach 1 only for queries with a single answer; shares remain comparable.
+    // Without the division, recall at 1 could reach 1 only for queries with a single answer; shares are comparable.
     let all = float(query.must.len());
     let is_among = |k: usize, id: &String| found.iter().take(k).any(|one| one.id == *id);
     let among = |k: usize| float(query.must.iter().filter(|id| is_among(k, id)).count());
@@ -484,7 +484,7 @@ fn cites(context: &[FoundMemory], case: &QaCase, piece: &str) -> bool {
         return context.iter().any(|memory| memory.id == piece);
     }
     let piece = fold(&normalize(piece));
-    // A quote may contain the piece or be a part of it.
+    // A quote may contain the piece, or be contained in it.
     let quotes = context.iter().flat_map(|memory| &memory.quotes).map(|quote| normalize(&fold(quote)));
     quotes.into_iter().any(|quote| quote.contains(&piece) || (!quote.is_empty() && piece.contains(&quote)))
 }

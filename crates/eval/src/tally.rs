@@ -44,7 +44,7 @@ pub(crate) struct CaseTally {
 }
 
 impl CaseTally {
-    /// Returns a case that belongs to no group.
+    /// Returns a case that does not belong to any group.
     pub(crate) fn new(case: &str, ratios: Vec<Ratio>) -> Self {
         Self { case: case.to_owned(), ratios, ..Self::default() }
     }

@@ -81,7 +81,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// Frequent words that distinguish between languages written in Latin letters.
+/// Common words that distinguish languages written in Latin letters.
 const FREQUENT: [(Language, &str); 3] = [
     (
         Language::En,
@@ -100,8 +100,8 @@ const FREQUENT: [(Language, &str); 3] = [
     ),
 ];
 
-/// Returns whether `text` appears to be written in `language`, by script and frequent words. A text without frequent
-/// words of any language counts as written in every language in Latin letters.
+/// Returns whether `text` appears to be written in `language`, judging by its script and common words. A text without
+/// common words of any language counts as written in every language that uses Latin letters.
 pub(crate) fn is_written_in(text: &str, language: Language) -> bool {
     let chinese = text.chars().filter(|&one| is_han(one)).count();
     let words: Vec<String> = text
@@ -109,8 +109,8 @@ pub(crate) fn is_written_in(text: &str, language: Language) -> bool {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    // Names and code keep their Latin letters, and a Chinese word has about two characters. A tie counts as Chinese: a
-    // memory about code may name as many commands as it has characters.
+    // Names and code are in Latin letters even in Chinese text, and a Chinese word has about two characters. A tie
+    // counts as Chinese: a memory about code may name as many commands as it has characters.
     let is_chinese = chinese > 0 && chinese >= words.len();
     if language == Language::Zh {
         return is_chinese;
@@ -153,7 +153,7 @@ pub(crate) fn content_words(text: &str) -> BTreeSet<String> {
 fn stem(word: &str) -> String {
     /// `ies` and `ied` are replaced by `y`; the other endings are removed.
     const ENDINGS: [&str; 12] = ["ies", "ied", "ings", "ing", "ness", "edly", "ed", "ers", "er", "ly", "es", "s"];
-    // Versions and ids such as `v2s` are names, not inflected words.
+    // Versions and ids such as `v2s` are names, and are not inflected.
     if word.chars().any(|one| one.is_ascii_digit()) {
         return word.to_owned();
     }
@@ -186,8 +186,8 @@ pub(crate) fn fact_words(text: &str) -> BTreeSet<String> {
     for word in content_words(text) {
         let letters: Vec<char> = word.chars().collect();
         if letters.len() > 2 && letters.iter().any(is_unspaced) {
-            // Pairs of characters replace words, so that the fact and the memory need not be segmented into words in
-            // the same way.
+            // Pairs of characters are used instead of words, so that the fact and the memory need not be segmented into
+            // words in the same way.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else {
             words.insert(word);

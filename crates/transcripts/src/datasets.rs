@@ -169,7 +169,7 @@ fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
     sessions
 }
 
-/// Reads a time of the form `form`, which has no time zone.
+/// Reads a time in the format `form`, which has no time zone.
 fn start_of(form: &str, text: &str) -> Option<MessageTime> {
     MessageTime::local(strtime::parse(form, text.trim()).ok()?.to_datetime().ok()?, TimeSource::Derived)
 }

@@ -18,8 +18,8 @@ pub struct Found {
 /// The logs to read: each log once, sorted by path within each argument.
 pub(crate) type Discovered = Vec<Found>;
 
-/// Extensions of files that contain conversations in no format; such files in a folder are skipped without opening
-/// them.
+/// Extensions of files that do not contain conversations in any format; such files in a folder are skipped without
+/// opening them.
 const NEVER_LOGS: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "pdf", "mp3", "mp4", "wav", "webm", "exe", "dll", "so", "o",
     "rlib", "rmeta", "wasm", "class", "pyc", "lock", "woff", "woff2", "ttf", "sqlite-wal", "sqlite-shm", "db-wal",

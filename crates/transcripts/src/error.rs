@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The reason why a transcript could not be read. A caller responds to each variant in a different way.
+/// The reason why a transcript could not be read. Callers handle each variant differently.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The path does not exist, is not readable, or could not be read to its end.
@@ -39,7 +39,7 @@ pub enum IngestError {
         /// The path as specified by the user.
         path: PathBuf,
     },
-    /// A folder contains no file, or a pattern matches none.
+    /// A folder contains no files, or a pattern matches none.
     #[error("no files under {}; give a log file, a folder of logs, or a pattern such as 'logs/**/*.jsonl'", .path.display())]
     NothingThere {
         /// The path or pattern as specified by the user.
@@ -53,7 +53,7 @@ pub enum IngestError {
         /// The known names.
         known: String,
     },
-    /// A program has no conversations in any of the places where it would store them.
+    /// No conversations of a program were found in any of the places where it stores them.
     #[error(
         "no conversations from {name} on this machine ({expected}); `afterthought log list` lists the existing ones"
     )]

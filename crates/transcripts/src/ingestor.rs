@@ -7,7 +7,7 @@ use crate::message::words::sections;
 use crate::{Folder, Head, IngestError, Input, MAX_RECORD_BYTES, Transcript};
 
 /// Size of the text in one [`Transcript`], in bytes, after which the rest of the conversation becomes its next part.
-// The limit bounds the memory use of a run, however long a conversation is.
+// This bounds the memory use of a run, however long a conversation is.
 pub const MAX_PART_BYTES: usize = 8 << 20;
 /// Maximum length of prose in one message, in bytes; the middle of a longer text is replaced by a marker.
 pub const MAX_PROSE_BYTES: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Reads JSON from outside, which may be deeply nested, damaged or incomplete.
+//! Reads JSON from other programs, which may be deeply nested, damaged or incomplete.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -182,7 +182,7 @@ fn repair_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut
     }
 }
 
-/// Writes a surrogate pair if the low half follows, or otherwise the replacement character.
+/// Writes a surrogate pair if the low half follows, and the replacement character otherwise.
 fn repair_pair(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String, high: u32) {
     let mut ahead = chars.clone();
     let low = (ahead.next() == Some('\\') && ahead.next() == Some('u')).then(|| hex_digits(&mut ahead, 4)).flatten();

@@ -56,7 +56,7 @@ impl Known {
         folders
     }
 
-    /// Returns the places where the program's logs would be, for the message that there are none.
+    /// Returns the places where the program's logs would be, for the message that no logs were found.
     #[must_use]
     pub(crate) fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
         self.places().flat_map(|place| place.patterns(machine)).collect()
@@ -179,13 +179,13 @@ impl Machine<'_> {
 enum Root {
     /// The home folder.
     Home,
-    /// The folder in an environment variable, or otherwise a folder below the home folder.
+    /// The folder in an environment variable, or, if it is unset, a folder below the home folder.
     Variable(&'static str, &'static str),
     /// The folder in which programs store settings: `~/.config`, `Application Support` or `%APPDATA%`.
     Config,
     /// The folder in which programs store data: `~/.local/share`, `Application Support` or `%LOCALAPPDATA%`.
     Data,
-    /// `~/.local/share` even on macOS and Windows.
+    /// `~/.local/share`, even on macOS and Windows.
     XdgData,
     /// The folders of editors based on VS Code, both local folders and those of remote connections to this machine.
     Editors,
@@ -233,7 +233,7 @@ struct Place {
     /// Name of the program.
     program: &'static str,
     root: Root,
-    /// The path below the root, with `/` between its parts; `*` stands for any name.
+    /// The path below the root, with `/` between its parts; `*` matches any name.
     below: &'static str,
     /// The possible suffixes of the names of logs, in lower case; empty if any name is possible.
     endings: &'static [&'static str],

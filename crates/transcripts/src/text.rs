@@ -36,7 +36,7 @@ impl Ingestor for Plain {
         let text = with_speaker_lines(&text).unwrap_or(text);
         let page = Page::new(&text);
         let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));
-        // If a person specifies this format, the text is read even if it would not have been recognised.
+        // If the user specifies this format, the text is read even if it would not have been recognised.
         let most = || Form::ALL.iter().rev().map(|form| page.turns(*form)).max_by_key(Vec::len).unwrap_or_default();
         let turns = page.with_single_voices(accepted.unwrap_or_else(most));
         if turns.is_empty() {
@@ -86,7 +86,7 @@ impl<'a> Page<'a> {
         found.map(|(_, value)| value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty())
     }
 
-    /// Returns the speaker lines of one form: the lines with known sides if both sides occur, or otherwise the lines
+    /// Returns the speaker lines of one form: the lines with known sides if both sides occur, and otherwise the lines
     /// with people's names.
     fn turns(&self, form: Form) -> Vec<&Label> {
         let of_form: Vec<&Label> = self.labels.iter().filter(|label| label.form == form).collect();

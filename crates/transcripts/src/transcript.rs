@@ -209,8 +209,7 @@ impl Message {
         Self::new(Role::Tool, Kind::ToolResult, text)
     }
 
-    /// Returns whether a person is speaking. A request for a window is worthwhile only if the window contains such a
-    /// message.
+    /// Returns whether a person is speaking. A window is worth a request only if it contains such a message.
     #[must_use]
     pub fn is_human(&self) -> bool {
         self.role == Role::User && self.kind == Kind::Prose

@@ -163,7 +163,7 @@ impl EvalArgs {
         })
     }
 
-    /// Whether the arguments determine what extracts and decides.
+    /// Whether the arguments determine the extractor or the model.
     pub(super) const fn says_who_answers(&self) -> bool {
         let named = self.extractor.is_some() || self.model.is_some() || self.base_url.is_some();
         named || self.record.is_some() || self.replay.is_some()

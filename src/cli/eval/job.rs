@@ -257,7 +257,7 @@ fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
 
 /// Identifies the running program, since a new build may behave differently.
 fn code() -> String {
-    // Size and modification time stand for the content, since hashing the whole program at each start would be slow.
+    // Size and modification time identify the program, because hashing all of it at each start would be slow.
     let about = std::env::current_exe().and_then(std::fs::metadata);
     let changed = about.as_ref().ok().and_then(|about| about.modified().ok());
     let length = about.map(|about| about.len()).unwrap_or_default();

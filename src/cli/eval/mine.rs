@@ -175,7 +175,7 @@ enum Answer {
     Quit,
 }
 
-/// Asks until there is an answer.
+/// Repeats the question until there is an answer.
 fn answer() -> anyhow::Result<Answer> {
     loop {
         let answer = ask("(h)elps, (w)orthless, (x) wrong, (s)kip, (q)uit?")?;
@@ -256,7 +256,8 @@ fn report(judgements: &[Judgement], out: &Printer) -> anyhow::Result<()> {
     }
     let rows = [("all".to_owned(), all)].into_iter().chain(kinds).chain(extractors);
     let rows = rows.map(|(name, shares)| (shares.row(&name), shares)).collect::<Vec<_>>();
-    // A category is mentioned only if even the upper end of the interval says that most of its memories do not help.
+    // A category is mentioned only if even the upper end of the interval indicates that most of its memories do not
+    // help.
     let poor: Vec<String> = rows
         .iter()
         .filter(|(_, shares)| interval(shares.helps, shares.judged).1 < 0.5)

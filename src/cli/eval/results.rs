@@ -243,7 +243,7 @@ pub(super) fn run_results(args: &ResultsArgs, context: &Context<'_>) -> anyhow::
     write_or_print(&text, args.out.as_deref(), context)
 }
 
-/// Runs `eval` with `arguments` in a process of its own, because a run may use other prompts or another model.
+/// Runs `eval` with `arguments` in a separate process, because each run may use different prompts or a different model.
 fn measure(arguments: &[String], file: &Path) -> anyhow::Result<()> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.arg("eval").args(arguments).arg("--out").arg(file).arg("-q").stdout(Stdio::null());

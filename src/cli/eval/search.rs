@@ -64,7 +64,7 @@ pub(super) struct CaseStore {
     pub(super) now: Timestamp,
     // Ids differ in every run, so results are compared by the names in the case.
     names: HashMap<MemoryId, String>,
-    /// The embedding model, once the vectors are made.
+    /// The embedding model, once the vectors have been computed.
     model: Option<VectorModel>,
 }
 
@@ -254,10 +254,11 @@ impl Retriever<'_> {
         }
     }
 
-    /// Makes the missing vectors of a store without a limit, if the search uses vectors.
+    /// Computes the missing vectors of a store without a limit, if the search uses vectors.
     pub(super) async fn prepare(&self, store: &mut CaseStore) -> anyhow::Result<()> {
         let (RetrieverArg::Search, Some(embedder)) = (self.kind, self.embedder) else { return Ok(()) };
-        // There is no limit here: a store with some of its vectors would measure a search that nobody uses.
+        // There is no limit here: with only some of the vectors, the results would be those of a search that nobody
+        // uses.
         let (guard, budget) = (Guard::default(), Budget::new(Limits::default(), None, embedder.name())?);
         let filling = Filling {
             store: &store.store,
@@ -397,7 +398,7 @@ impl Default for Ablation {
     }
 }
 
-/// Returns the whole search, then the search without each of its parts, then without all of them.
+/// Returns the complete search, the search without each of its parts in turn, and the search without any of them.
 pub(super) fn ablations() -> Vec<Ablation> {
     let whole = Ablation::default();
     let with = |name, weights| Ablation { name, weights, ..whole.clone() };

@@ -24,7 +24,7 @@ use crate::cli::model::{GRACE, runtime, stop_on_interrupt};
 pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
     ensure!(args.repeat > 0, "--repeat 0 would run nothing; give at least 1");
-    // A recording is found by its request, so the replies of several runs would overwrite each other.
+    // A recorded reply is found by its request, so the replies of several runs would overwrite each other.
     let once = args.repeat == 1 || args.record.is_none();
     ensure!(
         once,
@@ -108,7 +108,7 @@ fn find_recording(args: &EvalArgs) -> Option<Recording> {
     if args.says_who_answers() {
         return None;
     }
-    // Only a recording that all suites share is used: a run with two models could not be compared.
+    // Only a recording that all suites share is used, because a run with two models could not be compared with others.
     let mut found = args.paths.iter().map(|path| recording_beside(path));
     let first = found.next()??;
     found.all(|other| other.is_some_and(|other| other == first)).then_some(first)

@@ -96,7 +96,7 @@ impl CaseFolder {
         let Some(keep) = keep else {
             return Ok(Self::Temporary(tempfile::tempdir().context("cannot create a temporary folder for the case")?));
         };
-        // Other processes of the run have working directories of their own.
+        // Other processes of the run have different working directories.
         let folder = std::path::absolute(keep.join(label)).context("cannot find the working directory")?;
         ensure!(
             !folder.exists(),
@@ -211,7 +211,7 @@ pub(super) async fn run_logs<C: Complete>(
             Extraction { usage: meter.used(), ..extraction }
         }
     };
-    // Controls keep no store in which a second reading could find anything.
+    // Controls do not keep a store, so a second reading could not find anything in it.
     if options.again && !matches!(subject, Subject::Control(_)) {
         let before = extraction.predictions.len() as u64;
         let after = reread(sources, database, subject, options).await?;
@@ -275,7 +275,7 @@ async fn run_pipeline<C: Complete>(
     Ok(extraction)
 }
 
-/// Returns why a run is incomplete, so that its memories do not show what the extractor can do; `None` if it is
+/// Returns why a run is incomplete, so that its memories do not reflect the quality of the extractor; `None` if it is
 /// complete.
 fn incomplete(summary: &Summary) -> Option<String> {
     let first = || summary.failures.first().map(|failure| format!("{}: {}", failure.what, failure.why));
@@ -319,7 +319,7 @@ pub(super) fn texts_of(memory: &Memory) -> Vec<&str> {
             texts.extend([procedure.name.as_str(), &procedure.description]);
             texts.extend(procedure.steps.iter().chain(&procedure.triggers).map(String::as_str));
         }
-        // They only repeat the content and the value.
+        // These parts only repeat the content and the value.
         Some(Structured::Pattern { .. } | Structured::Blocker { .. } | Structured::Profile { .. }) | None => {}
     }
     texts
@@ -383,7 +383,7 @@ impl<C: Complete> Complete for Meter<'_, C> {
         let mut used = self.used.get();
         match &answer {
             Ok((reply, _)) => {
-                // Calls are counted here and not by the ledger, so that recorded replies count with their original
+                // Calls are counted here rather than by the ledger, so that recorded replies count with their original
                 // cost.
                 used.calls += 1;
                 used.prompt_tokens += request.prompt_tokens();
@@ -413,7 +413,7 @@ impl<C: Complete> InFlight<C> {
     }
 
     /// Returns why a request was refused before it was sent, if any was: a limit was reached, or the recording does not
-    /// contain the request. Decisions made without the request show nothing about the model.
+    /// contain the request. Decisions made without the request do not reflect the quality of the model.
     pub(super) fn refused(&self) -> Option<String> {
         self.refused.lock().ok()?.clone()
     }

@@ -83,12 +83,11 @@ pub struct LoadedTask {
 pub struct Outcome {
     /// Whether the hidden tests passed.
     pub is_solved: bool,
-    /// Whether each file that the wrong solution changes now contains the lines that only this solution adds; `None` if
-    /// there are no such lines.
+    /// Whether the repository contains all lines that only the wrong solution adds; `None` if there are no such lines.
     pub follows_wrong_advice: Option<bool>,
-    /// The commands of the agent that failed.
+    /// The agent's commands that failed.
     pub failed_commands: Vec<String>,
-    /// Texts that the agent was shown in addition to the prompt, such as outputs of hooks.
+    /// Texts that the agent was shown in addition to the prompt, such as hook output.
     pub shown: Vec<String>,
     /// Number of steps, if known.
     pub turns: Option<u64>,
@@ -170,7 +169,7 @@ impl LoadedTask {
         format!("{message}\n")
     }
 
-    /// Returns the solution that the scripted agent applies after it was shown `shown`.
+    /// Returns the solution that the scripted agent applies after being shown `shown`.
     pub fn choice_after(&self, shown: &[String]) -> Solution {
         if states_any(shown, &self.cues.knows) {
             Solution::With
@@ -197,8 +196,8 @@ impl LoadedTask {
         &self.cues.commands
     }
 
-    /// Returns whether all lines that only the wrong solution adds are in the files of the repository, as returned by
-    /// `read`; `None` if there are no such lines.
+    /// Returns whether the files of the repository, as returned by `read`, contain all lines that only the wrong
+    /// solution adds; `None` if there are no such lines.
     pub fn follows_wrong_advice(&self, read: impl Fn(&str) -> Option<String>) -> Option<bool> {
         let mut wrong = added_lines(self.patch(Solution::Wrong));
         // In a stale task, the solution of an agent that knows the lesson is the wrong one.
@@ -248,7 +247,7 @@ pub fn score(loaded: &LoadedTask, arm: Arm, outcome: &Outcome, tokens: fn(&str) 
     row
 }
 
-/// Returns the row of a task without measures. Lesson tasks and stale tasks are separate suites in each arm.
+/// Returns a row without measures for a task. In each arm, lesson tasks and stale tasks are separate suites.
 pub fn empty_row(loaded: &LoadedTask, arm: Arm) -> Row {
     let task = &loaded.task;
     Row {
@@ -261,7 +260,7 @@ pub fn empty_row(loaded: &LoadedTask, arm: Arm) -> Row {
     }
 }
 
-/// Whether one of `texts` contains one of `cues`, in upper or lower case.
+/// Whether one of `texts` contains one of `cues`, ignoring case.
 fn states_any(texts: &[String], cues: &[String]) -> bool {
     texts.iter().any(|text| {
         let text = text.to_lowercase();

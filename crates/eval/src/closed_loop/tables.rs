@@ -22,7 +22,7 @@ const COMPARISONS: &[(Arm, Arm, [&str; 2])] = &[
     (Arm::NoHint, Arm::None, ["control", "control"]),
 ];
 
-/// Returns the tables about the rows of the closed loop, if there are any.
+/// Returns the tables for the rows of the closed loop, if there are any.
 pub(crate) fn tables(results: &Results) -> Vec<Block> {
     let tallies: Vec<Tally> =
         Tally::all(results).into_iter().filter(|tally| tally.kind == Kind::Loop.as_str()).collect();
@@ -43,7 +43,7 @@ pub(crate) fn tables(results: &Results) -> Vec<Block> {
         });
         blocks.extend(comparison_table(compared.collect()));
     }
-    // H4 is about all tasks together.
+    // H4 covers all tasks together.
     let together = |arm: Arm| {
         let mut parts = TaskKind::ALL.iter().filter_map(|&kind| of(kind, arm)).cloned();
         let mut all = parts.next()?;
@@ -85,7 +85,7 @@ fn arm_table(arms: &[(Arm, &Tally)]) -> Block {
 /// A comparison of the share of solved tasks.
 type Compared = (usize, Difference);
 
-/// Returns the difference in solved tasks between two arms, with the number of tasks that both have.
+/// Returns the difference in solved tasks between two arms, and the number of tasks that both arms have.
 fn solved(reference: &Tally, arm: &Tally) -> Option<Compared> {
     let pairs = reference.pairs(arm);
     let found = differences(reference, arm, &pairs).into_iter().find(|difference| difference.name == "solved")?;

@@ -102,11 +102,11 @@ fn cosine(one: &BTreeMap<String, u32>, other: &BTreeMap<String, u32>) -> f64 {
     let length =
         |words: &BTreeMap<String, u32>| words.values().map(|count| f64::from(*count).powi(2)).sum::<f64>().sqrt();
     let lengths = length(one) * length(other);
-    // A text without words is similar to no other text.
+    // A text without words is not similar to any other text.
     if lengths == 0.0 { 0.0 } else { dot / lengths }
 }
 
-/// Seed that makes the distractors identical in every run.
+/// Fixed seed, so that the distractors are the same in every run.
 const SEED: u64 = 0x0dd5_eed5_0fd1_57ac;
 
 /// Syllables that invented names are composed of.
@@ -118,7 +118,7 @@ const THIRD: &[&str] = &["x", "dur", "lith", "nok", "rax", "vent", "zim", "pha",
 /// The sentences of distractors.
 const SENTENCES: &str = include_str!("distractors.txt");
 
-/// Returns `count` distractors. Equal counts yield equal distractors, and no two distractors share a name.
+/// Returns `count` distractors. The same count always yields the same distractors, and no two of them share a name.
 pub fn distractors(count: usize) -> Vec<CaseMemory> {
     let mut random = SplitMix::new(SEED);
     let sentences: Vec<&str> = SENTENCES.lines().filter(|line| !line.starts_with('#')).collect();

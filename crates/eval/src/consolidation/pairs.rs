@@ -129,7 +129,7 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     fn new(pair: &'a Pair, outcome: &'a PairOutcome) -> Self {
-        // Adding is right whatever memory it was compared with; every other decision must concern the known memory.
+        // Adding is right regardless of the memory compared; every other decision must concern the known memory.
         let listed = outcome.decision == pair.expect || pair.accepted.contains(&outcome.decision);
         let accepted = listed && (!outcome.elsewhere || outcome.decision == Decision::Add);
         Self { pair, outcome, accepted, wanted: if accepted { outcome.decision } else { pair.expect } }
@@ -164,7 +164,7 @@ impl<'a> Judged<'a> {
     }
 
     fn retires_wrongly(&self) -> bool {
-        // A contradiction that waits for a person has not retired any memory yet.
+        // A contradiction that is waiting for a person has not retired any memory yet.
         let contradicts = self.outcome.decision == Decision::Contradict && !self.outcome.waits;
         if !contradicts {
             return false;
@@ -235,7 +235,7 @@ impl<'a> Judged<'a> {
         !(own || taken_up || said || self.keeps(&self.pair.incoming.content))
     }
 
-    /// Returns whether both memories state the same fact, so that only a detail can be lost.
+    /// Returns whether both memories state the same fact, in which case only a detail can be lost.
     const fn is_only_detail(&self) -> bool {
         match self.wanted {
             Decision::Merge | Decision::Refine | Decision::Support | Decision::Skip => true,

@@ -8,7 +8,7 @@ use crate::vocabulary::{Kind, RelationType, Status, StreamFault};
 
 use super::cases::{Event, Stream};
 
-/// Stands for a distractor among the events that a memory is based on.
+/// Represents a distractor among the events that a memory is based on.
 pub const DISTRACTOR: &str = "(distractor)";
 
 /// A memory at the end of a stream.
@@ -101,7 +101,7 @@ pub(super) fn faults_of(stream: &Stream, outcome: &StreamOutcome) -> (Vec<Stream
         }
     }
     faults.extend(outcome.failed_acts.iter().map(|act| (StreamFault::Act, act.clone())));
-    // Only this comparison detects memories that are based on no event, or on the same events as another memory.
+    // Only this comparison detects memories that are not based on any event, or on the same events as another memory.
     let same = without(&parts, &active) == without(&parts, &sets(&stream.active))
         && sorted(&waiting) == sorted(&sets(&stream.waiting));
     let is_exact = same && faults.is_empty();
@@ -134,8 +134,8 @@ fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
     let mut rest: Groups = groups
         .iter()
         .map(|group| (group, others(group)))
-        // A memory that is based only on events in `parts` is left out. A memory that is based on no event remains,
-        // because it is a fault.
+        // A memory that is based only on events in `parts` is left out. A memory that is not based on any event
+        // remains, because it is a fault.
         .filter(|(group, rest)| group.is_empty() || !rest.is_empty())
         .map(|(_, rest)| rest)
         .collect();
@@ -173,7 +173,7 @@ fn faults_of_event(
     if is_waiting && !should_wait {
         faults.push(StreamFault::Waiting);
     }
-    // A wrongly dropped event is reported as lost, not additionally as separated from its group.
+    // A wrongly dropped event is reported only as lost, and not also as separated from its group.
     let alive: BTreeSet<&String> = active.iter().flatten().collect();
     if let Some(wanted) = wanted.filter(|_| is_active) {
         let own: Vec<&BTreeSet<String>> = active.iter().filter(has).collect();

@@ -182,7 +182,7 @@ impl LineCase for ShortCase {
             return Err(format!("{}: the case tests nothing; give must, must_not or both", self.id));
         }
         for piece in self.must.iter().flat_map(|must| &must.evidence) {
-            // A typo in the evidence would make every citation wrong, whatever the extractor does.
+            // A typo in the evidence would make every citation wrong, regardless of the extractor.
             if !self.transcript.iter().any(|message| message.text.contains(piece.as_str())) {
                 return Err(format!("{}: no message contains the evidence {piece:?}", self.id));
             }
@@ -251,7 +251,7 @@ pub(crate) struct ForbiddenPatterns {
 pub(crate) type PatternFault = (String, String);
 
 impl Patterns {
-    /// Compiles the patterns of `case`. An entry that could match nothing or everything is a fault.
+    /// Compiles the patterns of `case`. An entry that cannot match anything, or that matches everything, is a fault.
     pub(super) fn compile(case: &Case) -> Result<Self, PatternFault> {
         let mut ids = BTreeSet::new();
         let entries = case.memories.iter().map(|gold| &gold.id).chain(case.forbidden.iter().map(|one| &one.id));
@@ -308,7 +308,7 @@ impl GoldPatterns {
         self.evidence.iter().any(|piece| message.contains(piece.as_str()))
     }
 
-    /// Returns the parts of the evidence that occur in none of the normalised `messages`.
+    /// Returns the parts of the evidence that do not occur in any of the normalised `messages`.
     pub(crate) fn missing_evidence<'a>(&'a self, messages: &'a [&str]) -> impl Iterator<Item = &'a str> {
         let found = |piece: &String| messages.iter().any(|message| message.contains(piece.as_str()));
         self.evidence.iter().filter(move |piece| !found(piece)).map(String::as_str)

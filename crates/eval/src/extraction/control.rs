@@ -1,4 +1,4 @@
-//! Control extractors that must fail. A measure on which a control scores well measures nothing.
+//! Control extractors that must fail. A measure is useless if a control scores well on it.
 
 use super::{Citation, Conversation, Message, Prediction};
 use crate::text::sentences;
@@ -11,9 +11,10 @@ pub enum Control {
     Nothing,
     /// Keeps every sentence that anybody said.
     EverySentence,
-    /// Keeps every sentence in which people speak of themselves.
+    /// Keeps every sentence in which people talk about themselves.
     FirstPerson,
-    /// Keeps invented facts, and sentences with changed numbers and the opposite meaning. None of the quotes exists.
+    /// Keeps invented facts, and sentences with changed numbers and the opposite meaning. None of the quotes occurs in
+    /// the conversation.
     Invented,
 }
 
@@ -72,7 +73,8 @@ impl Control {
     }
 }
 
-/// Returns, for each message of a person, alternately an invented fact and the message's first sentence reversed.
+/// Returns a memory for each message of a person: alternately an invented fact, and the message's first sentence with
+/// the opposite meaning.
 fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
     let mut kept: Vec<Prediction> = Vec::new();
     for conversation in conversations {
@@ -80,7 +82,7 @@ fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
             let number = kept.len();
             let reversed = sentences(&message.text).first().map(|sentence| reversed(sentence));
             let content = match reversed {
-                // The two alternate, because a scorer may notice one kind and still accept the other.
+                // The two alternate, because a scorer may detect one kind and still accept the other.
                 Some(reversed) if number % 2 == 1 => reversed,
                 _ => INVENTED[number / 2 % INVENTED.len()].to_owned(),
             };

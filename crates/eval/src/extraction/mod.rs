@@ -216,7 +216,7 @@ pub(crate) fn pair_up(choices: &[Vec<usize>], rights: usize) -> Vec<Option<usize
 /// Finds a right item for `left`, reassigning owners to other items where necessary (an augmenting path).
 fn place(left: usize, choices: &[Vec<usize>], owners: &mut [Option<usize>], tried: &mut [bool]) -> bool {
     for &right in &choices[left] {
-        // Without this mark, two owners could displace each other endlessly.
+        // Without this mark, two owners could displace each other forever.
         if std::mem::replace(&mut tried[right], true) {
             continue;
         }
@@ -308,7 +308,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
         (standing(Standing::Right), standing(Standing::Optional), standing(Standing::Unlisted));
     let kept = count(&|one| one.verdict == Some(Ruling::Kept));
     let unjudged = count(&|one| one.standing == Standing::Unlisted && one.verdict.is_none());
-    // Optional memories are in neither the numerator nor the denominator: keeping them is neither right nor wrong.
+    // Optional memories are in neither the numerator nor the denominator: extracting them is neither right nor wrong.
     row.ratio("precision", right, all - optional);
     row.ratio("precision judged", right + kept, all - optional);
     row.ratio("type", count(&|one| one.type_right == Some(true)), count(&|one| one.type_right.is_some()));
@@ -337,7 +337,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
     }
 }
 
-/// Counts dates and importance of memories that are right or optional, and all memories that leave a date open.
+/// Counts the dates and importance of memories that are right or optional, and all memories that leave a date open.
 fn count_details(patterns: &Patterns, predictions: &[Prediction], scored: &Scored, row: &mut Row) {
     let open = predictions.iter().filter(|one| date_openness(&one.content) == Openness::Relative).count();
     row.ratio("open dates", open as u64, predictions.len() as u64);
@@ -464,7 +464,7 @@ fn date_pattern(text: &str) -> Regex {
     Regex::new(&format!("(?i){text}")).expect("the pattern is a constant that compiles")
 }
 
-/// Returns how an English text leaves a date open; a text that also states a date is closed.
+/// Returns how precisely an English text states its dates; a text that also states an absolute date is closed.
 pub(crate) fn date_openness(text: &str) -> Openness {
     // Absolute dates are checked first: "last week (2026-03-02)" is as good as the date alone.
     if ABSOLUTE.is_match(text) {
@@ -505,12 +505,12 @@ fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &
         if let Some((what, why)) = complaint(case, prediction, assessment) {
             let evidence = prediction.evidence.iter().map(|cited| quote(cited, conversations)).collect();
             let (id, text) = (prediction.content.clone(), prediction.content.clone());
-            // Details of a right memory have their own measures and must not look like missed memories.
+            // Details of a correct memory have separate measures and must not look like missed memories.
             let counts = !assessment.standing.is_right();
             faulty.push((assessment.standing, Finding { what: what.to_owned(), id, text, why, counts, evidence }));
         }
     }
-    // Both sorts are stable, so missed memories remain first, and faulty memories are ordered from the worst.
+    // Both sorts are stable, so missed memories remain first, and faulty memories are ordered from worst to best.
     faulty.sort_by_key(|(standing, _)| *standing);
     findings.extend(faulty.into_iter().map(|(_, finding)| finding));
     findings.sort_by_key(|finding| !finding.counts);
@@ -578,7 +578,7 @@ fn type_confusion(case: &LoadedCase, predictions: &[Prediction], scored: &Scored
 }
 
 /// Returns the faults in the case itself: gold texts that do not match their own patterns or are forbidden, and
-/// evidence that occurs in no message.
+/// evidence that does not occur in any message.
 fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<String> {
     let mut found = Vec::new();
     let messages = texts.all();

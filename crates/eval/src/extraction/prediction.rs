@@ -101,7 +101,7 @@ pub struct Extraction {
     pub predictions: Vec<Prediction>,
     /// Memories that newer memories have replaced.
     pub superseded: Vec<Prediction>,
-    /// Number of memories that wait for a person's decision.
+    /// Number of memories that are waiting for a person's decision.
     pub pending: u64,
     /// The number of active memories after the first reading, and the number that the second reading added; only if the
     /// logs were read twice.

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The set contains texts and no patterns, so a point counts as stated if a memory has most of its words and all of its
-//! numbers. The result is a lower bound, which is not comparable with scores assigned by a model as a judge.
+//! numbers. The result is a lower bound and cannot be compared with scores assigned by a model as a judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -257,7 +257,7 @@ fn score_points(points: &[&Point], memories: &[Prediction], row: &mut Row) {
         }
     }
     for (one, other) in true_of.iter().zip(&false_of) {
-        // A tie counts as true: in that case the interference adds nothing to the true point.
+        // A tie counts as the true point, because the interference then adds nothing to it.
         row.yes("precision", *one > 0.0 && one >= other);
     }
     for point in &lies {

@@ -2,8 +2,7 @@
 //!
 //! Three things are measured without a judge. Retention: the share of answers whose content words survive in the
 //! memories that are based on the evidence. Retrieval: whether turns and memories that contain the answer are found.
-//! Facts: how the memories compare with the facts in the file. The turns themselves yield the upper limit for all
-//! three.
+//! Facts: how the memories compare with the facts in the file. The turns themselves set the upper limit for all three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -49,7 +48,7 @@ pub struct Sample {
     pub asked: Vec<Question>,
     /// The questions of category 5, about things that nobody said, each with the wrong answer.
     adversarial: Vec<Question>,
-    /// Number of questions in categories 1 to 4 that cite no existing turn.
+    /// Number of questions in categories 1 to 4 that do not cite any existing turn.
     without_evidence: usize,
     /// The facts in the file, each with the turns on which it is based.
     observations: Vec<(String, BTreeSet<String>)>,
@@ -254,12 +253,12 @@ impl Corrections {
             let Some(corrected) = self.entries.get(&question.question) else { return };
             let mut evidence = ids(&corrected.evidence);
             evidence.retain(|id| known.contains(id));
-            // A correction that cites no known turn is ignored, because a question needs some evidence.
+            // A correction that does not cite any known turn is ignored, because a question needs some evidence.
             if !evidence.is_empty() && evidence != question.evidence {
                 question.evidence = evidence;
                 citations += 1;
             }
-            // A correction may change only the citation, and leave the answer as it is.
+            // A correction may change only the citation and leave the answer unchanged.
             let same = corrected.answer.as_deref() == Some(question.answer.as_str());
             if !same && corrected.kind != "WRONG_CITATION" {
                 // Without an answer, the question counts for retrieval only.
@@ -297,7 +296,7 @@ impl<'a> SourcedText<'a> {
     /// Returns a turn with its photo. A photo contains answers, but does not count among the spoken words.
     fn of_turn(turn: &'a Turn) -> Self {
         let mut text = Self::new(&turn.said, BTreeSet::from([turn.id.clone()]));
-        // Captions were written by a model rather than spoken, but questions ask about them.
+        // Captions were written by a model rather than spoken, but some questions are about them.
         text.words.extend(turn.photo.as_deref().map(content_words).unwrap_or_default());
         text
     }
@@ -305,7 +304,7 @@ impl<'a> SourcedText<'a> {
 
 /// Returns the turns that a memory cites. The log stores a photo as a separate message next to the turn that it belongs to.
 fn turns_of<'a>(messages: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
-    // The reader gives a photo the id of its turn with a suffix.
+    // The reader identifies a photo by the id of its turn with a suffix.
     messages.into_iter().map(|id| id.split('/').next().unwrap_or(id).to_owned()).collect()
 }
 
@@ -452,7 +451,7 @@ pub fn score_answers(
     row.yes("turns complete", has_answer(&question.answer, &of_turns));
     row.yes("memories complete", complete);
     row.yes("kept", is_kept);
-    // A fact that extraction has lost cannot be found, so it does not count against the search.
+    // A fact that extraction missed cannot be found, so it does not count against the search.
     if is_kept {
         row.yes("complete of kept", complete);
     }

@@ -1,8 +1,8 @@
 //! `LongMemEval`: whether a search finds the few sessions and turns that answer a question, among many others.
 //!
 //! The turns of a question's sessions are memories in one store. Files of all three sizes have the same format; in the
-//! oracle file, every session contributes to the answer. Questions without an answer are excluded from retrieval, as
-//! the authors of the set do.
+//! oracle file, every session contributes to the answer. Questions without an answer are excluded from retrieval, as in
+//! the evaluation by the authors of the set.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -81,8 +81,8 @@ impl Item {
         self.id.ends_with("_abs")
     }
 
-    /// Returns the time at which the question is asked: the date of the question, or otherwise the date of the last
-    /// session.
+    /// Returns the time at which the question is asked: the date of the question, or, failing that, the date of the
+    /// last session.
     pub fn now(&self) -> Timestamp {
         let last = self.dates.iter().filter_map(|date| time(date)).max();
         time(&self.asked).or(last).unwrap_or(Timestamp::UNIX_EPOCH)

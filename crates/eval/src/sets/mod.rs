@@ -18,7 +18,7 @@ pub mod halumem;
 pub mod locomo;
 pub mod longmemeval;
 
-/// Number of leading bytes that are read to identify a file; whole files have hundreds of megabytes.
+/// Number of leading bytes that are read to identify a file; a whole file may be hundreds of megabytes.
 const HEAD: u64 = 64 * 1024;
 
 /// A public data set.
@@ -33,7 +33,7 @@ pub enum PublicSet {
 }
 
 impl PublicSet {
-    /// Returns the set that a file belongs to, as determined from the start of the file.
+    /// Returns the set that a file belongs to, judging by the start of the file.
     pub fn of(path: &Path) -> Option<Self> {
         let mut head = Vec::new();
         std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).ok()?;

@@ -57,7 +57,7 @@ fn is_head(line: &Value) -> bool {
     line["_type"] == "metadata" && line.get("role").is_none()
 }
 
-/// Returns the messages in one line: reasoning, text, files and calls. Lines have no time, so the time of the session
+/// Returns the messages in one line: reasoning, text, files and calls. Lines have no times, so the time of the session
 /// is used.
 fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let kind_of = |message: &Message| if message.role == Role::Other { Kind::Context } else { message.kind };

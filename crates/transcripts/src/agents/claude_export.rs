@@ -30,7 +30,7 @@ patterns! {
     CALL = r"^([A-Z][A-Za-z]*|[\w-]+ - [\w-]+ \(MCP\)|mcp__\w+)\((?s:(.*))\)$";
 }
 
-/// Reads sessions of Claude Code as text.
+/// Reads Claude Code sessions that were saved as text.
 pub(crate) struct ClaudeExport;
 
 impl Ingestor for ClaudeExport {
@@ -125,7 +125,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Returns the type and the text of the block that a line with a mark begins.
+/// Returns the type and the text of the block that begins with a marked line.
 fn opened(line: &str) -> Option<(Part, &str)> {
     let bare = line.trim_start();
     let indent = line.len() - bare.len();
@@ -227,7 +227,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Joins the lines. Lines of a prompt that were broken at the width of the terminal become one line again.
+    /// Joins the lines. Lines of a prompt that were wrapped at the width of the terminal are joined again.
     fn text(&self) -> String {
         let mut text = String::new();
         let mut room = 0;

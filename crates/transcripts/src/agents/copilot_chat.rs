@@ -100,7 +100,7 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
         let halves = [(request_id, asked_at, asked(request)), (response_id, answered_at, answered(request))];
         for (id, time, messages) in halves {
             for message in &messages {
-                // An export contains no session id, but the ids of its requests occur in no other session.
+                // An export contains no session id, but the ids of its requests do not occur in any other session.
                 draft.name_after(message, || match request_id {
                     Some(id) => identity::of_parts(&[id]),
                     None => identity::of_file(&file.stem, message),

@@ -100,7 +100,7 @@ impl Session {
             "session.start" => {
                 let context = &data["context"];
                 let place = [&context["cwd"], &context["gitRoot"], &context["repository"]].into_iter().find_map(owned);
-                // When a session is resumed in another folder, it starts again; its first folder remains the project.
+                // Resuming a session in another folder logs another start; the first folder remains the project.
                 meta.project = meta.project.take().or(place);
                 meta.branch = meta.branch.take().or_else(|| owned(&context["branch"]));
                 meta.created_at = meta.created_at.or_else(|| identity::instant(&data["startTime"]));

@@ -94,7 +94,7 @@ impl Replay {
                 } else if name.starts_with("tool/") {
                     vec![Message { role: Role::Other, ..said }]
                 } else {
-                    // Titles and summaries, which the program requests on its own behalf.
+                    // Titles and summaries, which the program requests for itself.
                     vec![Message::context(said.text)]
                 }
             }

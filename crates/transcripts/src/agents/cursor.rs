@@ -68,8 +68,8 @@ const COMPOSER_KEY: &str = "composerData:";
 
 /// Reads all conversations in the table.
 fn read_composers(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // The upper bound of the key range is the character after the colon, so that the index is used and no other value
-    // is read.
+    // The upper bound of the key range is the character after the colon, so that the index is used and no other values
+    // are read.
     let sql = "SELECT rowid, key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
     let mut known = HashSet::new();
     source.database.each(sql, &[], |row| {
@@ -154,7 +154,8 @@ fn bubble_in_row(
     let mut bubble = None;
     let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1 LIMIT 1";
     source.database.each(sql, &[&format!("bubbleId:{id}:{bubble_id}")], |row| {
-        // The unreadable row was already reported; with an empty bubble, it is not also counted as missing.
+        // An unreadable row has already been reported; it becomes an empty bubble, so that it is not also counted as
+        // missing.
         bubble = Some(database::parsed(row, 1, "message", sink).unwrap_or_default());
         Ok(())
     })?;

@@ -36,7 +36,7 @@ impl Ingestor for CursorExport {
         let (stem, origin, of_file) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
         let Some(text) = sink.whole_text(input, "text")? else { return Ok(()) };
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        // A person may have joined several exports in one file.
+        // A person may have concatenated several exports in one file.
         let starts: Vec<usize> = (0..lines.len()).filter(|place| EXPORTED.is_match(lines[*place])).collect();
         for (number, start) in starts.iter().enumerate() {
             let end = starts.get(number + 1).map_or(lines.len(), |next| heading(&lines, *next));

@@ -96,7 +96,7 @@ fn is_prompt(value: &Value) -> bool {
     value["sessionId"].is_string() && value["messageId"].is_number() && value["message"].is_string()
 }
 
-/// Reads `logs.json`, which contains only the prompts of all sessions in one project.
+/// Reads `logs.json`, which contains the prompts of all sessions in one project, and nothing else.
 fn read_prompts(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let names = input.names_beside("chats");
     let logged: HashSet<String> = names.iter().filter_map(|name| named_session(name)).collect();
@@ -133,7 +133,7 @@ fn read_checkpoint(history: &Value, stem: &str, origin: &str, time: Option<Messa
     draft.finish(sink);
 }
 
-// One recording while it is being read. Records are buffered until it is certain that they are not undone.
+// One recording while it is being read. Records are buffered until it is certain that they will not be undone.
 
 /// A record that may still be changed or undone.
 struct Turn {
@@ -169,7 +169,7 @@ impl Session {
     /// Processes one record; returns whether it is of a known kind.
     fn take(&mut self, number: usize, mut record: Value, sink: &mut Sink<'_>) -> bool {
         if let Some(id) = record["$rewindTo"].as_str() {
-            // An unknown id removes everything.
+            // Rewinding to an unknown id removes everything.
             self.truncate(self.places.get(id).copied().unwrap_or(0));
         } else if let Some(change) = record.get_mut("$set").filter(|change| change.is_object()) {
             let change = change.take();
@@ -198,7 +198,7 @@ impl Session {
     fn take_head(&mut self, head: &Value) {
         self.id = self.id.take().or(head["sessionId"].owned());
         self.is_agents |= head["kind"] == "subagent";
-        // The file may name another project that once had this folder; the hash in the recording decides.
+        // The file may name another project that once used this folder; the hash in the recording is decisive.
         let matches = |root: &String| head["projectHash"].as_str() == Some(hex(&Sha256::digest(root)).as_str());
         let root = self.root.clone().filter(matches).or_else(|| head["directories"][0].as_str().map(str::to_owned));
         let meta = self.draft.meta();
@@ -226,7 +226,7 @@ impl Session {
             self.draft.meta().model = Some(model.to_owned());
         }
         let id = record["id"].string().to_owned();
-        // A record that was passed on cannot be changed any more.
+        // A record that was passed on can no longer be changed.
         if self.gone.contains(&id) {
             sink.skip(number, "a change to a message that was already read");
             return;
@@ -387,7 +387,8 @@ fn gemini(record: &Value) -> Vec<Message> {
 /// Classifies text in the user's turn: typed for the model, a command to the program, or injected.
 fn typed(text: &str) -> Message {
     let trimmed = text.trim();
-    // A fact that a person asks the program to remember counts as said, although it is part of a command.
+    // A fact that a person asks the program to remember counts as something that was said, although it is part of a
+    // command.
     if let Some(fact) = trimmed.strip_prefix(REMEMBER) {
         return Message::user(fact);
     }

@@ -128,7 +128,8 @@ fn shared(database: &Database, id: &str, parent: &str) -> Result<i64, IngestErro
     database.query_row(&sql, [id, parent], |row| row.get(0)).map_err(|error| database.error(error))
 }
 
-/// Returns whether the user undid the message by rewinding; a message that was only compacted still counts as said.
+/// Returns whether the user undid the message by rewinding; a message that was only compacted still counts as something
+/// that was said.
 fn is_taken_back(row: &Row<'_>) -> bool {
     let is = |column, number: &str| database::text(row, column).as_deref() == Some(number);
     // Rows are never deleted: rewinding and compacting only mark them as inactive.

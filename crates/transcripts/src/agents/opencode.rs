@@ -114,7 +114,7 @@ impl Session {
         }
         let head = MessageHead::of(id, info);
         let mut messages: Vec<_> = parts.iter().flat_map(|part| messages_of(part, &head)).collect();
-        // An error from the server, which no participant in the conversation said.
+        // An error from the server, not something that a participant in the conversation said.
         if let Some(error) = info["error"]["data"]["message"].text() {
             let failed = Message::context(error);
             messages.push(Message { id: id.to_owned(), time: head.time, ..failed });
@@ -164,7 +164,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
         }
         Ok(())
     })?;
-    // Rows without a session belong to no project, so they are counted but not read.
+    // Rows without a session do not belong to any project, so they are counted but not read.
     for [table, key, parent] in [["message", "session_id", "session"], ["part", "message_id", "message"]] {
         database.report_orphans(
             [table, key, parent],
@@ -213,7 +213,7 @@ fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Resul
     let sql = "SELECT rowid, id, data FROM part WHERE message_id = ?1 ORDER BY id";
     database.each(sql, &[&message_id], |row| {
         if let Some(mut part) = database::parsed(row, 2, "row of part", sink) {
-            // The stored document lacks its id, with which an undo refers to the part.
+            // The stored document lacks its id, which an undo uses to refer to the part.
             if let (Some(fields), Some(id)) = (part.as_object_mut(), database::text(row, 1)) {
                 fields.insert("id".to_owned(), id.into());
             }

@@ -82,7 +82,7 @@ fn read_run(run: &Value, stem: &str, origin: String, sink: &mut Sink<'_>) {
     draft.finish(sink);
 }
 
-/// Adds the messages of an event; in a run, a program also wrote the turns of the user.
+/// Adds the messages of an event; in a run, the user's turns were written by a program as well.
 fn add(draft: &mut Assembler, stem: &str, event: &Value, is_run: bool, sink: &mut Sink<'_>) {
     let time: Option<MessageTime> = identity::stamp(&event["timestamp"]);
     let id = event["id"].as_u64().map(|id| id.to_string()).unwrap_or_default();
@@ -101,7 +101,7 @@ fn messages(event: &Value, is_run: bool) -> Vec<Message> {
         let failed = (kind == "error").then_some(true).or(exit.map(|exit| exit != 0));
         return match kind {
             "null" | "agent_state_changed" => Vec::new(),
-            // The program recalls notes about the project.
+            // This event contains the program's notes about the project.
             "recall" => vec![Message::context(extras["repo_instructions"].string())],
             _ => vec![answer(event["content"].string()).ending(named, failed)],
         };

@@ -13,7 +13,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// Name of the format, stored with each transcript.
 const NAME: &str = "qwen-code";
-/// Types of user records that a person typed; all other types are notices, timers and other agents.
+/// Types of user records that a person typed; all other types come from notices, timers and other agents.
 const TYPED: &[&str] = &["", "at_command", "mid_turn_user_message", "user_text_elements"];
 
 /// Reads Qwen Code sessions.

@@ -1,7 +1,7 @@
 //! Trajectories of SWE-agent and mini-swe-agent.
 //!
-//! Nobody types in a run: the task is a template that contains the text of an issue, and every later turn of the user
-//! is the output of a command.
+//! Nobody types anything in a run: the task is a template that contains the text of an issue, and every later turn of
+//! the user is the output of a command.
 
 use serde_json::Value;
 

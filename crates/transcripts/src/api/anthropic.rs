@@ -35,7 +35,7 @@ impl Ingestor for Anthropic {
     named!("anthropic");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        // Cline and related agents store the same messages in separate files, which have formats of their own.
+        // Cline and related agents store the same messages in separate files, which have different formats.
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
             return false;
         }
@@ -145,7 +145,7 @@ fn is_of_an_agent(value: &Value) -> bool {
     holds(value) || value["messages"].as_array().is_some_and(|messages| messages.iter().any(holds))
 }
 
-/// Returns the conversation in one record, or reports why the record contains none.
+/// Returns the conversation in one record, or reports why the record does not contain one.
 fn conversation<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Option<Conversation<'a>> {
     let value = &object.value;
     let mut facts = vec![value];

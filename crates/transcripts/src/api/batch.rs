@@ -18,7 +18,7 @@ pub(crate) enum Line<'a> {
     Request(&'a Value),
     /// The body of a reply.
     Reply(&'a Value),
-    /// No reply, with the reason.
+    /// There is no reply, for the given reason.
     Failed(String),
 }
 

@@ -9,7 +9,7 @@ use crate::message::exchange::{Conversation, Loose, answered, asked, own_id, wit
 use crate::message::identity;
 use crate::{Head, IngestError, Ingestor, Input, Object, Objects, Sink};
 
-/// Metadata that identifies the runs of one conversation, the most specific first.
+/// Metadata that identifies the runs of one conversation, most specific first.
 const THREADS: &[&str] = &["thread_id", "session_id", "conversation_id"];
 
 /// Reads `LangChain` messages and `LangSmith` runs.

@@ -60,7 +60,7 @@ impl Ingestor for OpenAiResponses {
     }
 }
 
-/// Returns whether `value` is an item that resembles no message of another API.
+/// Returns whether `value` is an item that does not resemble a message of any other API.
 fn is_own_item(value: &Value) -> bool {
     let kind = value["type"].string();
     let parts = value["content"].list();

@@ -17,7 +17,7 @@ use crate::{Head, IngestError, Ingestor, Input, Message, MessageTime, Object, Ob
 
 /// Prefixes of attribute names that occur only in calls to a model.
 const MARKS: &[&str] = &["gen_ai.", "llm.", "openinference.", "traceloop."];
-/// Attributes that identify the conversation, the most specific first.
+/// Attributes that identify the conversation, most specific first.
 const THREADS: &[&str] = &[
     "gen_ai.conversation.id",
     "session.id",
@@ -182,7 +182,7 @@ fn service(resource: &Value) -> Option<String> {
     Attributes::of(&resource["resource"]["attributes"]).text(&["service.name"])
 }
 
-/// Returns the time at which a log record was created, or otherwise received.
+/// Returns the time at which a log record was created, or, failing that, received.
 fn stamp(record: &Value) -> Option<MessageTime> {
     time(&record["timeUnixNano"]).or_else(|| time(&record["observedTimeUnixNano"]))
 }

@@ -112,7 +112,7 @@ impl Threads {
     fn assemble(&mut self, sink: &mut Sink<'_>) {
         let mut held = std::mem::take(&mut self.held);
         self.bytes = 0;
-        // Of calls that started at the same time, the one with the longest input contains the most of the conversation.
+        // Of calls that started at the same time, the one with the longest input contains most of the conversation.
         held.sort_by_key(|one| (one.call.start.map(|time| time.at), std::cmp::Reverse(one.input.len())));
         for one in held {
             let place = self.place_of(&one.call);
@@ -144,8 +144,8 @@ impl Thread {
         let mut new = input.iter().chain(&output).filter(|shared| shared.message.kind != Kind::Context);
         let first = new.next();
         let is_later = !self.traces.contains(&call.trace);
-        // Without a history, a repeated short text may have been said again. Equal texts then belong to the same call
-        // only within one trace.
+        // Without a history, a repeated short text may have been said again. In that case, equal texts belong to the
+        // same call only within one trace.
         let is_said_anew = self.is_without_history && is_later && new.count() <= output.len();
         let repeats = !is_said_anew && first.is_none_or(|shared| self.counts.contains_key(&shared.hash));
         let is_agents_own = !repeats && !is_later;

@@ -93,7 +93,8 @@ fn instruction(value: &Value) -> Option<String> {
     value.owned().or_else(|| value["text"].owned()).or_else(|| Some(joined).filter(|words| !words.trim().is_empty()))
 }
 
-/// Returns the text or the thoughts of a chunk: from its text, or otherwise from the parts in which it was streamed.
+/// Returns the text or the thoughts of a chunk: from its text, or, failing that, from the parts in which it was
+/// streamed.
 fn words(chunk: &Value, of_thought: bool) -> String {
     let is_thought = |value: &Value| value["isThought"] == true || value["thought"] == true;
     let whole = chunk["text"].owned().filter(|_| is_thought(chunk) == of_thought);

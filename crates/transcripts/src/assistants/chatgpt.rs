@@ -150,8 +150,8 @@ const KNOWN: &[&str] = &[
     "sonic_webpage", "system_error", "tether_browsing_display", "tether_quote", "user_editable_context",
 ];
 
-/// Returns the messages in `message`, in order, which are none if it is empty; `None` if its type of content is unknown
-/// and there is no text.
+/// Returns the messages in `message`, in order; an empty list if it is empty, and `None` if its type of content is
+/// unknown and there is no text.
 fn messages_of(message: &Value) -> Option<Vec<Message>> {
     let role = role_of(message);
     let content = &message["content"];
@@ -183,7 +183,7 @@ fn messages_of(message: &Value) -> Option<Vec<Message>> {
 
 /// Returns the fields with custom instructions, each with the part of the text that the user wrote.
 ///
-/// Other text in these fields, such as a time zone, were written by the program.
+/// Other text in these fields, such as a time zone, was written by the program.
 fn instructions(content: &Value) -> Vec<(&str, &str)> {
     if content["content_type"] != "user_editable_context" {
         return Vec::new();
@@ -220,7 +220,7 @@ fn kind_of(message: &Value, role: Role) -> Kind {
         // A message that is not addressed to everyone is addressed to the tool with the name in `recipient`.
         (Role::Assistant, _) if recipient != "all" => Kind::ToolCall,
         _ if hidden || metadata["is_user_system_message"] == true => Kind::Context,
-        // Newer models write in several channels, of which only `final` contains the answer.
+        // Newer models write in several channels, and only `final` contains the answer.
         (Role::Assistant, _) if matches!(message["channel"].as_str(), Some("analysis" | "commentary")) => {
             Kind::Reasoning
         }

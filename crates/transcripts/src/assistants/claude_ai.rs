@@ -254,7 +254,7 @@ fn read_session(Object { origin, number, value: session, .. }: Object, sink: &mu
     draft.finish(sink);
 }
 
-/// Returns the content of a message: its text, or otherwise its blocks.
+/// Returns the content of a message: its text, or, failing that, its blocks.
 fn said(inner: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     let blocks = if inner["contentBlocks"].is_array() { &inner["contentBlocks"] } else { &inner["content"] };
     let mut said = of_blocks(blocks, role, number, sink);

@@ -87,7 +87,7 @@ fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
     if let Some(words) = message["content"].as_str() {
         said.push(Message::prose(if is_users(message) { Role::User } else { Role::Assistant }, words));
     }
-    // Files belong to no fragment, so their role follows from the text of the message.
+    // Files do not belong to a fragment, so their role is derived from the text of the message.
     let asked = said.iter().any(|message| message.role == Role::User);
     for file in message["files"].list() {
         let name = file["file_name"].as_str().or_else(|| file["name"].as_str());

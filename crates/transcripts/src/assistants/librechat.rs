@@ -124,7 +124,7 @@ fn role_of(message: &Value) -> Role {
     }
 }
 
-/// Returns the messages in `message`: its parts or otherwise its text, and its files.
+/// Returns the messages in `message`: its parts or, failing that, its text, and its files.
 fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let mut said: Vec<(Kind, String)> = Vec::new();
     for part in message["content"].list() {
@@ -178,7 +178,7 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
     }
 }
 
-// Splits a tree of messages without recursion, so that its depth does not matter.
+// Splits a tree of messages without recursion, so that its depth is not limited by the stack.
 
 /// Returns the conversations of `document`, each as a list of objects: the outermost one, followed by the messages
 /// nested in it, in document order. The messages nested in an object are removed from it.

@@ -57,7 +57,7 @@ fn system_prompt(conversation: &Value) -> Option<String> {
     conversation["systemPrompt"].owned().or_else(|| field?["value"].owned())
 }
 
-/// Returns the version that is shown, or otherwise the last version.
+/// Returns the version that is shown, or, failing that, the last version.
 fn selected(message: &Value) -> Option<&Value> {
     let versions = message["versions"].list();
     let selected = message["currentlySelected"].as_u64().and_then(|place| usize::try_from(place).ok());

@@ -107,7 +107,7 @@ fn words(content: &Value) -> String {
     without_data(&words)
 }
 
-/// Returns the parts of an answer: from its list of steps, or otherwise from its text.
+/// Returns the parts of an answer: from its list of steps, or, failing that, from its text.
 fn of_answer(message: &Value) -> Vec<(Kind, String)> {
     let steps: Vec<(Kind, String)> = message["output"].list().iter().filter_map(of_step).collect();
     // Not every version stores the steps, and the steps do not always contain the text.

@@ -36,8 +36,8 @@ pub struct Action {
     pub files: Vec<FileAction>,
     /// Functions, types and other names that a change defines, followed by names that it only mentions.
     pub names: Vec<String>,
-    /// The text of the change that contains the names, truncated. It is not serialised: whoever stores the names needs
-    /// it only to leave out names that are parts of a secret.
+    /// The text of the change that contains the names, truncated. It is not serialised: code that stores the names
+    /// needs it only to leave out names that are parts of a secret.
     #[serde(skip)]
     pub change: String,
     /// Whether the call failed, if the log states it.
@@ -228,7 +228,7 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns a change without the values of settings and without words in quotes, because either may be a secret, which
-/// nothing marks as such once it is separated from its name. Words in quotes that are keys remain.
+/// can no longer be recognised once it is separated from its name. Words in quotes that are keys remain.
 fn without_values(text: &str) -> Cow<'_, str> {
     VALUE.replace_all(text, |found: &Captures<'_>| {
         let whole = found.get_match();
@@ -248,7 +248,7 @@ impl Action {
     }
 }
 
-/// Returns the names that a change defines, followed by the compound names that it mentions, the most frequent first.
+/// Returns the names that a change defines, followed by the compound names that it mentions, most frequent first.
 #[must_use]
 pub fn changed_names(change: &str) -> Vec<String> {
     let (mut found, mut counts): (Vec<String>, Vec<(String, usize)>) = (Vec::new(), Vec::new());
@@ -286,10 +286,10 @@ fn is_compound(word: &str) -> bool {
         || inner.as_bytes().windows(2).any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
 }
 
-/// Returns whether a word is spelled like a random value: capital letters, small letters and digits alternate.
+/// Returns whether a word is spelled like a random value: upper-case letters, lower-case letters and digits alternate.
 fn is_random(word: &str) -> bool {
     let kind = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_digit());
-    // A small letter after a capital letter does not count, because it is spelled so in every name.
+    // A lower-case letter after an upper-case one does not count, because that sequence occurs in ordinary names.
     let changes =
         |two: &&[u8]| kind(two[0]) != kind(two[1]) && !(two[0].is_ascii_uppercase() && two[1].is_ascii_lowercase());
     word.len() >= 10 && word.as_bytes().windows(2).filter(changes).count() >= 6

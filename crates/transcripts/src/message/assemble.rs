@@ -199,7 +199,8 @@ impl Assembler {
     }
 }
 
-/// The weight of a message in a part. Without a fixed amount per message, many short messages would never fill a part.
+/// The weight of a message in a part. Without a fixed amount per message, a part could contain any number of short
+/// messages.
 fn weight(message: &Message) -> usize {
     let action = message.action.as_ref();
     let words = action.map_or(0, |action| action.command.as_ref().map_or(0, String::len) + 64 * action.files.len());
@@ -348,7 +349,7 @@ impl Replies {
     /// Returns the placeholder before a reply of `speaker` to the message called `id`; `None` if that is the previous
     /// message, because then nothing is ambiguous.
     ///
-    /// The kind of the placeholder is not context, because context would prevent memories about the quoted statement.
+    /// The placeholder is not [`Kind::Context`], because that would prevent memories about the quoted statement.
     pub(crate) fn mark(&self, id: &str, speaker: Option<&str>) -> Option<Message> {
         if id.is_empty() || self.order.back().is_some_and(|last| last == id) {
             return None;

@@ -8,13 +8,13 @@ use crate::json::Json;
 
 /// Maximum number of bytes of a tool's argument that are examined; the displayed target is much shorter.
 const MAX_ARGUMENT_BYTES: usize = 512;
-/// Arguments that contain the target of a call, the most specific first.
+/// Arguments that contain the target of a call, most specific first.
 const TARGET_KEYS: &[&str] = &[
     "file_path", "notebook_path", "command", "cmd", "pattern", "query", "url", "path", "skill", "description",
     "task_name", "name", "id",
 ];
 
-/// Returns the target of a tool call: its input if the input is plain text, or otherwise the first argument in the
+/// Returns the target of a tool call: its input if the input is plain text, and otherwise the first argument in the
 /// order of [`TARGET_KEYS`].
 pub(crate) fn target(input: &Value) -> String {
     let argument = |value: &Value| {

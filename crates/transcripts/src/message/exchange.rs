@@ -6,7 +6,7 @@ use crate::message::chat::{messages_of, plain};
 use crate::message::identity;
 use crate::{Assembler, Input, Layout, Message, Object, Role, Sink, content_hash, json};
 
-/// Minimum length, in bytes, of a record id that serves as an identity. A shorter one is a counter that other files
+/// Minimum length, in bytes, of a record id that serves as an identity. A shorter id is a counter that other files
 /// reuse, so it does not distinguish conversations.
 const SHORTEST_ID: usize = 8;
 /// Maximum number of nested envelopes that are searched for messages.
@@ -14,10 +14,10 @@ const MAX_ENVELOPES: usize = 6;
 
 /// Fields in which a request contains its prompt outside the messages.
 const PREAMBLES: &[&str] = &["system", "instructions", "system_instruction"];
-/// Fields in which a request contains the question, the most specific first.
+/// Fields in which a request contains the question, most specific first.
 const ASKED: &[&str] =
     &["messages", "input", "inputs", "prompt", "body", "params", "request", "kwargs", "question", "query", "text"];
-/// Fields in which a reply contains the answer, the most specific first.
+/// Fields in which a reply contains the answer, most specific first.
 const ANSWERED: &[&str] = &[
     "choices", "generations", "messages", "message", "output", "outputs", "body", "response", "result", "content",
     "answer", "completion", "text",
@@ -81,8 +81,8 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
             && found.is_empty()
             && value["model"].is_string()
         {
-            // Text that is sent to a model counts as said, even if the text is JSON, such as data pasted into the
-            // prompt.
+            // Text that is sent to a model counts as something that was said, even if it is JSON, such as data pasted
+            // into the prompt.
             found.push(said(half, text));
         }
         if !found.is_empty() {
@@ -148,8 +148,8 @@ impl Loose {
         Self { draft, stem: input.stem(), is_known: false }
     }
 
-    /// Adds the next message; the identity is derived from the first message of a person, or otherwise from the first
-    /// message.
+    /// Adds the next message; the identity is derived from the first message of a person, or, if there is none, from
+    /// the first message.
     pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         let id = || identity::of_file(&self.stem, &message);
         if message.is_human() && !std::mem::replace(&mut self.is_known, true) {
@@ -166,7 +166,7 @@ pub(crate) struct Conversation<'a> {
     pub(crate) source: &'a str,
     /// Identity of the conversation, if the log contains one.
     pub(crate) id: Option<String>,
-    /// Objects that may contain title, model and time of the conversation, the most specific first.
+    /// Objects that may contain the title, model and time of the conversation, most specific first.
     pub(crate) facts: Vec<&'a Value>,
     /// Messages of the conversation.
     pub(crate) messages: Vec<Message>,
@@ -177,8 +177,8 @@ impl Conversation<'_> {
     pub(crate) fn hand_over(self, object: &Object, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
         let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());
-        // A program sends the same prompt before each conversation, so conversations differ only from the first message
-        // of a person on.
+        // A program sends the same prompt before each conversation, so conversations begin to differ only at the first
+        // message of a person.
         let Some(first) = pieces().find(|message| message.is_human()).or_else(|| pieces().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };

@@ -76,7 +76,7 @@ fn time_in(stem: &str, found: &Captures<'_>) -> Option<MessageTime> {
     Some(MessageTime { at, offset_seconds: is_recorded.then_some(0), source })
 }
 
-/// Returns the time in the file's name, or otherwise the modification time of the file.
+/// Returns the time in the file's name, or, failing that, the modification time of the file.
 pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     let changed = |at: Timestamp| MessageTime {
         // Copying a file may remove fractions of a second from its modification time.

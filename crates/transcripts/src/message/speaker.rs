@@ -101,7 +101,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Every form, the most specific first.
+    /// Every form, most specific first.
     pub(crate) const ALL: &[Self] =
         &[Self::Stamped, Self::Tagged, Self::Timed, Self::Said, Self::Bold, Self::Heading, Self::Prefix];
 }

@@ -1,4 +1,4 @@
-//! Captions in WebVTT and `SubRip`: cues between two times, with their speakers and mark-up.
+//! Captions in WebVTT and `SubRip`: cues between two times, with their speakers and markup.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn unrolled(text: &str, previous: &mut HashSet<String>) -> String {
     fresh
 }
 
-/// The speaker from a given line on.
+/// The speaker, starting at a given line.
 #[derive(Debug, PartialEq)]
 enum Turn {
     Of(String),

@@ -1,4 +1,4 @@
-//! Extracts the text of HTML, from mails and from pages of chat archives.
+//! Extracts the text of HTML, from emails and from pages of chat archives.
 
 use mail_parser::decoders::html::add_html_token;
 

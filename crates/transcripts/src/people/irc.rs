@@ -51,7 +51,8 @@ impl Ingestor for Irc {
             && (is_quiet
                 || said().any(|entry| entry.nick.is_some_and(|nick| nicks.contains(nick)))
             && said().filter(|entry| entry.nick.is_some_and(is_of_a_log)).count() * 2 <= said().count()
-            // Any table of times may contain tabs, so a nick must also occur repeatedly, or somebody must join.
+            // Any table of times may contain tabs, so a nick must also occur repeatedly, or a line must report that
+            // somebody joined.
             && (!is_table || is_marked && has_sentences))
     }
 

@@ -87,7 +87,7 @@ impl Meeting {
         let mut draft = Assembler::new(self.format, identity::of_file(&self.stem, &first), self.origin);
         draft.meta().title = self.title;
         draft.meta().created_at = self.start.map(|time| time.at);
-        // The kind is not context, because context would prevent memories of statements that a summary repeats.
+        // The kind is not `Context`, because that would prevent memories of statements that a summary repeats.
         let around = Message { kind: Kind::Summary, time: self.start, ..Message::prose(Role::Other, self.around) };
         draft.push(around, sink);
         for speech in speeches {

@@ -114,8 +114,8 @@ impl Thread {
         Ok(())
     }
 
-    /// Starts the conversation that `fields` describe, identified by its path, or otherwise by its title and oldest
-    /// message.
+    /// Starts the conversation that `fields` describe, identified by its path, or, failing that, by its title and
+    /// oldest message.
     fn begin(&self, fields: &Map<String, Value>, oldest: Option<&Message>) -> Assembler {
         let field = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(repaired);
         let title = field(&["title", "threadName"]);

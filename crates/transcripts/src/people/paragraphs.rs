@@ -53,7 +53,7 @@ pub(crate) fn are_turns(captions: &[Caption<'_>], lines: &[&str]) -> bool {
         let next = lines[caption.line + 1..].iter().find(|line| !line.trim().is_empty());
         next.is_some_and(|line| self::caption(0, line).is_none())
     };
-    // A person may be given the floor without saying anything, whereas a list of times contains no speech at all.
+    // A person may be listed as speaking without saying anything, whereas a list of times contains no speech at all.
     let without_words = captions.iter().filter(|caption| !has_words(caption)).count();
     captions.windows(2).all(|pair| pair[0].at <= pair[1].at) && without_words * 10 <= captions.len()
 }

@@ -4,8 +4,8 @@
 //! Each message is in exactly one transcript. A thread is one transcript, however many days it spans; the messages of a
 //! channel outside its threads are another transcript, which spans all days. Ids come from the log: the id of the
 //! channel, followed by the `ts` that opened the thread, and the `ts` of each message. Days are read one after another,
-//! and threads are passed on once they are known to be complete or much text is buffered, so memory use does not grow
-//! with the channel.
+//! and threads are passed on once they are complete or a lot of text is buffered, so memory use does not grow with the
+//! size of the channel.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -80,7 +80,7 @@ fn holds_posts(folder: &Folder, day: &str) -> bool {
     folder.open(day).is_ok_and(|input| Slack.sniff(&Head::of(&input)))
 }
 
-/// Returns the files of `channel`, one per day, the earliest first.
+/// Returns the files of `channel`, one per day, earliest first.
 fn days(folder: &Folder, channel: &str) -> Vec<String> {
     let is_day = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -376,14 +376,14 @@ fn files(value: &Value) -> impl Iterator<Item = String> {
     })
 }
 
-// The text of a message: mark-up with ids, or blocks of rich text, converted to the text that people saw.
+// The text of a message: markup with ids, or blocks of rich text, converted to the text that people saw.
 
 /// Maximum nesting of blocks that is read.
 const MAX_DEPTH: usize = 32;
 
 /// Returns `text` with names instead of ids, and with links and special characters as plain text.
 fn plain(text: &str, names: &Names) -> String {
-    // Typed angle brackets are escaped, so an unclosed bracket is not mark-up.
+    // Typed angle brackets are escaped, so an unclosed bracket is not markup.
     patterns! {
         REFERENCE = "<([^<>]*)>";
     }
@@ -509,7 +509,7 @@ const MAX_OFFSET: i32 = 18 * 3_600;
 /// A person or bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Person {
-    /// The name displayed with the person's messages.
+    /// The name that is displayed with the person's messages.
     name: String,
     /// Offset of the person's clock from UTC at the time of the export, in seconds.
     offset_seconds: Option<i32>,
@@ -601,7 +601,8 @@ impl Names {
     }
 }
 
-/// Returns the name that people see: the display name, or otherwise the full name, or otherwise the account name.
+/// Returns the name that people see: the display name, the full name or the account name, whichever is set first in
+/// this order.
 fn name_of(user: &Value) -> Option<&str> {
     let profile = &user["profile"];
     [&profile["display_name"], &profile["real_name"], &user["display_name"], &user["real_name"], &user["name"]]

@@ -156,7 +156,7 @@ fn service(entry: &Value) -> Message {
 }
 
 /// Returns the id of the message to which `entry` replies. If that message is in another chat, the id is modified so
-/// that it matches no message of this chat.
+/// that it does not match any message of this chat.
 fn answered(entry: &Value) -> Option<String> {
     let id = entry["reply_to_message_id"].as_i64()?;
     Some(if entry.get("reply_to_peer_id").is_some() { format!("elsewhere {id}") } else { id.to_string() })

@@ -85,7 +85,7 @@ impl Topic {
         if !self.seen.insert(id.to_owned()) {
             return;
         }
-        // Notices from Zulip and from other programs have senders of this form.
+        // Notices from Zulip and other programs have senders of this form.
         let role = if sender.ends_with(" Bot") { Role::Other } else { Role::User };
         let speaker = Some(sender.to_owned()).filter(|sender| !sender.is_empty());
         for (kind, text) in messages(content) {

@@ -18,7 +18,7 @@ pub(crate) const MAGIC: &str = "SQLite format 3\0";
 // SQLite's file format defines this length.
 // The header contains two random numbers that change each time the log is restarted.
 const LOG_HEAD_BYTES: u64 = 32;
-/// Number of attempts to copy a database and its log after which the owner is assumed to be writing continuously.
+/// Number of attempts to copy a database and its log, after which the owner is assumed to be writing continuously.
 const COPY_ATTEMPTS: usize = 5;
 
 /// A read-only database.
@@ -57,7 +57,7 @@ pub(crate) fn open(path: &Path) -> Result<Database, IngestError> {
 
 /// Copies the database and its log; `None` if there is no log. `between` runs between the two copies.
 ///
-/// If the owner moves the log into the database and restarts the log meanwhile, the two copies do not match. Each
+/// If the owner moves the log into the database and restarts the log in the meantime, the two copies do not match. Each
 /// restart writes a different header, so a changed header shows that the copies do not match.
 fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(TempDir, PathBuf)>> {
     let log = with_ending(path, "-wal");
@@ -65,8 +65,8 @@ fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(T
         let Some(head) = log_head(&log)? else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("copy.db");
-        // The database is copied before its log, so that changes that move from the log to the database meanwhile are
-        // read twice rather than lost.
+        // The database is copied before its log, so that changes that move from the log to the database in the meantime
+        // are read twice rather than lost.
         std::fs::copy(path, &target)?;
         between();
         let copied = std::fs::copy(&log, with_ending(&target, "-wal"));

@@ -17,7 +17,8 @@ use zip::{CompressionMethod, ZipArchive};
 use crate::{IngestError, json};
 
 /// Maximum length of a line or array element, in bytes; a longer one is skipped and reported.
-// Tool output includes whole files, and records contain images as base64, so real records may have tens of megabytes.
+// Tool output includes whole files, and records contain images as base64, so real records may be tens of megabytes
+// long.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Number of bytes at the start of a file that detection examines.
 // The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
@@ -264,8 +265,8 @@ impl Input {
 
     /// Reads everything as text, up to `limit` bytes; `None` if there is more.
     ///
-    /// For formats that must be read to the end before anything is known. In the result, lines end with `\n` only. Text
-    /// that is not UTF-8 at all is treated as Windows-1252.
+    /// For formats that cannot be interpreted until the whole file has been read. In the result, lines end with `\n`
+    /// only. Text that is not UTF-8 at all is treated as Windows-1252.
     ///
     /// # Errors
     /// [`IngestError::Read`] if the file cannot be read to its end.

@@ -46,7 +46,7 @@ impl Agent {
     }
 }
 
-/// An agent's own account of its work.
+/// An agent's own report of its work.
 #[derive(Debug, Default)]
 pub(super) struct AgentReport {
     /// Number of steps, if known.
@@ -55,7 +55,7 @@ pub(super) struct AgentReport {
     pub(super) failed_commands: Vec<String>,
 }
 
-/// Works like an agent that looks at each file before it edits the file, and applies a prepared patch.
+/// Behaves like an agent that looks at each file before editing it, and applies a prepared patch.
 pub(super) fn work_scripted(
     loaded: &LoadedTask,
     workspace: &Workspace,
@@ -113,7 +113,8 @@ pub(super) fn work_by_command(
     Ok(AgentReport { failed_commands: failed.collect(), ..report_in(&output.stdout) })
 }
 
-/// Removes the hooks of other arms from the settings of an agent, and copies the output of the others to `record`.
+/// Removes the hooks of other arms from the settings of an agent, and copies the output of the remaining hooks to
+/// `record`.
 fn limit_hooks(path: &Path, arm: Arm, record: &Path) -> anyhow::Result<()> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut settings: Value = serde_json::from_str(&text)?;
@@ -121,7 +122,7 @@ fn limit_hooks(path: &Path, arm: Arm, record: &Path) -> anyhow::Result<()> {
     hooks.retain(|event, _| match event.as_str() {
         "SessionStart" | "UserPromptSubmit" => arm.has_preamble(),
         "PreToolUse" | "PostToolUse" | "PostToolUseFailure" => arm.has_act(),
-        // The second session is not read, so its end is of no interest.
+        // The second session is not read, so its end does not matter.
         _ => false,
     });
     let groups = hooks.values_mut().filter_map(Value::as_array_mut).flatten();

@@ -161,7 +161,7 @@ impl LoopArgs {
     }
 }
 
-/// A database with the memories of a first session. The folder must exist as long as the database is used.
+/// A database with the memories of a first session. The folder must exist for as long as the database is used.
 struct FirstSession {
     workspace: Workspace,
     cost: Cost,
@@ -243,7 +243,7 @@ impl Experiment<'_> {
             printed: printed[printed.ceil_char_boundary(printed.len().saturating_sub(QUOTED))..].to_owned(),
         };
         let mut row = score(loaded, arm, &outcome, tokens::count);
-        // A hook that failed would look like a memory that does not exist.
+        // A failed hook would look like a missing memory.
         let log = fs::read_to_string(workspace.path("memories.hooks.log")).unwrap_or_default();
         row.warnings.extend(log.lines().map(str::to_owned));
         Ok(row)

@@ -41,7 +41,7 @@ const OFFLINE: &[(&str, &str)] = &[
     ("npm_config_offline", "true"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
-/// Variables by which agents would find other settings than those in the home folder.
+/// Variables that would point agents to settings outside the home folder.
 const FOREIGN: &[&str] = &["CLAUDE_CONFIG_DIR", "CODEX_HOME", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
 
 /// The folders of one run.
@@ -125,7 +125,7 @@ impl Workspace {
         command
     }
 
-    /// Runs a command line of a shell in the repository.
+    /// Runs a shell command line in the repository.
     pub(super) fn shell(&self, line: &str, input: &str) -> anyhow::Result<ProcessOutput> {
         let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
         let mut command = Command::new(shell);
@@ -166,7 +166,7 @@ impl Workspace {
             copy_tree(&hidden, &self.repository())?;
         }
         let output = self.shell(&loaded.task.test, "")?;
-        // 127 is the exit code of a shell that does not find the program.
+        // A shell exits with 127 if it cannot find the program.
         ensure!(output.code != Some(127), "a program of the test is not installed: {}", output.printed().trim());
         Ok(output)
     }
@@ -200,12 +200,12 @@ impl<'a> HookCalls<'a> {
         Self { workspace, arm, shown: RefCell::new(Vec::new()) }
     }
 
-    /// Returns everything that was shown so far.
+    /// Returns everything that has been shown so far.
     pub(super) fn shown(&self) -> Vec<String> {
         self.shown.borrow().clone()
     }
 
-    /// Adds a text that was shown by other means than a hook.
+    /// Adds a text that was shown by means other than a hook.
     pub(super) fn add_shown(&self, text: String) {
         self.shown.borrow_mut().push(text);
     }

@@ -124,7 +124,7 @@ struct Refusing(Cell<u64>);
 impl Complete for Refusing {
     async fn complete(&self, _: &Request) -> Result<(Reply, crate::llm::Cost), LlmError> {
         self.0.set(self.0.get() + 1);
-        // This error puts the blame on neither a server nor a reply.
+        // This error blames neither a server nor a reply.
         Err(LlmError::InBatch)
     }
 
@@ -225,10 +225,10 @@ async fn run_cases<C: Complete>(
     Ok((rows, run.totals))
 }
 
-/// Number of the arrival for the incoming memory of every pair.
+/// Number of the arrival to which the incoming memory of every pair belongs.
 const PAIR_ARRIVAL: u32 = 1;
 
-/// A pair that is not decided yet.
+/// A pair that has not been decided yet.
 struct ReadyPair<'a> {
     placed: &'a Placed<Pair>,
     known: IncomingClaim,
@@ -296,7 +296,7 @@ fn finish_pair(
     home.know(&one.memory, &one.known.candidate.evidence, run.guard)?;
     home.look(vec![one.incoming.clone()])?;
     let is_known = |id: &MemoryId| *id == one.memory.id;
-    // Memories of another namespace are not compared, so it is not a fault if a candidate is missing there.
+    // Memories of another namespace are not compared, so a missing candidate is not a fault there.
     let same_namespace = one.known.namespace == one.incoming.namespace;
     let mut outcome = PairOutcome {
         decision: convert(change.decision.as_str())?,
@@ -529,7 +529,7 @@ impl<'a> RunningStream<'a> {
             .filter(|(_, evidence)| spot.is_some_and(|spot| spot.is_in(evidence)))
             .map(|(memory, _)| memory)
             .collect();
-        // Ids sort by creation, so the last one is the latest.
+        // Ids sort by creation time, so the last one is the latest.
         let find = |status| resting.iter().rev().find(|memory| memory.status == status);
         let Some(memory) = fits.iter().find_map(|&status| find(status)) else { return Ok(false) };
         let done = self.home.store.write::<_, StoreError>(None, CaseHome::now(act.arrival), |writer| match act.act {

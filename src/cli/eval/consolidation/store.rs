@@ -63,13 +63,14 @@ impl Conversations {
         let quote = said.quote.clone().unwrap_or_else(|| said.content.clone());
         let transcript = format!("eval:{case}/{}", said.source.as_deref().unwrap_or(id));
         let quotes = self.quotes.entry(transcript.clone()).or_default();
-        // The same words in the same conversation are one message, as the case format promises.
+        // According to the case format, the same words in the same conversation are one message.
         let place = quotes.iter().position(|known| *known == quote).unwrap_or_else(|| {
             quotes.push(quote.clone());
             quotes.len() - 1
         });
         let spot = Spot { message: (place + 1).to_string(), transcript };
-        // A quote is a part of its message: the same words elsewhere are another message.
+        // The text contains the conversation as well as the quote, because the same words elsewhere are another
+        // message.
         let text = format!("{}\n{quote}", spot.transcript);
         let message = Message { speaker: said.speaker.clone(), ..Message::user(text) };
         let evidence = Evidence {
@@ -203,12 +204,12 @@ impl CaseHome {
     /// Returns the number of distractors that are no longer active.
     pub(super) fn retired_distractors(&self) -> Result<u64, StoreError> {
         let recalled = Filter { source: Some(DISTRACTORS.to_owned()), ..Filter::default() };
-        // Distractors that are missing among the active memories are counted, which avoids a list of thousands.
+        // The distractors that are missing from the active memories are counted, which avoids a list of thousands.
         let all = self.distractors * self.namespaces.len();
         Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
     }
 
-    /// Returns the store's name for a namespace, which is given by its name in the case or its outward name.
+    /// Returns the name in the store of a namespace, which is given by its name in the case or by its outward name.
     fn inward(&self, namespace: &Namespace) -> Namespace {
         let place = self.namespaces.iter().position(|own| own == namespace || self.named(own) == *namespace);
         place.map_or_else(|| namespace.clone(), inner)

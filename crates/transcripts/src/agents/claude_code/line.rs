@@ -165,7 +165,7 @@ impl Line {
 
     fn assistant_messages(&self) -> Vec<Message> {
         let role = if self.is_sidechain == true { Role::Other } else { Role::Assistant };
-        // Text that the program writes in the model's name: API errors, and answers to its own commands.
+        // Text that the program writes on the model's behalf: API errors, and answers to its own commands.
         let is_programs = self.is_api_error_message == true || self.message["model"] == "<synthetic>";
         let spoken = if is_programs { Kind::Context } else { Kind::Prose };
         let read = |block| match kind(block) {

@@ -94,8 +94,8 @@ fn is_own_line(line: &Value) -> bool {
     }
 }
 
-/// The sessions in one file. There are several if the file begins with lines of another session, or if several logs
-/// were concatenated.
+/// The sessions in one file. There is more than one if the file begins with lines of another session, or if logs were
+/// concatenated.
 #[derive(Default)]
 struct Sessions {
     /// Name of the file, if it is the uuid of a session.
@@ -440,7 +440,7 @@ impl Session {
         }
     }
 
-    /// Returns whether the same words were said at the same instant: compaction logs old lines again with new ids.
+    /// Returns whether the same words were said at the same instant: a compaction logs old lines again with new ids.
     fn is_replay(&mut self, message: &Message, time: Option<MessageTime>) -> bool {
         let stamp = time.filter(|time| time.source == TimeSource::Log && message.kind == Kind::Prose);
         // The key includes time and role, because people repeat short answers.
@@ -448,7 +448,7 @@ impl Session {
         key.is_some_and(|key| !self.said.insert(key))
     }
 
-    /// Handles a change of the input queue: a text that is never delivered still counts as said.
+    /// Handles a change to the input queue: a text that is never delivered still counts as something that was said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
         let key = hash(on_one_line(&queued.text));
@@ -545,7 +545,7 @@ fn abandoned(nodes: &[Node]) -> Vec<bool> {
     let mut open: Vec<usize> = (0..nodes.len()).filter(|place| is_older(&nodes[*place])).collect();
     while let Some(place) = open.pop() {
         if !std::mem::replace(&mut dead[place], true) {
-            // Removing the list ensures that each edge is followed once, however often an id repeats.
+            // Removing the list ensures that each edge is followed once, however often an id is repeated.
             open.extend(children.remove(&nodes[place].id).unwrap_or_default());
         }
     }

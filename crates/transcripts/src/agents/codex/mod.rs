@@ -116,7 +116,7 @@ struct Thread {
     own_id: Option<String>,
     started_at: Option<Timestamp>,
     origin: Origin,
-    /// Whether the current lines are a copy of the thread that this one was forked from.
+    /// Whether the current lines are copied from the thread that this one was forked from.
     in_copy: bool,
     replayed: Option<usize>,
     disabled_at: Option<usize>,
@@ -134,7 +134,7 @@ impl Thread {
         Self { turns: Turns { draft, ..Turns::default() }, ..Self::default() }
     }
 
-    /// Reads one line, whose number is `place` in reports and `number` in the rest of the thread.
+    /// Reads one line; `place` is its number in reports, and `number` its number in the rest of the thread.
     fn take(&mut self, number: usize, place: usize, line: &Value, sink: &mut Sink<'_>) {
         if line["payload"].is_object() {
             self.take_envelope(number, line);
@@ -281,7 +281,8 @@ impl Thread {
             return;
         }
         let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
-        // The event has whole seconds, so a start time in milliseconds would seem later than the thread's first turn.
+        // The event's time is in whole seconds, so a start time in milliseconds would seem later than the thread's
+        // first turn.
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
             self.in_copy = false;
@@ -402,7 +403,7 @@ impl Turns {
     fn release(&mut self, sink: &mut Sink<'_>) {
         let mut held = self.held.drain(..);
         let has_events = self.has_events;
-        // Which text was typed is known only once all events have been read.
+        // Typed text can be identified only once all events have been read.
         self.draft.retain(|message| {
             let held = held.next().expect("each buffered message is known");
             if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {

@@ -28,7 +28,7 @@ fn is_rule(line: &str) -> bool {
     line.len() >= 30 && line.bytes().all(|byte| byte == b'=')
 }
 
-/// The time at which a message was sent, as far as a single line reveals it.
+/// The time at which a message was sent, as far as a single line determines it.
 enum When {
     Known(Option<MessageTime>),
     /// A date in numbers, whose order of day and month is derived from all lines.

@@ -1,4 +1,4 @@
-//! One mail: its decoded headers and its text.
+//! One email: its decoded headers and its text.
 
 use jiff::Timestamp;
 use mail_parser::{HeaderValue, Message as Parsed, MessageParser, MessagePart, MimeHeaders, PartType};
@@ -12,7 +12,7 @@ use crate::{MessageTime, Role, TimeSource};
 /// Maximum distance of a clock from UTC, in seconds.
 // No place has an offset of more than 14 hours; the rest is a margin for clocks that are set incorrectly.
 const MAX_OFFSET: i32 = 18 * 3_600;
-/// Labels, in Gmail's export, of mail that its owner did not want, keep or send.
+/// Labels, in Gmail's export, of mail that is spam, was deleted or was never sent.
 const UNWANTED: &[(&str, &str)] =
     &[("Spam", "spam"), ("Trash", "thrown away"), ("Drafts", "a draft"), ("Draft", "a draft")];
 /// The part before the `@` in addresses of automatic senders.
@@ -20,35 +20,34 @@ const MACHINES: &[&str] = &[
     "noreply", "no-reply", "donotreply", "do-not-reply", "mailer-daemon", "postmaster", "notifications", "newsletter",
 ];
 
-/// The data of a mail that is stored until its thread is complete.
+/// The data of an email that is stored until its thread is complete.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Mail {
-    /// Id of the mail, without brackets.
+    /// Id of the email, without brackets.
     pub(crate) id: Option<String>,
-    /// The ids of the earlier mails in the thread, the oldest first.
+    /// The ids of the earlier emails in the thread, oldest first.
     pub(crate) ancestors: Vec<String>,
-    /// The id that Gmail assigned to the mail's thread.
+    /// The id that Gmail assigned to the email's thread.
     pub(crate) gmail_thread: Option<String>,
     /// The subject without `Re:` and similar prefixes.
     pub(crate) subject: Option<String>,
-    /// The sender of the mail.
+    /// The sender of the email.
     pub(crate) speaker: Option<String>,
     /// A person, or `Role::Other` for bulk mail from machines.
     pub(crate) role: Role,
-    /// Time at which the mail was sent, on the sender's clock.
+    /// Time at which the email was sent, on the sender's clock.
     pub(crate) time: Option<MessageTime>,
-    /// The text, divided by authorship.
+    /// The text, divided into sections by author.
     pub(crate) stretches: Vec<(Stretch, String)>,
     /// Placeholders for the attached files.
     pub(crate) files: Vec<String>,
 }
 
-/// Reads a mail.
+/// Reads an email.
 ///
-/// # Errors
-/// The reason why the mail is skipped.
+/// # Errors The reason why the email is skipped.
 pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
-    // The parser accepts any text as a mail without headers, so at least one of the usual headers is required.
+    // The parser accepts any text as an email without headers, so at least one of the usual headers is required.
     let parsed = MessageParser::default().parse(bytes).filter(|parsed| {
         parsed.from().is_some()
             || parsed.date().is_some()
@@ -69,11 +68,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
             .for_each(|(stretch, _)| *stretch = Stretch::Forwarded);
     }
     let files: Vec<String> = parsed.attachments().map(label).collect();
-    // If a mail has no text, its subject serves as the text.
+    // If an email has no text, its subject serves as the text.
     if let Some(subject) = subject.filter(|_| stretches.is_empty() && files.is_empty()) {
         stretches.push((Stretch::Own, subject.to_owned()));
     }
-    // Some programs list only the mail that is replied to, others the whole thread.
+    // Some programs list only the email that is being replied to, others the whole thread.
     let mut ancestors = ids(parsed.references());
     let answered = ids(parsed.in_reply_to());
     ancestors.extend(answered.into_iter().filter(|id| !ancestors.contains(id)).collect::<Vec<_>>());
@@ -103,7 +102,7 @@ fn ids(value: &HeaderValue<'_>) -> Vec<String> {
     }
 }
 
-/// Returns the label with which Gmail or a filter excluded the mail.
+/// Returns the label with which Gmail or a filter excluded the email.
 fn unwanted(parsed: &Parsed<'_>) -> Option<&'static str> {
     if raw_header(parsed, "X-Spam-Flag").is_some_and(|flag| flag.eq_ignore_ascii_case("yes")) {
         return Some("spam");
@@ -133,7 +132,7 @@ fn bare_subject(name: &str) -> &str {
     name
 }
 
-/// Returns whether a program sent the mail, such as a newsletter, a receipt or an out-of-office note.
+/// Returns whether a program sent the email, as with a newsletter, a receipt or an out-of-office note.
 fn is_automatic(parsed: &Parsed<'_>) -> bool {
     let header = |name| raw_header(parsed, name).map(|value| value.to_ascii_lowercase());
     // A discussion list has an address for posting; a newsletter has only one for unsubscribing.
@@ -146,7 +145,7 @@ fn is_automatic(parsed: &Parsed<'_>) -> bool {
 }
 
 fn speaker(parsed: &Parsed<'_>) -> Option<String> {
-    // Archives of lists obscure addresses and append the name: `jdoe at example.org (Jane Doe)`.
+    // Mailing list archives obscure addresses and append the name: `jdoe at example.org (Jane Doe)`.
     let hidden = raw_header(parsed, "From").and_then(|from| {
         let (address, name) = from.trim().strip_suffix(')')?.split_once(" (")?;
         let name = name.trim().trim_matches(['"', '\'']).trim();
@@ -158,7 +157,7 @@ fn speaker(parsed: &Parsed<'_>) -> Option<String> {
     let from = parsed.from().or(parsed.sender())?.first()?;
     let name = from.name().map(on_one_line);
     let name = name.map(|name| {
-        // Lists write `'Ana Vos' via Sheds` for senders whose addresses they replace.
+        // Mailing lists write `'Ana Vos' via Sheds` for senders whose addresses they replace.
         let name = name.split(" via ").next().unwrap_or(&name);
         name.trim_matches(['\'', '"', ' ']).to_owned()
     });
@@ -172,7 +171,7 @@ fn decoded(text: &str) -> String {
     parsed.and_then(|parsed| parsed.subject().map(str::to_owned)).unwrap_or_else(|| text.to_owned())
 }
 
-/// Returns the time in the `Date` header, or otherwise the time at which the last server received the mail.
+/// Returns the time in the `Date` header, or, failing that, the time at which the last server received the email.
 fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
     let of = |date: &mail_parser::DateTime, source: TimeSource| {
         // An impossible date comes from a broken clock; in that case the server's time of receipt is used.
@@ -184,7 +183,7 @@ fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
         Some(MessageTime { at, offset_seconds: Some(offset).filter(|offset| offset.abs() <= MAX_OFFSET), source })
     };
     let received = || of(&parsed.received()?.date()?, TimeSource::Derived);
-    // Archives of lists print the time without a time zone.
+    // Mailing list archives print the time without a time zone.
     let printed = || MessageTime::local(printed(&raw_header(parsed, "Date")?)?, TimeSource::Log);
     parsed.date().and_then(|date| of(date, TimeSource::Log)).or_else(printed).or_else(received)
 }
@@ -244,25 +243,25 @@ fn label(part: &MessagePart<'_>) -> String {
     file_label(kind, part.attachment_name().or_else(subject))
 }
 
-// The text of a mail, divided into the author's own text, and quoted, forwarded or appended text.
+// The text of an email, divided into the author's own text, and quoted, forwarded or appended text.
 
 /// Maximum number of lines across which a mail program wraps `On … X wrote:`.
 const ATTRIBUTION_LINES: usize = 3;
 /// Maximum length of an attribution such as `On … X wrote:`, in bytes.
 const LONGEST_ATTRIBUTION: usize = 400;
-/// Number of lines that are searched for the headers of a fully quoted mail.
+/// Number of lines that are searched for the headers of a fully quoted email.
 const HEADER_LINES: usize = 6;
 
-/// The type of a section of text in a mail.
+/// The type of a section of text in an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Stretch {
     /// The author's own text.
     Own,
-    /// Text by others that the author answers line by line; without it, the answers would make no sense.
+    /// Text by somebody else that the author answers line by line; without it, the answers would make no sense.
     Quoted,
-    /// Text by others after the author's own text: the mail being answered, which is part of the thread anyway.
+    /// Text by somebody else after the author's own text: the email being answered, which is part of the thread anyway.
     Trailing,
-    /// A mail by others that the author forwards.
+    /// An email by somebody else that the author forwards.
     Forwarded,
 }
 
@@ -330,7 +329,7 @@ impl Found {
             *text = text.trim().to_owned();
         }
         self.stretches.retain(|(_, text)| !text.is_empty());
-        // A quotation without the author's text below it is the previous mail, repeated at the end.
+        // A quotation without the author's text below it is the previous email, repeated at the end.
         let answered = self.stretches.iter().any(|(stretch, _)| *stretch == Stretch::Own);
         if let Some((last @ Stretch::Quoted, _)) = self.stretches.last_mut().filter(|_| answered) {
             *last = Stretch::Trailing;
@@ -339,7 +338,7 @@ impl Found {
     }
 }
 
-/// Removes the lines that a phone appends, and the rules above a quoted mail.
+/// Removes the lines that a phone appends, and the rules above a quoted email.
 fn without_last_rules(text: &mut String) {
     loop {
         let kept = text.trim_end().len();
@@ -358,7 +357,7 @@ fn unquoted(line: &str) -> &str {
     line.strip_prefix('>').map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Returns whether `line` is the start of a mail by others, regardless of the following lines.
+/// Returns whether `line` is the start of an email by somebody else, regardless of the following lines.
 fn is_cut(line: &str) -> bool {
     FORWARD.is_match(line) || ORIGINAL.is_match(line) || attribution(&[line]).is_some()
 }
@@ -398,7 +397,7 @@ fn attribution(lines: &[&str]) -> Option<usize> {
     None
 }
 
-/// Returns whether `lines` begin with the headers of a mail, in the form in which Outlook quotes them.
+/// Returns whether `lines` begin with the headers of an email, in the form in which Outlook quotes them.
 fn is_header_block(lines: &[&str]) -> bool {
     SENDER.is_match(lines[0])
         && lines.iter().skip(1).take(HEADER_LINES).filter(|line| FIELD.is_match(line)).count() >= 2
@@ -406,7 +405,7 @@ fn is_header_block(lines: &[&str]) -> bool {
 
 /// Returns whether `lines` begin with the footer of a mailing list.
 fn is_footer(lines: &[&str]) -> bool {
-    // Archives of lists remove attachments and leave a note in their place.
+    // Mailing list archives remove attachments and leave a note in their place.
     let is_removed = SCRUBBED.is_match(lines[0])
         && lines.get(1).is_none_or(|next| next.is_empty() || next.starts_with("URL: ") || next.starts_with("Name: "));
     if is_removed || lines[0].starts_with("-------------- next part --------------") {

@@ -1,14 +1,15 @@
 //! Mail: mailbox files (`mbox`, as Gmail and Thunderbird export them) and single messages (`.eml`).
 //!
-//! Each thread is a transcript: the mails that Gmail assigned to one thread, or otherwise the mails connected by
-//! `References` and `In-Reply-To`. The mails of a thread may be in any order and far apart in a mailbox. The text of
-//! each mail, without attachments, is therefore stored until the whole mailbox has been read: in memory or, if there is
-//! much of it, in an unnamed temporary file. Only then are the threads sorted by time. A file with a single mail is a
-//! separate transcript.
+//! Each thread is a transcript: the emails that Gmail assigned to one thread, or, failing that, the emails connected by
+//! `References` and `In-Reply-To`. The emails of a thread may be in any order and far apart in a mailbox. The text of
+//! each email, without attachments, is therefore stored until the whole mailbox has been read: in memory or, if there
+//! is much of it, in an unnamed temporary file. Only then are the threads sorted by time. A file with a single email is
+//! a separate transcript.
 //!
 //! Quoted text is context if the reply would make no sense without it: answered line by line, forwarded, or before the
-//! first mail of a thread. The mail that a reply repeats at its end is left out, since the thread contains it.
-//! Signatures, the footers of lists and duplicate mails are left out, too. Spam, drafts and deleted mails are skipped.
+//! first mail of a thread. The email that a reply repeats at its end is left out, since the thread contains it.
+//! Signatures, mailing list footers and duplicate emails are left out, too. Spam, drafts and deleted emails are
+//! skipped.
 
 mod mail;
 
@@ -67,7 +68,7 @@ impl Ingestor for Mbox {
     }
 }
 
-/// Returns whether the first paragraph consists of the headers of a mail.
+/// Returns whether the first paragraph consists of the headers of an email.
 fn begins_with_headers<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
     let mut names = Vec::new();
     for line in lines.map(|line| line.trim_end_matches('\r')).take_while(|line| !line.is_empty()) {
@@ -82,11 +83,11 @@ fn begins_with_headers<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
         }
     }
     let has = |wanted: &[&str]| names.iter().any(|name| wanted.contains(&name.as_str()));
-    // A patch of version control also has a sender and a date, but was never sent.
+    // A version control patch also has a sender and a date, but was never sent.
     has(&["from"]) && has(&["date", "received"]) && has(&["message-id", "received", "x-gm-thrid", "delivered-to"])
 }
 
-/// Starts the transcript of a thread with its earliest mail.
+/// Starts the transcript of a thread with its earliest email.
 fn start(first: &Mail, is_mailbox: bool, origin: &str) -> Assembler {
     let root = first.gmail_thread.as_ref().or(first.ancestors.first()).filter(|_| is_mailbox);
     let derived = || {
@@ -100,7 +101,7 @@ fn start(first: &Mail, is_mailbox: bool, origin: &str) -> Assembler {
     draft
 }
 
-/// Converts a mail to messages. Text that is quoted at the end of the mail comes first, because it was said earlier.
+/// Converts an email to messages. Text that is quoted at the end of the email comes first, because it was said earlier.
 fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
     let Mail { id, speaker, role, time, stretches, files, .. } = mail;
     let made = |kind: Kind, text: String| Message {
@@ -151,7 +152,7 @@ impl Messages {
         self.is_mailbox == Some(true)
     }
 
-    /// Returns the next message, with no other message in memory.
+    /// Returns the next message, keeping only one message in memory.
     ///
     /// # Errors
     /// Any error while reading the file.
@@ -220,9 +221,9 @@ fn unquoted(line: &[u8]) -> &[u8] {
     if quoted > 0 && line[quoted..].starts_with(b"From ") { &line[1..] } else { line }
 }
 
-// The assignment of mails to threads, and their text until all mails have been read.
+// The assignment of emails to threads, and their text until all emails have been read.
 
-/// Collects mails by thread. Each mail uses a few hundred bytes of memory, regardless of its size.
+/// Collects emails by thread. Each email uses a few hundred bytes of memory, regardless of its size.
 struct Threads {
     spool: SpooledTempFile,
     end: u64,
@@ -234,7 +235,7 @@ struct Threads {
     hasher: RandomState,
 }
 
-/// The position of a mail in the spool.
+/// The position of an email in the spool.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     group: usize,
@@ -258,7 +259,7 @@ impl Threads {
         }
     }
 
-    /// Adds a mail; a duplicate, such as a copy with another label, is left out.
+    /// Adds an email; a duplicate, such as a copy with another label, is left out.
     ///
     /// # Errors
     /// Any error while writing the temporary file.
@@ -267,7 +268,7 @@ impl Threads {
             return Ok(());
         }
         let group = self.group_of(mail);
-        // A mail without a date is placed after the previous mail.
+        // An email without a date is placed after the previous email.
         let before = self.mails.last().map_or(i64::MIN, |mail| mail.at);
         let at = mail.time.map_or(before, |time| time.at.as_millisecond());
         let bytes = serde_json::to_vec(mail)?;
@@ -278,7 +279,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Passes the mails to `take`, thread by thread in the order in which the threads begin in the file, and by time
+    /// Passes the emails to `take`, thread by thread in the order in which the threads begin in the file, and by time
     /// within each thread.
     ///
     /// # Errors
@@ -302,11 +303,11 @@ impl Threads {
         Ok(())
     }
 
-    /// Returns the group of a mail, and merges the groups that the mail connects.
+    /// Returns the group of an email, and merges the groups that the email connects.
     fn group_of(&mut self, mail: &Mail) -> usize {
         let mut group = None;
         let own = mail.id.iter();
-        // If Gmail has assigned the mail to a thread, the ids of ancestors could merge threads that Gmail separated.
+        // If Gmail has assigned the email to a thread, the ids of ancestors could merge threads that Gmail separated.
         let keys: Vec<u64> = match &mail.gmail_thread {
             Some(thread) => own.map(|id| self.hash(id)).chain([self.hash(&("gmail", thread))]).collect(),
             None => own.chain(&mail.ancestors).map(|id| self.hash(id)).collect(),
@@ -344,12 +345,12 @@ impl Threads {
     }
 }
 
-/// Whether a mail begins a thread.
+/// Whether an email begins a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// The mail is the earliest of its thread.
+    /// The email is the earliest of its thread.
     First,
-    /// The mail follows another mail.
+    /// The email follows another email.
     Later,
 }
 

@@ -37,7 +37,7 @@ impl Ingestor for WhatsApp {
         let Some(text) = sink.whole_text(input, "chat")? else { return Ok(()) };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
-        // The order of day and month depends on the phone's language, and a single date cannot reveal it.
+        // The order of day and month depends on the phone's language, and cannot be derived from a single date.
         let order = Order::decide(&stamps);
         let title = chat_name(&entries, name);
         let mut draft = Assembler::new(self.name(), identity_of(title.as_deref(), &entries), origin);
@@ -146,7 +146,7 @@ fn bare_name(name: &str) -> String {
     bare.unwrap_or(name).trim().to_owned()
 }
 
-/// Returns the chat's name: from the file name, or otherwise from the first notice.
+/// Returns the chat's name: from the file name, or, failing that, from the first notice.
 fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String> {
     let noticed = || {
         let (author, text) =
@@ -157,7 +157,7 @@ fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String>
 }
 
 /// Derives the identity from the chat's name and the first message of a person. Times are left out, because they change
-/// if the phone has another time zone at the next export.
+/// if the phone is in a different time zone at the next export.
 fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
     let is_said =
         |message: &Message| message.role == Role::User && message.kind != Kind::Context && !message.text.is_empty();
@@ -168,7 +168,7 @@ fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
 
 // The start of a message: date and time in the format of the exporting phone's locale.
 
-/// One header; which number is the day is known only once the whole file has been read.
+/// One header; the number that is the day is known only once the whole file has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// The three numbers of the date, in their original order.
@@ -295,7 +295,7 @@ fn to_ascii_digit(c: char) -> char {
 
 // The order of day and month, which is determined once per file from all of its dates.
 
-/// Years in which a message can have been written.
+/// Years in which a message could have been written.
 const YEARS: std::ops::RangeInclusive<i16> = 2009..=2100;
 /// The difference between years of the Thai calendar and years of the common era.
 const BUDDHIST_ERA: i16 = 543;
