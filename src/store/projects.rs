@@ -160,7 +160,7 @@ impl Database {
         if let Some(weak) = sighting.text.as_ref().filter(|weak| *weak != identity) {
             if let Some(seen) = self.seen(&weak.id())? {
                 let is_first_claim = sighting.is_claim && self.claims(&identifying(&weak.key))?.is_empty();
-                // Earlier versions distinguished the spellings of a path of Windows.
+                // Earlier versions distinguished the spellings of a Windows path.
                 let is_respelled = identity.basis == Basis::Text;
                 return if is_first_claim || is_respelled { self.only_of(&seen, identity) } else { Ok(None) };
             }

@@ -1,5 +1,5 @@
-//! Tables of the synchronisation with other machines: targets, records of rows, and items that wait to be sent. The
-//! module `sync` gives them their meaning.
+//! Tables for synchronising with other machines: targets, records of rows, and items that wait to be sent. The module
+//! `sync` defines their meaning.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::memory::{Evidence, Memory, MemoryId, Namespace};
 use crate::store::row::{from_row, to_json};
 use crate::text::normalise::normalised_hash;
 
-/// Start of the id of every changeset that a synchronisation wrote.
+/// Prefix of the id of every changeset that a synchronisation wrote.
 pub(super) const SYNCED: &str = "sync-";
 
 /// A folder or repository that this database is synchronised with.
@@ -68,8 +68,7 @@ pub(crate) struct StoredRecord {
 }
 
 impl Database {
-    /// Returns the path next to the file whose name is that of the file followed by `ending`; `None` for an in-memory
-    /// store.
+    /// Returns the path of the file with `ending` appended; `None` for an in-memory store.
     pub(crate) fn path_beside(&self, ending: &str) -> Option<PathBuf> {
         (self.path.as_os_str() != ":memory:").then(|| with_suffix(&self.path, ending))
     }
@@ -128,7 +127,7 @@ impl Database {
 
     /// Returns the ids of active memories of a namespace with the same words.
     pub(crate) fn with_same_words(&self, namespace: &Namespace, content: &str) -> Result<Vec<MemoryId>, StoreError> {
-        // Without the sign, the index by namespace is used, and reads all memories of the namespace.
+        // Without the plus sign, SQLite would use the index by namespace and read all memories of the namespace.
         let sql =
             "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND +status = 'active' ORDER BY id";
         let values = params![normalised_hash(content), namespace.to_string()];
@@ -170,7 +169,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Gives a target another address.
+    /// Changes the address of a target.
     #[cfg(test)]
     pub(crate) fn move_sync_target(&self, id: i64, address: &str) -> Result<(), StoreError> {
         self.execute("UPDATE sync_targets SET address = ?2 WHERE id = ?1", params![id, address]).map(drop)

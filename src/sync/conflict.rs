@@ -1,7 +1,8 @@
 //! Decides what to do with statements of two machines that were made independently and contradict or repeat each other.
 //!
 //! The decision depends only on the versions, so that every machine makes the same one, and is then sent like any other
-//! change. The statement that was made later in logical time counts; a pinned memory counts more than any other.
+//! change. The statement that was made later in logical time takes precedence, except that a pinned memory takes
+//! precedence over one that is not pinned.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ fn known(w: &Writer<'_>, target: &SyncTarget, id: &MemoryId) -> Result<Option<(M
     Ok(record.map(|record| (memory, record)))
 }
 
-/// Returns whether both memories are recalled, and neither statement was made in the knowledge of the other.
+/// Returns whether both memories are recalled, and neither statement was made with knowledge of the other.
 fn is_independent(memory: &Memory, a: &Version, rival: &Memory, b: &Version) -> bool {
     let knows = |one: &Version, id: &MemoryId, other: &Version| one.knew.get(id) == Some(other.said());
     let is_active = |memory: &Memory| memory.status == Status::Active;
@@ -87,7 +88,7 @@ fn compare(w: &Writer<'_>, winner: &Memory, loser: Memory) -> Result<bool, SyncE
     Ok(status == Status::Pending)
 }
 
-/// Compares claims alone: their evidence may not have arrived on every machine.
+/// Only the claims are compared, because their evidence may not have arrived on every machine.
 fn relation(winner: &Claim, loser: &Claim) -> ClaimRelation {
     if normalised_hash(&winner.content) == normalised_hash(&loser.content) {
         return ClaimRelation::Same;
@@ -113,7 +114,7 @@ fn keep_other_states(
         {
             continue;
         }
-        // The id follows from the statement, so that every machine adds the same memory.
+        // The id is derived from the statement, so that every machine adds the same memory.
         let id = MemoryId::from_stored(format!("{} {}", memory.id, normalised_hash(&other.claim.content))).into_uuid();
         if w.find(&id)?.is_some() || w.sync_record(target.id, &memory_key(&id))?.is_some() {
             continue;

@@ -1,4 +1,4 @@
-//! Merges the records of other machines into those of this database, and writes the rows that result.
+//! Merges the records of other machines into those of this database, and writes the resulting rows.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn merge(
             continue;
         }
         if let Some(known) = &known {
-            // The own log may contain the erased text as well.
+            // This machine's log may contain the erased text as well.
             target.rewrite |= joined.erased && !known.erased;
             erase_evidence(w, known, &joined)?;
             note_losers(w, known, &joined, &arrived)?;
@@ -61,7 +61,7 @@ fn erase_evidence(w: &Writer<'_>, known: &Record, joined: &Record) -> Result<(),
     Ok(())
 }
 
-/// Records in the history the states that arrived and do not count, because a change made at the same time does.
+/// Records in the history the received states that another change made at the same time takes precedence over.
 fn note_losers(w: &Writer<'_>, known: &Record, joined: &Record, arrived: &[Version]) -> Result<(), SyncError> {
     let Some(Version { stamp, .. }) = joined.current() else { return Ok(()) };
     let is_new = |version: &&Version| !known.versions.iter().any(|one| one.stamp == version.stamp);
@@ -76,7 +76,7 @@ fn note_losers(w: &Writer<'_>, known: &Record, joined: &Record, arrived: &[Versi
     Ok(())
 }
 
-/// What was written for other machines.
+/// Numbers of changes that were applied for other machines.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Written {
     /// Rows that were added, changed or removed.
@@ -85,7 +85,7 @@ pub(super) struct Written {
     pub(super) erased: usize,
 }
 
-/// Writes the rows of these memories as their records say.
+/// Writes the rows of these memories according to their records.
 pub(super) fn write_rows(
     w: &Writer<'_>,
     target: &SyncTarget,

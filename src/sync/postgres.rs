@@ -74,7 +74,7 @@ impl PostgresLog {
                 )?
             };
             if moved == 0 {
-                // The connection may have been lost after these same items were written.
+                // The connection may have been lost after these items were written.
                 let sql = "SELECT hash = $4 FROM afterthought.logs WHERE place = $1 AND name = $2 AND seq = $3";
                 let same = transaction.query_opt(sql, &[&place, &name, last, hash])?;
                 return Ok(same.is_some_and(|row| row.get(0)));

@@ -42,14 +42,14 @@ pub(crate) struct ChangePassage {
     pub clause: String,
     /// The words of the clause before the phrase, such as the subject of a Chinese sentence.
     pub lead: String,
-    /// The verb of what no longer happens, if the phrase leaves it open: `own` in "no longer own".
+    /// The verb after "no longer", if the phrase does not determine it: `own` in "no longer own".
     pub verb: Option<String>,
 }
 
 const START: &str = r#"(?:^|[,;:!?…"“„«(]\s*|[.。！，；：]\s*|\s[–—-]\s|\b(?:and|but|so|und|aber|et|mais|y|pero)\s)"#;
 const ENGLISH_WE: &str = r"(?:(?:i|we|they|the user|the team|our team|you can|you may)(?:'ve| have|'re| are|'m| am|'d| had| has|'s)?\s)?(?:(?:just|finally|recently|now|already|also|all|actually|completely|officially|then|since|meanwhile|therefore)\s)*";
 
-/// The rules, as `changes.toml` contains them.
+/// The rules in `changes.toml`.
 #[derive(Deserialize)]
 struct Rules {
     forms: Forms,

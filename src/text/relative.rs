@@ -172,8 +172,8 @@ fn weekday_in(monday: Date, weekday: Weekday) -> Option<Date> {
     monday.checked_add(i32::from(weekday.to_monday_zero_offset()).days()).ok()
 }
 
-/// Returns the latest date in `month` and `day` that is not after `today` or, with `is_ahead`, the next such date that
-/// is not before `today`.
+/// Returns the latest date with this `month` and `day` that is not after `today` or, with `is_ahead`, the first such
+/// date that is not before `today`.
 fn nearest(today: Date, month: i8, day: i8, is_ahead: bool) -> Option<Date> {
     let step: i16 = if is_ahead { 1 } else { -1 };
     // 29 February recurs within eight years.

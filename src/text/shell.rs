@@ -31,7 +31,7 @@ const TOOLS: &str = "\
     gdb gunicorn isort java javac jest ld mocha mongo mypy mysql ninja nodemon pg_dump playwright pre-commit prettier \
     psql pyenv pylint pyright pytest redis-cli ruff rustc rustfmt screen sphinx-build sqlite3 strace tmux tox tsc \
     unittest uvicorn valgrind venv virtualenv vite vitest webpack";
-/// Runners of tasks that a project defines; the name of the task follows.
+/// Programs that run tasks defined by the project; the name of the task follows.
 const TASK_RUNNERS: &[&str] = &["just", "make", "rake", "task"];
 /// Words of the shell before the name of a program.
 const KEYWORDS: &[&str] = &["do", "elif", "else", "if", "then", "until", "while", "!"];

@@ -264,13 +264,13 @@ fn names_beside_unspaced(chunk: &str) -> Vec<String> {
             }
             _ => None,
         };
-        // A symbol may stand between the two runs.
+        // There may be a symbol between the two runs.
         phrases.extend(phrase.filter(|phrase| chunk.contains(phrase.as_str())));
     });
     phrases
 }
 
-/// Whether `text`, in lower case, contains `phrase` neither beginning nor ending within a word.
+/// Whether `text`, in lower case, contains `phrase` in a position where it neither begins nor ends within a word.
 pub(crate) fn contains_phrase(text: &str, phrase: &str) -> bool {
     let joins = |a: Option<char>, b: Option<char>| {
         a.zip(b).is_some_and(|(a, b)| [a, b].iter().all(|c| c.is_alphanumeric() && !is_unspaced(*c)))
@@ -282,8 +282,8 @@ pub(crate) fn contains_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Returns the parts of a query's word of which a text may contain some: the pairs of characters of text without spaces,
-/// and otherwise the whole word.
+/// Returns the parts of a query's word that a text may contain individually: the pairs of characters of text without
+/// spaces, and otherwise the whole word.
 pub(crate) fn word_parts(word: &str) -> Vec<String> {
     if !word.contains(is_unspaced) {
         return vec![word.to_owned()];

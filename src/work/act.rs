@@ -58,7 +58,7 @@ impl Fact {
     }
 
     fn of_memory(memory: &Memory) -> Self {
-        // The separate key allows the memory to be shown here even if the brief has shown it long before.
+        // The separate key allows the memory to be shown here even if the brief showed it long ago.
         Self { key: format!("act:{}", memory.id), text: memory.claim.content.clone() }
     }
 }

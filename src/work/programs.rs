@@ -62,7 +62,7 @@ impl Session<'_> {
             let facts = if has_failed { errors } else { program.last_success(&tasks).into_iter().collect() };
             known.push((has_failed, facts));
         }
-        // An error that is avoided saves more than a call that is shown.
+        // Avoiding an error saves more than showing a call that works.
         known.sort_by_key(|(has_failed, _)| !has_failed);
         let facts = known.into_iter().take(MAX_PROGRAMS).flat_map(|(_, facts)| facts.into_iter().take(MAX_FACTS));
         Ok(facts.map(Fact::of_ledger).collect())
@@ -143,7 +143,7 @@ impl Program {
 
     fn failures_in(&self, record: &TaskRecord, has_worked: bool) -> Vec<String> {
         let mut facts = Vec::new();
-        // The errors that one change of files cleared belong together.
+        // Errors that were cleared by the same change of files belong together.
         let mut by_change: Option<(&TaskError, String, Vec<String>)> = None;
         for error in &record.errors {
             let Some(failed) = self.call_in(&error.command) else { continue };
@@ -181,7 +181,7 @@ impl Program {
         worked.find_map(|one| self.call_in(&one.command))
     }
 
-    /// Returns the last successful call, if it had an option: agents find out other calls by themselves.
+    /// Returns the last successful call, if it had an option: agents work out other calls by themselves.
     fn last_success(&self, tasks: &[Task]) -> Option<String> {
         let last = |task: &Task| Some((self.succeeded(&task.record)?, task.record.ended_at));
         let (call, at) = tasks.iter().find_map(last)?;

@@ -165,7 +165,7 @@ impl Database {
         words.into_iter().zip(forms).filter(|(_, forms)| !forms.is_empty()).map(|(word, _)| word).collect()
     }
 
-    /// Returns the texts of a claim in which the words of a query count as its own.
+    /// Returns the claim's own texts, as opposed to its evidence, in which the words of a query are looked for.
     #[must_use]
     pub(crate) fn own_text(claim: &Claim) -> String {
         let subject = claim.subject.as_deref().unwrap_or_default();

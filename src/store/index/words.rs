@@ -74,7 +74,7 @@ impl Texts<'_> {
         ])
     }
 
-    /// Returns the letters of the texts in which a literal search looks.
+    /// Returns the letters of the texts that a literal search examines.
     pub(in crate::store) fn letters(&self) -> Letters {
         letters_of(&[self.title, self.content, self.summary, self.subject, self.tags])
     }
@@ -84,7 +84,7 @@ impl Texts<'_> {
         let Terms { length, languages, weights } = self.terms(stems);
         let mut terms = Vec::with_capacity(weights.len() * TERM_BYTES);
         for (term, weight) in weights {
-            // The terms are sorted, so that a search can find a term by bisection.
+            // The terms are sorted, so that a search can find a term by binary search.
             terms.extend(term.to_be_bytes());
             terms.push(weight);
         }
