@@ -24,7 +24,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options().create(true).append(true).open(path)
 }
 
-/// Takes away the permissions of group and others from a file, if there are any.
+/// Removes the permissions of group and others from a file, if there are any.
 #[cfg(unix)]
 pub(crate) fn close_to_others(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -68,7 +68,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     placed
 }
 
-/// Renames a file, also over a file that another program has open for a moment.
+/// Renames a file, even if another program briefly has the file or the target open.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     /// Pauses before further attempts. Scanners and indexers on Windows open each new file for less than a second.
     const PAUSES_IN_MS: [u64; 6] = [10, 20, 50, 100, 200, 400];
@@ -87,7 +87,7 @@ fn is_busy(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied || error.raw_os_error() == Some(SHARING_VIOLATION)
 }
 
-/// Replaces the content of a file that belongs to a person. The permissions are kept, and a link stays a link. Readers
+/// Replaces the content of a file that a person maintains. The permissions are kept, and a link stays a link. Readers
 /// find either the old text or the complete new text.
 #[cfg(feature = "serve")]
 pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {

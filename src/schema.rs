@@ -1,4 +1,4 @@
-//! The schema of a type that is read from JSON from outside, and what is wrong with a value.
+//! Schemas of types that are read from external JSON, and descriptions of the faults of a value.
 
 use jsonschema::Validator;
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ impl Schema {
         Self::from_json(&schema)
     }
 
-    /// Reads a schema, which derives from a type.
+    /// Reads a schema, which was derived from a type.
     pub(crate) fn from_json(schema: &Value) -> Self {
         Self(jsonschema::validator_for(schema).expect("the schema derives from a type"))
     }
@@ -49,7 +49,7 @@ impl Schema {
     }
 
     /// Reads the entries of a model's reply, and warns about the entries that do not match, which are `None` in the
-    /// result. `what` says what the reply is about.
+    /// result. `what` is the subject of the reply.
     pub(crate) fn entries<T: DeserializeOwned>(&self, entries: &[Value], what: &str) -> Vec<Option<T>> {
         let read: Vec<Result<T, String>> = entries.iter().map(|entry| self.read(entry.clone())).collect();
         let wrong = (1..).zip(&read).filter_map(|(place, one)| Some(format!("entry {place}: {}", one.as_ref().err()?)));

@@ -61,7 +61,7 @@ pub(crate) enum PostgresError {
     },
 }
 
-/// A connection that is opened when it is needed, and opened again when it was lost.
+/// A connection that is opened when it is needed, and reopened after it was lost.
 pub(crate) struct Connection {
     config: Config,
     address: String,
@@ -76,8 +76,8 @@ enum Failure {
 }
 
 impl Connection {
-    /// Returns a connection to the server at `address`, which is not contacted yet. A lost connection is opened again
-    /// for at most `patience`.
+    /// Returns a connection to the server at `address`, which is not contacted yet. If the connection is lost, attempts
+    /// to reopen it continue for at most `patience`.
     ///
     /// # Errors
     /// [`PostgresError`] if the address or the password file cannot be used.
@@ -119,7 +119,7 @@ impl Connection {
     ) -> Result<T, PostgresError> {
         let begun = Instant::now();
         loop {
-            // The client waits in a runtime of its own, which must not be inside the runtime of a caller.
+            // The client uses a separate runtime, which must not be inside the runtime of a caller.
             let done = std::thread::scope(|scope| scope.spawn(|| self.attempt(&work)).join());
             match done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(value) => return Ok(value),
@@ -210,7 +210,7 @@ fn create_tables(client: &mut Client) -> Result<i32, Error> {
     Ok(client.query_one("SELECT version FROM afterthought.version", &[])?.get(0))
 }
 
-/// Returns a message with that of its source, which contains what the system says.
+/// Returns the message of an error together with that of its source, which contains the message of the system.
 fn with_source(error: &Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),

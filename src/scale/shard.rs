@@ -29,7 +29,7 @@ const ITEMS_BEFORE_SNAPSHOT: u64 = 64;
 /// Maximum size of an item in bytes.
 pub(super) const MAX_ITEM: usize = 250 << 20;
 
-/// Whether a commit appends what changed, or replaces the log by a snapshot, so that erased text leaves it.
+/// Whether a commit appends what changed, or replaces the log with a snapshot, so that erased text leaves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Changes,
@@ -104,7 +104,7 @@ impl ShardCache {
         let (path, note) = (self.path(shard, "db"), self.path(shard, "state"));
         let at = |source| ScaleError::File { path: path.clone(), source };
         let known = read_state(&note);
-        // As long as the file may change, its state is not known.
+        // While the file may change, its state is unknown.
         remove(&note).map_err(at)?;
         let head = log.head(shard)?;
         let (seq, snapshot) = head.as_ref().map_or((0, 0), |head| (head.seq, head.snapshot.unwrap_or(0)));
@@ -142,7 +142,7 @@ impl ShardCache {
         Ok(out)
     }
 
-    /// Appends what changed in the file to the log, if no other worker did. The file must be closed.
+    /// Appends the changes of the file to the log, unless another worker has appended to it. The file must be closed.
     pub(crate) fn commit(
         &self,
         log: &mut PostgresLog,
@@ -175,7 +175,7 @@ impl ShardCache {
                 state.snapshot = last.seq;
             }
         }
-        // The note must not survive a loss of power that the file does not survive.
+        // The file is synced first: after a power failure, the note must not describe a state that the file has lost.
         match private::options().write(true).open(&out.path) {
             Ok(file) => file.sync_all().map_err(at)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

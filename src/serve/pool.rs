@@ -21,7 +21,7 @@ const MAX_EMBEDDED: usize = 256;
 /// Time between two rounds of maintenance, and before the first one, which must not delay the start of a server.
 const ROUND: Duration = Duration::from_mins(1);
 const FIRST_ROUND: Duration = Duration::from_secs(5);
-/// Number of rounds between two that check all memories, and not only those that are found quickly.
+/// Interval, in rounds, at which all memories are checked, rather than only those that are found quickly.
 const FULL_EVERY: usize = 59;
 /// Maximum time for which the end of a server waits for the computation of vectors.
 const END_TIME: Duration = Duration::from_secs(2);
@@ -165,7 +165,7 @@ impl MemoryPool {
     }
 
     fn maintain(&self, extent: Maintenance) -> Result<(), ApiError> {
-        // A database is created when something is stored, not in order to be maintained.
+        // A database is created when something is stored, not for maintenance.
         if self.is_read_only || !self.config.db.value.exists() {
             return Ok(());
         }
@@ -190,7 +190,7 @@ impl MemoryPool {
         }
     }
 
-    /// Computes the vectors of newly written memories on a thread of its own, after the client has received its answer.
+    /// Computes the vectors of newly written memories on a separate thread, after the client has received its answer.
     pub(super) fn embed_aside(self: Arc<Self>) {
         // A store can be used by only one thread at a time. The thread has its own runtime, because a client may leave
         // while vectors are computed, and the server's runtime ends with it.

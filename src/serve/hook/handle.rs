@@ -26,7 +26,7 @@ const SYNC_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 pub struct FollowUp {
     /// Whether jobs wait while no worker is running.
     pub wants_worker: bool,
-    /// Whether a target wants to be synchronised.
+    /// Whether a target is due to be synchronised.
     pub wants_sync: bool,
     /// The reason why a search used words alone although vectors are configured.
     pub fallback: Option<EmbedError>,

@@ -86,7 +86,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
     }
     let mut remembered = memories.remember(&draft);
     if global.is_none() && matches!(remembered, Err(ApiError::OutOfReach { .. })) {
-        // The settings of the folder choose one namespace, which then also receives what is about the user.
+        // The settings of the folder specify a single namespace, which therefore also receives memories about the user.
         remembered = memories.remember(&MemoryDraft { audience: Audience::Project, ..draft.clone() });
     }
     let Remembered { change, memory, restored, near, .. } = match remembered {

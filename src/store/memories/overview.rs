@@ -51,7 +51,7 @@ impl Database {
     ) -> Result<Vec<(Memory, Option<Timestamp>)>, StoreError> {
         let clauses = Clauses::of(filter);
         let (conditions, enough) = (clauses.sql(), rows(limit.saturating_add(offset)));
-        // An index returns the most recently said memories first, but in a small namespace, the index by namespace is
+        // An index returns the most recently said memories first, but in a small namespace, sorting all memories is
         // faster.
         let is_small = match filter.namespaces.as_slice() {
             [NamespaceSubtree::Exactly(namespace)] => !self.holds_more_than(namespace, SMALL)?,
