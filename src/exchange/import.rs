@@ -96,7 +96,7 @@ impl Line {
 
     /// Adds the fields of an object whose name is `prefix`.
     fn extend(&mut self, prefix: &str, fields: Map<String, Value>) {
-        // A field without a value states nothing. A field under its own name takes precedence.
+        // A field without a value contains no information. A field under its own name takes precedence.
         let mut fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
         fields.sort_by_key(|(name, value)| (value.is_object(), OTHER_NAMES.iter().any(|(other, _)| other == name)));
         for (given, value) in fields {
@@ -275,7 +275,7 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
         claim.valid_from = claim.valid_from.or(created);
     }
     if exported.evidence.is_empty() {
-        // The conversation itself is not in the file, so the words of the memory stand for those of the message.
+        // The conversation itself is not in the file, so the words of the memory replace those of the message.
         let said_at = created.map(|at| MessageTime { at, offset_seconds: None, source: TimeSource::File });
         let piece =
             |(transcript, messages)| Evidence { said_at, ..piece_of(transcript, messages, claim.content.clone()) };
@@ -285,7 +285,7 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
     Ok(Imported { left_out: line.left_out, absent, ..own(exported, origin) })
 }
 
-/// The source of memories that do not name their own.
+/// The source of memories that do not specify one.
 pub(super) const SOURCE: &str = "import";
 
 /// Returns an importance from 0 to 1; other programs use a scale from 1 to 10.
@@ -327,8 +327,8 @@ fn own(exported: Exported, id: IdOrigin) -> Imported {
     Imported { evidence, relations: relations.collect(), ..Imported::new(memory, id) }
 }
 
-/// Gives memories whose category is not in `allowed` another one, with the former category as a tag. Returns how many
-/// memories of each category were changed, and the category that they have now.
+/// Replaces the category of memories whose category is not in `allowed`, and keeps the former category as a tag.
+/// Returns how many memories of each category were changed, and the category that they have now.
 pub(crate) fn allow_categories(memories: &mut [Imported], allowed: &[String]) -> (BTreeMap<String, usize>, String) {
     let general = fallback_category(allowed).to_owned();
     let mut changed = BTreeMap::new();
@@ -452,8 +452,8 @@ pub fn import_as_is(
     })
 }
 
-/// The bullets of sections that an earlier import stored. A bullet that was edited takes the key of one that is no longer
-/// in the file, and all other bullets keep their keys, wherever in the section they stand now.
+/// The bullets of sections that an earlier import stored. A bullet that was edited takes the key of one that is no
+/// longer in the file, and all other bullets keep their keys, wherever they are in the section now.
 #[derive(Default)]
 struct Lists {
     /// For each section, the stored bullets that the file no longer contains.
@@ -483,8 +483,8 @@ impl Lists {
         if let Some(covered) = &gathered.covered {
             let namespace = writer.merged_into(namespace)?;
             for memory in writer.by_key_prefix(&namespace, covered)? {
-                // A section that the file no longer has, or whose last bullet was removed. Behind the start, the keys of
-                // other files have a point.
+                // A section that the file no longer has, or whose last bullet was removed. After the common start, the
+                // keys of other files contain a point.
                 let section = bullet(&memory).map(|(section, _)| section);
                 if let Some(section) = section.filter(|section| !section[covered.len()..].contains('.')) {
                     contents.entry((namespace.clone(), section.to_owned())).or_default();
@@ -546,8 +546,8 @@ enum Fate {
     Changes(Box<Memory>),
 }
 
-/// Whether a memory with the id of a stored one is that memory. An id that is not a UUID may be a number that each file
-/// assigns anew, so it only identifies a memory within one file.
+/// Whether a memory with the id of a stored memory is the same memory. An id that is not a UUID may be a number that
+/// each file assigns anew, so it only identifies a memory within one file.
 fn is_same_memory(stored: &Memory, memory: &Memory) -> bool {
     stored.namespace == memory.namespace && (!memory.id.is_derived() || stored.source == memory.source)
 }
@@ -582,8 +582,8 @@ fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory, absent: &[String
     Ok(Fate::Changes(Box::new(Memory { claim, ..stored })))
 }
 
-/// Returns the stored claim with the fields that the file changed since `base`, as far as `takes` accepts them; it gets the
-/// name of a field, and whether the field was not changed here.
+/// Returns the stored claim with the fields that the file changed since `base`, as far as `takes` accepts them; `takes`
+/// gets the name of a field, and whether the field was not changed here.
 fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, takes: &dyn Fn(&str, bool) -> bool) -> Claim {
     let fields = |claim: &Claim| serde_json::to_value(claim).unwrap_or_default();
     let (before, mut claim, file_fields) = (base.map(fields), fields(stored), fields(file));
@@ -611,11 +611,11 @@ fn fate(
     let Memory { id, claim, namespace, .. } = memory;
     let attribute = claim.key.as_deref().zip(claim.value.as_deref());
     let is_same = |known: &Memory| match of_file.get(&known.id) {
-        // A file that gives the same words two ids, or says them about two subjects, means two memories.
+        // If a file contains the same words with two ids, or about two subjects, these are two memories.
         Some(IdOrigin::Export | IdOrigin::Line) if origin != IdOrigin::New => false,
         Some(_) => !is_distinct(&known.claim, claim),
-        // An export is compared with what is current here. Otherwise, the words are the identity, and a memory that was
-        // superseded here must not return.
+        // A memory of an export is compared only with active and pending memories. Otherwise, the words are the
+        // identity, and a memory that was superseded here must not return.
         None => origin != IdOrigin::Export || matches!(known.status, Status::Active | Status::Pending),
     };
     let is_known = writer.find(id)?.is_some()
@@ -641,7 +641,7 @@ fn is_taken(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
 }
 
 /// Whether two claims of one file with the same words differ in what they are about. A field that only one of them has
-/// is no difference.
+/// does not count as a difference.
 fn is_distinct(one: &Claim, other: &Claim) -> bool {
     let differ = |one: Option<&str>, other: Option<&str>| one.zip(other).is_some_and(|(one, other)| one != other);
     one.memory_type != other.memory_type

@@ -1,5 +1,4 @@
-//! Reads the structured parts of a memory, in the spelling of this program or of another, and names what is wrong with
-//! them.
+//! Reads the structured parts of a memory, in the spelling of this program or of another, and describes their faults.
 
 use std::sync::LazyLock;
 

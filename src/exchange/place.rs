@@ -26,7 +26,7 @@ pub(crate) enum FilePlace {
 /// Returns the project to which the file at `path` belongs.
 ///
 /// Instructions for agents belong to the folder that contains them. If that is an agent's settings folder, such as
-/// `.claude`, they belong to its parent folder. Notes that Claude Code stores beside its logs belong to the folder of
+/// `.claude`, they belong to its parent folder. Notes that Claude Code stores next to its logs belong to the folder of
 /// those conversations.
 #[must_use]
 pub(crate) fn place_of(path: &Path, are_instructions: bool) -> FilePlace {

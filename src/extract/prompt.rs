@@ -27,7 +27,7 @@ pub(crate) fn system(categories: &[String]) -> String {
     prompts::Prompt::ExtractSystem.render(context! { categories => categories.to_vec() })
 }
 
-/// Returns the prompt that requests the rest of an answer that was cut after the entry that says `last`.
+/// Returns the prompt that requests the rest of an answer that was cut after the entry with the content `last`.
 pub(super) fn go_on(last: Option<&str>) -> String {
     prompts::Prompt::ExtractContinue
         .render(context! { last => last.map(|content| format!("“{}”", one_line(content, LAST_CHARS))) })

@@ -115,8 +115,8 @@ fn is_entry(value: &Value) -> bool {
     value.get("content").is_some() && value.get("quote").is_some()
 }
 
-/// Returns the last document in `text` that contains a list of memories. A document that does not end before the text
-/// does counts as cut.
+/// Returns the last document in `text` that contains a list of memories. A document that is not closed before the end
+/// of the text counts as cut.
 ///
 /// Consecutive entries without a list are combined. If a list was begun, they do not count as a complete answer,
 /// because the list around them may be broken.

@@ -61,7 +61,8 @@ impl Guard {
         // A call's line and its action have the same content, so findings in both are counted once, in the line.
         for action in transcript.messages.iter_mut().filter_map(|message| message.action.as_mut()) {
             action.edit_texts(&mut |text| _ = take_out_private(text));
-            // A part of a secret is no secret by itself, so names are compared with what is left of the whole change.
+            // A part of a secret is not a secret by itself, so names are compared with what is left of the whole
+            // change.
             let mut change = std::mem::take(&mut action.change);
             take_out_private(&mut change);
             if !action.names.is_empty() {

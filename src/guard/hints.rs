@@ -56,7 +56,7 @@ fn four(bytes: &[u8]) -> u32 {
 }
 
 impl<T: Copy> HintTable<T> {
-    /// Builds the table from literals, each with whether its case counts.
+    /// Builds the table from literals, each with a flag for whether its case counts.
     pub(super) fn new(literals: impl Iterator<Item = (Cow<'static, str>, bool, T)>) -> Self {
         let literals: Vec<Literal<T>> =
             literals.map(|(text, is_exact, value)| Literal { text, is_exact, value }).collect();

@@ -451,7 +451,7 @@ impl<'t> Sentence<'t> {
     /// Whether a negation belongs to a different verb before this one: "do not disable the check".
     fn is_kept(&self, not: &Hit, verb: &Hit) -> bool {
         use Sense::{Approve, Delete, Disable, Hide, Remove, Weaken, Wipe};
-        // In Japanese and Korean, the negation stands at the end.
+        // In Japanese and Korean, the negation comes at the end.
         let (first, last) = if not.range.start < verb.range.start { (not, verb) } else { (verb, not) };
         let is_between = |hit: &Hit| first.range.start < hit.range.start && hit.range.end <= last.range.start + 1;
         let is_weak = |hit: &&Hit| matches!(hit.sense, Approve | Delete | Disable | Hide | Remove | Weaken | Wipe);
@@ -486,7 +486,7 @@ impl<'t> Sentence<'t> {
     }
 }
 
-/// Whether two words share more than the space between them.
+/// Whether two words overlap in more than the space between them.
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start + 1 < other.end && other.start + 1 < one.end
 }
@@ -535,7 +535,7 @@ const CLAUSE: char = '|';
 /// each clause.
 fn spelled(sentence: &str) -> String {
     let mut text = Cow::Borrowed(sentence);
-    // Nearly no sentence contains a place, and the patterns are slow to compile.
+    // Hardly any sentence contains such a place, and the patterns are slow to compile.
     let may_contain_place =
         ["@", ".", "|", "://", " into "].iter().chain(BYPASS_MARKS).any(|mark| sentence.contains(mark));
     for (pattern, word) in may_contain_place.then(|| PLACES.iter()).into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! The letters of a text as a reader sees them, however they are written: in lines, with digits for letters, apart, with
-//! accents or in traditional characters.
+//! The letters of a text as a reader sees them, however they are written: on separate lines, with digits for letters,
+//! spaced out, with accents or in traditional characters.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;

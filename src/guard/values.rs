@@ -268,7 +268,7 @@ pub(super) fn is_strong(value: &str) -> bool {
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
-/// Whether a value in the place of a secret can be a secret: it has features that words, names, paths, numbers and
+/// Whether a value in the position of a secret can be a secret: it has features that words, names, paths, numbers and
 /// versions lack.
 pub(super) fn is_marked(value: &str) -> bool {
     let has_letters = value.chars().any(char::is_alphabetic);
@@ -352,14 +352,13 @@ fn is_file_name(value: &str) -> bool {
 /// Characters that are common in passwords but rare in words.
 const SIGNS: &str = "!#$%^&*+?~";
 
-/// Whether a value can be the code of a door or a safe: a few digits, or letters and digits that are not the number of
-/// an error.
+/// Whether a value can be the code of a door or a safe: a few digits, or letters and digits that are not an error code.
 pub(super) fn is_access_code(value: &str) -> bool {
     let code = value.trim_end_matches(['#', '*']);
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
     let letters = code.chars().filter(|c| c.is_alphabetic()).count();
     let numbered = code.trim_start_matches(char::is_alphabetic);
-    // `E1203` is the number of an error, or of a part.
+    // `E1203` is an error code or a part number.
     let is_error = code.len() - numbered.len() <= 2 && numbered.bytes().all(|b| b.is_ascii_digit());
     code.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
         && match letters {

@@ -100,7 +100,7 @@ impl Segment {
         for one in secrets(&text) {
             let inside = marks.iter().filter(|(at, _)| (one.range.start..one.range.end).contains(at));
             let emphases = inside.filter(|(_, mark)| *mark == Mark::Emphasis).count();
-            // A token contains no mark. A named value may contain an asterisk, but hardly one of a pair.
+            // A token contains no mark. A named value may contain an asterisk, but rarely a pair of them.
             let is_new = match emphases {
                 0 => has_hidden,
                 1 => one.is_token,
@@ -161,7 +161,7 @@ fn is_marked(line: &str) -> bool {
 /// Returns the length and the kind of the mark at a position of a line.
 fn mark_at(line: &str, at: usize) -> Option<(usize, Mark)> {
     let (rest, bytes) = (&line[at..], line.as_bytes());
-    // Nearly all of these characters are not marks, which their neighbours show.
+    // Nearly all of these characters are not marks, as their neighbours show.
     let is_plain = match bytes[at] {
         b'_' => bytes.get(at + 1) != Some(&b'_'),
         b'*' | b'`' | b'~' => !is_inside(at.checked_sub(1).and_then(|before| bytes.get(before))),

@@ -148,7 +148,7 @@ impl Client {
             Body::Written(text) => builder.header(CONTENT_TYPE, "application/json").body(text.clone()),
             Body::File { name, content } => {
                 let part = Part::bytes(content.to_vec()).file_name((*name).to_owned());
-                // OpenAI rejects a file whose name or type does not say that it contains lines of JSON.
+                // OpenAI rejects a file whose name or type does not indicate that it contains lines of JSON.
                 let part = part.mime_str("application/jsonl").map_err(|error| Fault::Unsendable(error.to_string()))?;
                 builder.multipart(Form::new().text("purpose", "batch").part("file", part))
             }

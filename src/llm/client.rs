@@ -1,4 +1,4 @@
-//! A client for OpenAI-compatible servers, which makes fewer calls at a time while the server is overloaded. This file
+//! A client for OpenAI-compatible servers, which makes fewer calls at a time while the server is overloaded. The module
 //! also finds a local Ollama server.
 
 use std::fmt;

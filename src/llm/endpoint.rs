@@ -180,7 +180,7 @@ fn secret_header(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Makes ring the library of rustls for all connections of this process.
+/// Makes ring the cryptography provider of rustls for all connections of this process.
 pub(crate) fn use_ring() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Another thread may have installed its provider first, which is equally good.

@@ -1,4 +1,4 @@
-//! Models that a program calls: Claude Code and Codex with the user's own login, and any command that reads a prompt
+//! Calls models through programs: Claude Code and Codex with the user's own login, and any command that reads a prompt
 //! and prints a reply.
 //!
 //! The programs run in a folder that contains only the request. They run without tools where possible, and without the

@@ -274,7 +274,7 @@ impl Dialect {
         let is_over = ["too large", "too many", "at most", "maximum", "exceed", "less than or equal", "lower than"];
         let is_it =
             names_limit.iter().any(|word| text.contains(word)) && is_over.iter().any(|word| text.contains(word));
-        // The limit is halved, since servers do not use a common format to say how much would fit.
+        // The limit is halved, since servers have no common format for stating how much would fit.
         let less = asked.min(self.most_tokens) / 2;
         (is_it && less >= LEAST_TOKENS).then_some(Self { most_tokens: less, ..self })
     }
@@ -293,7 +293,7 @@ impl Dialect {
     }
 }
 
-/// Whether `text`, in lower case, says that something is not supported at all, rather than out of range.
+/// Whether `text`, in lower case, states that something is not supported at all, rather than out of range.
 fn says_unsupported(text: &str) -> bool {
     let words = [
         "unsupported",

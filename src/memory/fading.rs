@@ -67,7 +67,7 @@ impl Certainty {
         if self.pinned || half_life <= 0.0 {
             return self.confidence;
         }
-        // A memory fades at most half as fast: use is a sign that it is true, but no proof.
+        // A memory fades at most half as fast: use suggests that it is true, but does not prove it.
         let slowed = 1.0 + f64::from(self.access_count.min(FULL_USE)) / f64::from(FULL_USE);
         self.confidence * 0.5_f64.powf(days_between(self.last_sure, now) / (half_life * slowed))
     }

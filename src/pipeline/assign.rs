@@ -23,7 +23,7 @@ pub(crate) struct AssignedLog {
     pub namespaces: BTreeMap<Namespace, Option<Timestamp>>,
 }
 
-/// What is assigned, and where.
+/// The logs to assign, and the rules for assigning them.
 pub(crate) struct PlacementOptions<'a> {
     pub sources: &'a Sources,
     pub selection: &'a Selection,

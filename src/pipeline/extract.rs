@@ -391,8 +391,8 @@ fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     }
 }
 
-/// Lets minor details of a conversation among people expire. What replaces a known memory is no detail, and without a
-/// time nothing expires.
+/// Sets an expiry time for minor details of a conversation among people. A claim that replaces a known memory is not a
+/// minor detail, and without the time of a statement no expiry is set.
 fn expire_minor_details(candidates: &mut [Candidate]) {
     for candidate in candidates.iter_mut().filter(|candidate| candidate.replaces.is_none()) {
         let said = candidate.evidence.iter().filter_map(|piece| piece.said_at).map(|time| time.at).max();

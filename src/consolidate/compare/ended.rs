@@ -266,7 +266,7 @@ pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
         let lower = clause.trim().to_lowercase();
         let mut start = lower.split(' ');
         let has_article = start.next().is_some_and(|first| is_listed(ARTICLES, first));
-        // "The user" and "the team" are whoever speaks.
+        // "The user" and "the team" refer to whoever speaks.
         let is_noun = has_article && start.next().is_some_and(|noun| !is_frame(noun));
         is_noun && Naming::words(&lower).iter().position(|word| in_text(word, known)).is_some_and(|shared| shared > 0)
     })
@@ -291,7 +291,7 @@ struct Naming {
     is_value: bool,
     /// Whether the words name what the claim is about.
     is_head: bool,
-    /// Whether the words are a third or more of what the claim says.
+    /// Whether the words make up at least a third of the claim.
     covers: bool,
     /// Whether the claim's own words come first.
     leads: bool,

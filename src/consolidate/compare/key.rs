@@ -74,7 +74,7 @@ pub fn canonical(key: &str) -> String {
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
 }
 
-/// Returns the key of a memory if it was given by hand and names no attribute with a value. Such a key stands for one
+/// Returns the key of a memory if it was given by hand and names no attribute with a value. Such a key identifies one
 /// memory, and is compared exactly as it was given.
 pub(in crate::consolidate) fn own_key(claim: &Claim, method: ExtractionMethod) -> Option<&str> {
     claim.key.as_deref().filter(|_| claim.value.is_none() && method == ExtractionMethod::Manual)

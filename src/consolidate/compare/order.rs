@@ -1,4 +1,4 @@
-//! Compares the order of words: "tabs over spaces" and "spaces over tabs" have the same words and say the opposite.
+//! Compares the order of words: "tabs over spaces" and "spaces over tabs" have the same words but opposite meanings.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,8 @@ pub(super) fn exchange(a: &View<'_>, b: &View<'_>) -> Option<ExchangeFinding> {
     Some(if is_one_kind && (prefers || wide_prefers) { ExchangeFinding::Preference } else { ExchangeFinding::Roles })
 }
 
-/// Whether a content word before `word` in one text comes after it in the other text, and another one the reverse.
+/// Whether a content word before `word` in one text comes after it in the other text, and the reverse is true of
+/// another content word.
 fn is_exchanged_around(word: &str, a: &[String], b: &[String]) -> bool {
     let Some(((a_before, a_after), (b_before, b_after))) = sides(word, a).zip(sides(word, b)) else { return false };
     let moves = |from: &BTreeSet<&str>, to: &BTreeSet<&str>| from.intersection(to).next().is_some();

@@ -44,7 +44,7 @@ pub(crate) struct PairFinding {
     pub overlap: f64,
 }
 
-/// Minimum overlap for a closer examination of two claims that each have words of their own.
+/// Minimum overlap for a closer examination of two claims each of which has words that the other lacks.
 const GREY_OVERLAP: f64 = 0.6;
 
 /// Minimum overlap for a closer examination of two claims with a common subject.
@@ -172,7 +172,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
     }
 }
 
-/// Whether the words name the one thing of its kind, as in "my preferred framework is React".
+/// Whether the words refer to the only thing of its kind, as in "my preferred framework is React".
 fn is_only_one(view: &View<'_>) -> bool {
     const ONLY: &str = "preferred |favourite |favorite |default |primary |bevorzugte|lieblings|preferido |preferida |favorito |\
         favorita |préféré|首选|最喜欢的|默认";
@@ -580,7 +580,7 @@ fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
     framed && arity(key) == Arity::Single && !stood.is_empty() && stood == value && !a.features.also
 }
 
-/// Whether the incoming claim says, with a word such as "now", that another name stands where the known claim has one:
+/// Whether the incoming claim says, with a word such as "now", that another name replaces the one in the known claim:
 /// "the API is now deployed on Fly.io" after "the API is deployed on Heroku".
 fn is_now_another(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     /// Words before the name that show that a thing has one such name or place at a time.

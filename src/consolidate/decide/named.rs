@@ -57,7 +57,8 @@ pub(crate) struct Ask {
     pub closeness: f64,
 }
 
-/// Returns the memories to ask about; each known memory is given with whether the extractor named it as replaced.
+/// Returns the memories to ask about; each known memory comes with a flag for whether the extractor named it as
+/// replaced.
 ///
 /// A term has more weight if fewer of the known memories contain it, so a term that all of them contain favours none.
 pub(super) fn choose<'a>(

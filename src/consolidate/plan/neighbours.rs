@@ -59,8 +59,8 @@ const NEAR_OVERLAP: f64 = 0.4;
 /// The same share for a new claim with words of change.
 const NEAR_OVERLAP_OF_CHANGE: f64 = 0.3;
 
-/// Returns at most `limit` active memories in the same namespace that are about the matter of `incoming`, closest first,
-/// except for `own`. The words alone do not show whether `incoming` replaces any of them.
+/// Returns at most `limit` active memories in the same namespace that are about the same matter as `incoming`, closest
+/// first, except for `own`. The words alone do not show whether `incoming` replaces any of them.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

@@ -452,7 +452,8 @@ fn again(guard: &Guard, request: &Request, text: &str, answer: &Answer) -> Reque
     request
 }
 
-/// Returns `request` extended by its answer, which was cut after the entry that says `last`, and a request for the rest.
+/// Returns `request` extended by its answer, which was cut after the entry with the content `last`, and a request for
+/// the rest.
 fn rest(guard: &Guard, request: &Request, text: &str, last: Option<&str>) -> Request {
     let mut request = request.clone();
     let text = tokens::clip_middle(text.trim(), ANSWER_TOKENS).into_owned();

@@ -87,7 +87,7 @@ pub(super) struct LanguageRules {
     imagined: Option<Anywhere>,
     /// Pattern of a word before a reason.
     reason: Anywhere,
-    /// Words without meaning before a statement.
+    /// Filler words before a statement.
     pub(super) lead_in: AtStart,
     /// Pattern of the boundary between a clause and the next clause with its own subject. The group `next` is the start
     /// of the next clause.

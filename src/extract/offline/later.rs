@@ -330,8 +330,8 @@ struct Topic {
 
 impl Topic {
     /// Returns the topic of a sentence that says that something has ended: the words after "no longer" and its verb, if
-    /// there are any. The subject and the verb also occur in statements about something else: "we deploy with Nomad"
-    /// is not over if "we no longer deploy with Heroku".
+    /// there are any. The subject and the verb also occur in statements about something else: "we no longer deploy with
+    /// Heroku" does not end "we deploy with Nomad".
     fn of_end(said: &str) -> Self {
         static OVER: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
