@@ -110,7 +110,7 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 }
 
 fn in_folder(folder: &Path, name: &str, is_windows: bool) -> Option<PathBuf> {
-    // On Windows, npm installs `claude.cmd` beside `claude`, which is a script for other shells.
+    // On Windows, npm installs `claude.cmd` next to `claude`, which is a script for other shells.
     let endings: &[&str] = if is_windows && !name.contains('.') { &[".exe", ".cmd", ".bat"] } else { &[""] };
     endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
 }

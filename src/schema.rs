@@ -28,8 +28,8 @@ impl Schema {
         Self(jsonschema::validator_for(schema).expect("the schema derives from a type"))
     }
 
-    /// Names the faults of a value: the field, the fault and what would be accepted, without the value itself, which may
-    /// be private.
+    /// Describes the faults of a value: the field, the fault and the values that would be accepted, without the value
+    /// itself, which may be private.
     pub(crate) fn faults(&self, value: &Value) -> Vec<String> {
         let faults = self.0.iter_errors(value).take(MAX_FAULTS);
         faults.map(|fault| format!("{} {}", fault.instance_path(), fault.masked()).trim().to_owned()).collect()

@@ -183,7 +183,7 @@ impl Line {
         Ok(())
     }
 
-    /// Returns the fields of a memory of which only the content and the times of the line are known.
+    /// Returns the fields of a memory for which only the content and the times of the line are known.
     fn plain(&self, namespace: &Namespace, now: Timestamp) -> Result<Map<String, Value>, String> {
         let content = self.fields.get("content").and_then(|(_, value)| value.as_str()).unwrap_or_default();
         let expires = self.time("expires_at");
@@ -310,7 +310,7 @@ fn check_scale(name: &str, value: f64, most: f64) -> Result<(), String> {
     Err(format!("{name} {value} is out of range; use 0 to {most}"))
 }
 
-/// Returns evidence of which only the place and the words are known.
+/// Returns evidence for which only the place and the words are known.
 fn piece_of(transcript: String, messages: Vec<String>, quote: String) -> Evidence {
     Evidence { content_hash: normalised_hash(&quote), transcript, messages, quote, speaker: None, said_at: None }
 }
@@ -552,7 +552,7 @@ fn is_same_memory(stored: &Memory, memory: &Memory) -> bool {
     stored.namespace == memory.namespace && (!memory.id.is_derived() || stored.source == memory.source)
 }
 
-/// Returns what happens to a stored memory that the file contains, too. Edits in the file since its last import are
+/// Returns what happens to a stored memory that the file also contains. Edits in the file since its last import are
 /// applied, and so are those made here. Where both changed the same field, the later change remains. Fields that are
 /// `absent` from the file stay as they are.
 fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory, absent: &[String]) -> Result<Fate, StoreError> {

@@ -207,8 +207,8 @@ pub(super) const STAMP_TOKENS: usize = 24;
 /// The stamp that applies to the messages shown so far.
 ///
 /// A new stamp is needed for each half hour, date or offset of the speaker's clock, so that no message is more than
-/// half an hour from its stamp. Whether a stamp is needed depends only on the previous message and not on the start of
-/// the window.
+/// half an hour from its stamp. Whether a stamp is needed depends only on the previous message, not on the start of the
+/// window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Clock {
     last: Option<Mark>,

@@ -70,7 +70,7 @@ fn rest_on_next_line(text: &str, start: usize, end: usize) -> Option<usize> {
         .then(|| end + near.len() - line.len() + run + padding)
 }
 
-/// Whether `rest`, which is on a separate line, is the short end of `token` and not a word.
+/// Whether `rest`, which is on a separate line, is the short end of `token` rather than a word.
 pub(super) fn ends(token: &[u8], rest: &[u8]) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let is_odd = rest.iter().any(u8::is_ascii_digit)

@@ -104,7 +104,7 @@ impl Guard {
 /// Returns an id from a log. A hash replaces each part of the id that contains a secret, so that different ids remain
 /// different, and the id of a sub-agent still contains the id of its session.
 pub(crate) fn clean_id(id: String) -> String {
-    // Ids are random themselves, so only what can be nothing but a secret counts.
+    // Ids are random themselves, so only text that must be a secret counts.
     let contains_secret = |id: &str| secrets(id).iter().any(names_secret);
     if !contains_secret(&id) {
         return id;

@@ -121,7 +121,7 @@ fn is_reference(value: &Value<'_>) -> bool {
         || text.starts_with('$') && text.len() < 12
 }
 
-/// Whether a word after the name of a password is a password and not a type, a variable or the start of a sentence.
+/// Whether a word after the name of a password is a password rather than a type, a variable or the start of a sentence.
 fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) -> bool {
     let lower = value.text.to_lowercase();
     let says_secret =

@@ -138,14 +138,15 @@ pub(super) fn find(
     at.max(read_to)
 }
 
-/// Maximum length of a value with the name or user before it. Longer ones are data, or tokens that other rules know.
+/// Maximum length of a value with the name or user before it. Longer ones are data, or tokens that other rules
+/// recognise.
 const MAX_BYTES: usize = 100;
 
 /// Maximum length of a value. Lines of a key or certificate in base 64 have 64 characters or more.
 const MAX_VALUE_BYTES: usize = 63;
 
-/// Whether the byte at `at` may be a part of a value. Quotes, brackets and commas separate values. Of other letters, only
-/// those of Latin languages occur in passwords.
+/// Whether the byte at `at` may be a part of a value. Quotes, brackets and commas separate values. The only other
+/// letters that occur in passwords are those of Latin languages.
 fn is_value_byte(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         byte @ b'!'..=b'~' => !b"\"'`<>()[]{},;|\\".contains(&byte),
@@ -292,7 +293,7 @@ fn is_signed_password(value: &str, with_end: &str, letters: usize, digits: usize
             || last && (cased || digits >= 3) && !value.contains(['/', '=', '.', ':']))
 }
 
-/// Whether a value is one that everybody may know: a key of a pair, a checksum, an address, a version, a dotted name.
+/// Whether a value may be public: a public key, a checksum, an address, a version, a dotted name.
 fn is_public(value: &str) -> bool {
     let is_word = |part: &str| part.len() > 2 && part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let is_mail = || value.split_once('@').is_some_and(|(_, host)| host.contains('.'));

@@ -157,7 +157,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
             found.push(one);
         }
     }
-    // A rule that knows the syntax also knows the name and the bounds of the secret.
+    // A rule for the syntax also determines the name and the bounds of the secret.
     let mut known: Vec<Range<usize>> = found.iter().map(|one| one.range.clone()).collect();
     known.sort_unstable_by_key(|range| range.start);
     // With the largest end so far, one look finds whether any of them reaches a value.
@@ -281,7 +281,7 @@ fn may_contain_key(text: &str, hint: usize) -> bool {
     near.iter().any(u8::is_ascii_digit) || near.split(u8::is_ascii_whitespace).any(|word| word.len() >= 24)
 }
 
-/// Whether the word at `hint` is the name of a key that everybody may know.
+/// Whether the word at `hint` is part of the name of a public key.
 fn is_public(text: &str, hint: usize) -> bool {
     let before = &text[text.floor_char_boundary(hint.saturating_sub(12))..hint];
     let before = before.trim_end_matches([' ', '_', '-']).to_ascii_lowercase();

@@ -53,7 +53,7 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
         // In JSON within JSON, the quotes of a value follow the backslashes of every level of nesting.
         let closing = format!("{}{close}", &near[..slashes]);
-        // A quote that is closed only on a later line belongs to the text and not to the value.
+        // A quote that is closed only on a later line belongs to the text, not to the value.
         let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'));
         // If a long value contains no space, only its beginning is judged.
         let is_long = || near.len() + 4 > QUOTED_BYTES && !inside.contains(char::is_whitespace);
@@ -414,7 +414,7 @@ pub(super) fn is_credential_value(value: &str) -> bool {
     length >= 3 && !is_placeholder(value) && !(is_word(value) && length < 5)
 }
 
-/// Whether the value after `user:` on a command line is a password, and not a group as in `1000:1000`.
+/// Whether the value after `user:` on a command line is a password rather than a group, as in `1000:1000`.
 pub(super) fn is_user_password(value: &str) -> bool {
     is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
 }
@@ -491,7 +491,7 @@ pub(super) fn names_secret(value: &str) -> bool {
         .any(|part| lower.contains(part))
 }
 
-/// Whether a long value without a name is random and not a commit hash, a UUID, a path or an identifier.
+/// Whether a long value without a name is random, rather than a commit hash, a UUID, a path or an identifier.
 pub(super) fn is_random(value: &str) -> bool {
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let upper = value.chars().filter(char::is_ascii_uppercase).count();

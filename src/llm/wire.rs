@@ -198,7 +198,7 @@ pub(super) struct Dialect {
     pub format: Format,
     pub limit: LimitField,
     pub temperature: Option<f32>,
-    /// Maximum length of an answer that the server allows a request to ask for, in tokens.
+    /// Maximum length of an answer, in tokens, that the server allows a request to specify.
     pub most_tokens: u32,
     may_fall: bool,
     limit_swapped: bool,

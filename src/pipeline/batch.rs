@@ -760,7 +760,7 @@ impl BatchQueue<'_> {
             return Ok(());
         }
         let batch = Batch { owner: self.owner().to_owned(), ..batch };
-        // The provider can know the batch only in stage `Creating`; before that, nothing was submitted.
+        // The provider can have received the batch only in stage `Creating`; before that, nothing was submitted.
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
             return Ok(self.store.drop_batch(&batch)?);
         };

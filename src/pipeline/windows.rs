@@ -408,7 +408,7 @@ impl<T> Packer<T> {
         };
         let open = &mut self.open[at];
         if open.tokens + load.tokens > self.budget {
-            // Of the two packs, the smaller one has more room.
+            // The smaller of the two packs has more room.
             if load.tokens >= open.tokens {
                 return vec![vec![window]];
             }

@@ -93,9 +93,9 @@ pub(crate) struct QueueProgress {
     pub failed: i64,
     /// Number of namespaces.
     pub namespaces: i64,
-    /// What all workers have spent, in US dollars.
+    /// Amount that all workers together have spent, in US dollars.
     pub spent: f64,
-    /// What all workers may spend, in US dollars.
+    /// Amount that all workers together may spend, in US dollars.
     pub max_cost: Option<f64>,
     /// The last jobs that failed or wait because of a fault.
     pub faults: Vec<JobFault>,
@@ -167,7 +167,7 @@ impl Queue {
         Ok(added)
     }
 
-    /// Sets what all workers together may spend, in US dollars.
+    /// Sets the amount that all workers together may spend, in US dollars.
     pub(crate) fn limit(&mut self, max_cost: f64) -> Result<(), ScaleError> {
         self.connection.with(|client| {
             let set = client.execute("UPDATE afterthought.budget SET max_cost = $1", &[&max_cost])?;

@@ -29,7 +29,7 @@ const ITEMS_BEFORE_SNAPSHOT: u64 = 64;
 /// Maximum size of an item in bytes.
 pub(super) const MAX_ITEM: usize = 250 << 20;
 
-/// Whether a commit appends what changed, or replaces the log with a snapshot, so that erased text leaves it.
+/// Whether a commit appends the changes, or replaces the log with a snapshot, so that erased text leaves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Changes,

@@ -29,7 +29,7 @@ pub(crate) struct SyncTarget {
     pub(crate) namespaces: Vec<String>,
     /// Whether the target is synchronised without a command.
     pub(crate) automatic: bool,
-    /// Path of the file with the key for what is written to the target; `None` if it is not encrypted.
+    /// Path of the file with the key for the items in the target; `None` if it is not encrypted.
     pub(crate) key: Option<String>,
     /// Name of this database's log in the target.
     pub(crate) device: String,
@@ -38,7 +38,7 @@ pub(crate) struct SyncTarget {
     pub(crate) hash: String,
     /// The highest number that was given to an item, whether or not it was sent.
     pub(crate) used: u64,
-    /// The highest logical time that this database knows.
+    /// The highest logical time known to this database.
     pub(crate) lamport: u64,
     /// The last change whose memories were compared with their records; `None` if all have to be compared.
     pub(crate) collected: Option<i64>,
@@ -327,8 +327,8 @@ pub(super) fn forget_evidence(conn: &Connection, id: &MemoryId, keys: &str) -> R
     rewrite_if(conn, blanked > 0)
 }
 
-/// Demands that the logs are replaced by snapshots, and drops the items that were not sent: both may contain erased
-/// text, and a snapshot contains everything else that the items say.
+/// Marks the logs to be replaced with snapshots, and drops the items that were not sent: both may contain erased text,
+/// and a snapshot contains everything else in the items.
 fn rewrite_if(conn: &Connection, needed: bool) -> Result<(), StoreError> {
     if needed {
         conn.execute("UPDATE sync_targets SET rewrite = 1", ())?;

@@ -62,7 +62,7 @@ pub(crate) fn is_repository(address: &str) -> bool {
     is_remote(address) || path.extension().is_some_and(|ending| ending == "git") || is_bare()
 }
 
-/// Returns whether a target is the address of a repository, and not a path.
+/// Returns whether a target is the address of a repository rather than a path.
 pub(crate) fn is_remote(address: &str) -> bool {
     // `ana@example.com:memories.git`, but not `C:\memories.git`.
     let is_scp = || {

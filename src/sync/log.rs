@@ -32,7 +32,7 @@ pub(crate) struct Head {
 /// The outcome of an attempt to add items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AppendOutcome {
-    /// The items are in the log, of which this is the last one.
+    /// The items are in the log; this is the last of them.
     Done(LogItem),
     /// The log did not end with the expected item, so nothing was added.
     Moved,

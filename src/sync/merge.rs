@@ -97,7 +97,7 @@ pub(super) fn write_rows(
     for id in touched {
         let stored = w.find(id)?;
         let records = records_about(w, target, id)?;
-        // A rejection has a namespace of its own, which its memory may have left.
+        // A rejection has its own namespace, which its memory may have left.
         changes.extend(tombstone_change(w, id, &records, patterns)?);
         // A memory that was moved to a namespace that is not synchronised belongs to this machine alone.
         if stored.as_ref().is_some_and(|memory| !patterns.admits(&memory.namespace)) {

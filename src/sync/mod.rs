@@ -330,7 +330,7 @@ fn is_postgresql(address: &str) -> bool {
     address.starts_with("postgres://") || address.starts_with("postgresql://")
 }
 
-/// Returns the folder for the clone of a repository, which is beside the database and only for this database.
+/// Returns the folder for the clone of a repository, which is next to the database and only for this database.
 fn clone_of(store: &Store, target: &SyncTarget) -> PathBuf {
     let ending = format!(".sync-{}", target.id);
     store.path_beside(&ending).unwrap_or_else(|| std::env::temp_dir().join(format!("{}{ending}", target.device)))

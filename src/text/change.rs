@@ -33,7 +33,7 @@ pub(crate) struct ChangePassage {
     pub named: String,
     /// Whether the thing is the subject of its clause, as in "Heroku is gone".
     pub is_subject: bool,
-    /// The matter that somebody no longer handles, such as "the release checklist" in "Tomasz handed the release
+    /// The responsibility that somebody handed over, such as "the release checklist" in "Tomasz handed the release
     /// checklist over".
     pub matter: Option<String>,
     /// The rest of the clause after the name.

@@ -193,7 +193,7 @@ pub(crate) struct Query {
     pub(crate) sought: Vec<Sought>,
     /// The words of the query in lower case, for reporting which of them a memory contains.
     pub(crate) words: Vec<String>,
-    /// Function words that are names here, each with the text beside it, in lower case: `vitamin a` and `a股`. No index
+    /// Function words that are names here, each with the text next to it, in lower case: `vitamin a` and `a股`. No index
     /// contains function words.
     pub(crate) phrases: Vec<String>,
 }

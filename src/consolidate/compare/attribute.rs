@@ -36,7 +36,7 @@ pub(super) fn give_other_values(a: &View<'_>, b: &View<'_>, words: &Words) -> bo
     if !ends_with_value || !has_size(&slot.incoming) || !has_size(&slot.known) {
         return false;
     }
-    // "The database is slow" says nothing about which database it is, so only names and numbers are values.
+    // "The database is slow" does not identify the database, so only names and numbers are values.
     let is_value = |view: &View<'_>, value: &[String]| {
         value
             .iter()

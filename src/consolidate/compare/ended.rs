@@ -85,7 +85,7 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
             // After "instead of", the rest of the clause may follow without punctuation.
             let exact = named.others.is_empty() || (phrase.kind == ChangeEffect::Replaced && named.leads);
             let identifies = named.is_value || (exact && (named.is_head || named.covers));
-            // "I dropped the database" may be about the tables, and not about the choice of a database.
+            // "I dropped the database" may be about the tables rather than the choice of a database.
             let is_stated = named.is_value || named.covers || phrase.matter.is_some();
             let is_listed = is_list(known) && named.leaves_names;
             let certain =
@@ -95,12 +95,12 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
     }
 }
 
-/// Verbs that say of most things that they are in use.
+/// Verbs that, for most things, only state that they are used.
 const GENERAL: &str = "use using us have run do go work need apply keep nutzen nutze verwenden verwende haben habe nehmen nehme \
     brauchen brauche usamos uso usa tenemos tengo trabajo trabajamos vamos voy utilizamos utilizo";
 
-/// Whether every clause of `incoming` that says "no longer" or the like mentions something that `known` does not: that
-/// the team no longer meets on Fridays says nothing about Mondays.
+/// Whether every clause of `incoming` that says "no longer" or the like mentions something that `known` does not: "the
+/// team no longer meets on Fridays" does not affect Mondays.
 pub(super) fn ends_something_else(incoming: &View<'_>, known: &View<'_>) -> bool {
     const JOINTS: &str = ", |; |: |. | and | but | since | because | und | aber | weil | y | pero |，|；|。";
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.polarity == Polarity::Positive {
@@ -141,8 +141,8 @@ fn has_more(clause: &Features, known: &View<'_>) -> bool {
         || clause.tokens.iter().any(is_new)
 }
 
-/// Whether the clause of a phrase has a subject or a verb that `known` does not have: that the reports no longer run
-/// on a cluster says nothing about the orders that do.
+/// Whether the clause of a phrase has a subject or a verb that `known` does not have: "the reports no longer run on a
+/// cluster" does not affect the orders that still do.
 fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
     /// Words of time and of the first person, without which a Chinese clause begins with its subject.
     const OPENINGS: &[&str] = &[
@@ -258,7 +258,7 @@ fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'sta
 }
 
 /// Whether a clause of `incoming` that repeats words of `known` has another subject: "the docs no longer deploy from
-/// Jenkins" says nothing about the shop that does.
+/// Jenkins" does not affect the shop, which still does.
 pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
     const ARTICLES: &str = "the our my their das der die unser unsere mein meine el la los las nuestro nuestra mi le les \
         notre nos mon ma";

@@ -18,7 +18,7 @@ const COMPARING: &str = "over to than of before als dem statt vor que a al sobre
 const DIRECTING: &str = "after from into by for on under against behind above below nach von auf für gegen unter über \
     después de por para en tras après pour sur sous par";
 
-/// Words that say that somebody prefers something.
+/// Words that express a preference.
 const PREFERRING: &str = "prefer prefers preferred preferring rather favour favours favor favors like likes love loves \
     value values rank ranks choose chooses trust trusts better more bevorzugt bevorzuge bevorzugen lieber zieht ziehe \
     ziehen mag schätzt schätze prefiere prefiero preferimos mejor gusta gustan más préfère préfères préférons aime \
@@ -27,7 +27,7 @@ const PREFERRING: &str = "prefer prefers preferred preferring rather favour favo
 /// Comparisons in scripts without spaces, in which the order of the characters matters.
 const WIDE_COMPARING: &[&str] = &["比", "胜过", "多于", "优于", "而不是", "而非", "より"];
 
-/// Words in these scripts that say that somebody prefers something.
+/// Words in these scripts that express a preference.
 const WIDE_PREFERRING: &[&str] = &["喜欢", "偏好", "偏爱", "宁愿", "更", "好き", "好む"];
 
 /// Two claims with the same words on opposite sides of one function word.

@@ -59,7 +59,7 @@ const OPPOSED_EXTRA_WORDS: usize = 3;
 /// wording.
 const DETAIL_WORDS: usize = 4;
 
-/// Returns how `incoming` relates to `known`. `hinted` says that the extractor named `known` as the memory that
+/// Returns how `incoming` relates to `known`. `hinted` is true if the extractor named `known` as the memory that
 /// `incoming` replaces.
 #[must_use]
 pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding {
@@ -342,7 +342,8 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
         return (ClaimRelation::Opposed, "says that the known state has ended");
     }
-    // `does not smoke in the car` says nothing about other places, nor `guide dogs are allowed` about other dogs.
+    // `does not smoke in the car` does not apply to other places, and `guide dogs are allowed` does not apply to other
+    // dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
         return (ClaimRelation::Unsure, "may be negated only in a special case");
@@ -377,7 +378,7 @@ const SAME_MATTER: f64 = 0.6;
 /// Minimum number of shared units for one text to count as containing all of the other.
 const UNITS_CONTAINED: usize = 3;
 
-/// Minimum number of shared units before a number for it to be a quantity and not a label.
+/// Minimum number of shared units before a number for it to be a quantity rather than a label.
 const UNITS_BEFORE: usize = 3;
 
 /// Compares two claims by the positions where their sentences differ; `None` if these positions are not sufficient to

@@ -16,7 +16,7 @@ pub(super) fn language_of(text: &str) -> Option<Language> {
 /// Splits a run of characters into the tokens that are counted: a stemmed word, a whole Katakana word, or pairs of
 /// characters.
 ///
-/// `language` is the language of the text, if it is known, and `ends` says that no word follows.
+/// `language` is the language of the text, if it is known, and `ends` indicates that no word follows.
 pub(super) fn tokens_of(word: &Word, language: Option<Language>, ends: bool, out: &mut Vec<String>) {
     let lower: String = word.text.to_lowercase();
     match word.script {

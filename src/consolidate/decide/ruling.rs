@@ -235,7 +235,7 @@ fn join(old: &str, new: &str) -> String {
     format!("{old}{between}{new}")
 }
 
-/// Returns the expiry of what both claims state: none if one of them never expires, otherwise the later one.
+/// Returns the expiry of a claim that combines both: none if one of them never expires, otherwise the later one.
 pub(in crate::consolidate) fn joint_expiry(one: &Claim, other: &Claim) -> Option<Timestamp> {
     one.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b))
 }

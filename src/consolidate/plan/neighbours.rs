@@ -53,7 +53,8 @@ fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<Can
     Ok(CandidateContext { id, known, rejected: Vec::new(), settled, incoming })
 }
 
-/// Share of the words of the shorter claim from which a known claim is named beside a new one.
+/// Minimum share of the shorter claim's words that a known claim must have in common with a new one to be listed with
+/// it.
 const NEAR_OVERLAP: f64 = 0.4;
 
 /// The same share for a new claim with words of change.

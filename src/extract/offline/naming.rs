@@ -174,7 +174,7 @@ fn reworded(finding: &Finding, whole: &str, order: &str, convention: Option<&Con
     Finding { claim, audience: finding.audience, since: finding.since }
 }
 
-/// What a pattern found: the case of names, or the verb that says how names begin or end.
+/// The match of a pattern: the case of names, or the verb for how names begin or end.
 #[derive(Clone, Copy)]
 enum Stated<'a> {
     Case,

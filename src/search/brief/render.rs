@@ -222,7 +222,7 @@ fn json_line(memory: &Memory, now: Option<String>) -> String {
     value.to_string().replace('<', "\\u003c")
 }
 
-/// Parts of which a memory may have several; in JSON, they are lists.
+/// Parts that a memory may have several of; in JSON, they are lists.
 const LISTS: &[&str] = &["learnt", "when", "step"];
 
 /// Returns the type-specific parts of a memory that are not contained in its content.

@@ -16,7 +16,7 @@ use crate::api::Memories;
 
 /// Maximum number of files on the page.
 const SHOWN: usize = 200;
-/// The folder beside the database.
+/// The folder next to the database.
 const FOLDER: &str = "evals";
 /// Text near the start of every result file, and the number of bytes that are searched for it.
 const FORM: &str = "\"afterthought-eval-results\"";

@@ -170,7 +170,7 @@ fn translated(catalogue: &Catalogue, part: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns a text of a report in Chinese. A text that is not known may be a list, of which a part is known.
+/// Returns a text of a report in Chinese. An unknown text may be a list with known parts.
 fn evaluated(text: &str) -> Option<Vec<Span>> {
     if let Some(known) = CHINESE_EVALS.get(text) {
         return Some(vec![Span::words(known)]);

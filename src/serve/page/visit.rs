@@ -24,7 +24,7 @@ pub(super) struct Visit {
     pub language: Language,
     /// The user's settings file.
     pub settings_file: PathBuf,
-    /// The folder with results of evaluations; beside the database by default.
+    /// The folder with results of evaluations; next to the database by default.
     pub evals: Option<PathBuf>,
 }
 

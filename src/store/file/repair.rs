@@ -106,7 +106,7 @@ impl Store {
         match repaired {
             Err(
                 // A damaged page may cause any of these errors, for example in a migration that reads the page, or in
-                // an index that is rebuilt from rows of which two have the same key.
+                // an index that is rebuilt from rows, two of which have the same key.
                 StoreError::Corrupt { .. }
                 | StoreError::Migration { .. }
                 | StoreError::BadRecord { .. }

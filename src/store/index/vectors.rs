@@ -345,7 +345,7 @@ impl Database {
     /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first, and equally near memories in
     /// the order in which they were learnt. Memories without a vector of `model` are not found.
     ///
-    /// The filter is applied exactly. Of the memories that pass the filter, only the most promising are scored, at
+    /// The filter is applied exactly. Among the memories that pass the filter, only the most promising are scored, at
     /// least three quarters of `LEAST_READ`.
     ///
     /// # Errors
