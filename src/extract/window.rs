@@ -428,7 +428,8 @@ fn is_ideographic(sign: char) -> bool {
 /// `messages`.
 #[must_use]
 pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
-    // The preceding message is unknown, and "yes" may answer a question in it. A needless call is better than a loss.
+    // The preceding message is unknown, and "yes" may answer a question in it. An unnecessary call is better than
+    // losing a statement.
     let mut asked = true;
     for message in messages.iter().filter(|message| message.kind == Kind::Prose) {
         if message.is_human() {
@@ -445,7 +446,7 @@ pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
 }
 
 enum Weight {
-    /// The message acknowledges something, or says nothing at all.
+    /// The message acknowledges something, or has no content.
     Nothing,
     /// The message says yes or no, which is meaningful only together with the question.
     Answer,

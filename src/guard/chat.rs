@@ -257,7 +257,8 @@ fn is_beside(value: &str) -> bool {
     is_marked(body) && (is_signed(body) || is_made_up(body) && !is_numbered)
 }
 
-/// Whether a value with letters can be a PIN: it has a small letter, a capital and a digit, or a digit between letters.
+/// Whether a value with letters can be a PIN: it has a lower-case letter, a capital and a digit, or a digit between
+/// letters.
 fn is_lettered_pin(value: &str) -> bool {
     is_beside(value) && value.chars().any(char::is_lowercase)
 }

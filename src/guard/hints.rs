@@ -38,7 +38,7 @@ pub(super) struct Hit<T> {
 const GATE_BITS: u32 = 17;
 const SLOT_BITS: u32 = 12;
 
-/// Mask without the bit that distinguishes capitals from small letters.
+/// Mask without the bit that distinguishes capitals from lower-case letters.
 const FOLD: u32 = 0xdfdf_dfdf;
 
 /// Returns a hash of the first three of four bytes.

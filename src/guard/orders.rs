@@ -46,7 +46,7 @@ senses!(
 /// The effect of a negation of the verb on an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Negation {
-    /// A negated sentence is a safeguard instead of an order: "never upload …".
+    /// A negated sentence is a safeguard rather than an order: "never upload …".
     Cancels,
     /// Only a negated sentence is an order: "never tell …".
     Makes,
@@ -182,7 +182,7 @@ static PLACES: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
     ]
 });
 
-/// Options and settings with which an agent or a tool acts without asking or checking, in small letters. Their names
+/// Options and settings with which an agent or a tool acts without asking or checking, in lower case. Their names
 /// combine a few words, whatever program they belong to.
 const BYPASS: &str = concat!(
     r"--?[a-z-]*(?:dangerous|unsafe|insecure|bypass|yolo|full-auto|force-yes|(?:never|no)-ask|ask-never|",
@@ -491,7 +491,7 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start + 1 < other.end && other.start + 1 < one.end
 }
 
-/// An image whose address contains text of the conversation, as Markdown in small letters.
+/// An image whose address contains text of the conversation, as Markdown in lower case.
 static BEACON: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"!\[[^\]]{0,80}\]\(\s?https?://[^)\s]{1,200}[?&][^)\s=]{1,20}=[^)]{0,80}\)")
         .expect("a test compiles the pattern")

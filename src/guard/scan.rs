@@ -160,7 +160,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     // A rule for the syntax also determines the name and the bounds of the secret.
     let mut known: Vec<Range<usize>> = found.iter().map(|one| one.range.clone()).collect();
     known.sort_unstable_by_key(|range| range.start);
-    // With the largest end so far, one look finds whether any of them reaches a value.
+    // With the largest end so far, one lookup shows whether any of them reaches a value.
     known.iter_mut().fold(0, |end, range| {
         range.end = range.end.max(end);
         range.end
@@ -173,7 +173,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     found
 }
 
-/// Whether a finding is a secret by its own form or its name, and not only by its randomness.
+/// Whether a finding is a secret by its own form or its name, rather than only by its randomness.
 pub(super) fn names_secret(found: &Found) -> bool {
     found.rank != UNKNOWN_RANK
 }
@@ -343,8 +343,8 @@ pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'s
 
 /// Returns the findings in order of position, merging overlapping ones under the name of the first.
 pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
-    // Of findings at the same place, the earlier row comes first and determines the name. Specific rows precede general
-    // rows.
+    // Among findings at the same place, the earlier row comes first and determines the name. Specific rows precede
+    // general rows.
     found.sort_by_key(|found| (found.range.start, found.rank));
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {

@@ -308,7 +308,7 @@ fn case_turns(value: &str) -> usize {
     pairs.filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count()
 }
 
-/// Returns how often a letter or digit follows one of another class: small letters, capitals and digits.
+/// Returns how often a letter or digit follows one of another class: lower-case letters, capitals and digits.
 pub(super) fn class_turns(value: &str) -> usize {
     let class = |byte: &u8| match byte {
         b'a'..=b'z' => 1,

@@ -29,7 +29,7 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     body
 }
 
-/// Returns the messages of `request`, with the schema in words if the server does not enforce it.
+/// Returns the messages of `request`, with the schema described in words if the server does not enforce it.
 pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value {
     let mut system = request.system.as_str().to_owned();
     if let Some(schema) = schema {

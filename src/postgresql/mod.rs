@@ -192,7 +192,7 @@ fn create_tables(client: &mut Client) -> Result<i32, Error> {
         Ok(row.get(0))
     };
     if !exists(client)? {
-        // Machines that start at the same time create the tables once.
+        // Machines that start at the same time must create the tables only once.
         client.execute("SELECT pg_advisory_lock($1)", &[&CREATION_LOCK])?;
         let created = match exists(client) {
             Ok(false) => client.batch_execute(&format!(

@@ -15,7 +15,7 @@ const CALL_LIFETIME: f64 = 600.0;
 
 /// The replies of a queue, as a worker uses them.
 pub(crate) struct QueueReplyStore {
-    // Calls in flight at the same time share the connection, which each of them needs for a moment.
+    // Calls in flight at the same time share the connection, which each of them needs only briefly.
     connection: Mutex<Connection>,
     address: String,
     job: AtomicI64,

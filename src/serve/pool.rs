@@ -205,8 +205,8 @@ impl MemoryPool {
         memories.embed_waiting(MAX_EMBEDDED, self.upkeep.end.clone()).await.map(drop)
     }
 
-    /// Ends the computation of vectors, and waits for it for a moment, so that it does not leave a claim for which the
-    /// next process would have to wait.
+    /// Stops the computation of vectors, and waits briefly for its end, so that it does not leave a claim that the next
+    /// process would have to wait for.
     pub(super) async fn finish(&self) {
         self.upkeep.end.cancel();
         let until = Instant::now() + END_TIME;

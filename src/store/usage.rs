@@ -9,8 +9,8 @@ use crate::memory::MemoryId;
 use crate::store::row::time;
 use crate::store::{Database, Store, StoreError};
 
-/// Maximum time for which counting waits for another process; counting can delay a read by no more than this. A use that
-/// takes longer is counted with the next one, or when the store is closed.
+/// Maximum time for which counting waits for another process; counting can delay a read by no more than this. If
+/// counting a use takes longer, it is counted with the next one, or when the store is closed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Store {

@@ -205,7 +205,7 @@ pub(super) fn says_the_same(a: &Memory, b: &Memory) -> bool {
     statement(a) == statement(b)
 }
 
-/// Returns the removal of a row.
+/// Returns the row as a change that removes it.
 fn without_state(row: &Row) -> Row {
     match row {
         Row::Memory { .. } => Row::Memory { before: None, after: None },

@@ -50,7 +50,7 @@ pub(crate) struct Version {
     pub(crate) state: Row,
 }
 
-/// All that is known about one row.
+/// Everything that is known about one row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// Hash of the row's identity.

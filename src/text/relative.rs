@@ -405,7 +405,7 @@ fn weekday_ahead(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     bare_weekday(found, now, |before| before == "since")
 }
 
-/// Resolves a weekday to the latest or the coming one, depending on the preposition.
+/// Resolves a weekday to the last or the next such day, depending on the preposition.
 fn bare_weekday(found: &Captures<'_>, now: DateTime, is_past: fn(&str) -> bool) -> Option<Resolved> {
     let weekday = weekday(&found.name("weekday")?.as_str().to_lowercase())?;
     if found.name("nth").is_some() {

@@ -1,7 +1,7 @@
 //! Programs that a prompt or a new script names: the errors of earlier calls and their remedies, or the last call that
 //! worked.
 //!
-//! Only programs, scripts and tasks that not every project has are considered, because agents know the others.
+//! Programs, scripts and tasks that are common to all projects are ignored, because agents know them.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ fn action(call: &str) -> Option<&str> {
     call.split_whitespace().nth(1)
 }
 
-/// A program whose calls are sought.
+/// A program whose calls are looked up.
 struct Program {
     name: String,
     /// The first argument of the calls, if only such calls are of interest.

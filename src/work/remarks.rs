@@ -41,7 +41,7 @@ const MAX_PASSAGES: usize = 2;
 /// characters of a script without spaces counts 1.
 // With one shared word, a passage is often about something else.
 const MIN_SHARED: usize = 4;
-/// Number of specific words in a prompt for which one more shared word is required.
+/// Number of specific words in a prompt that raises the required number of shared words by one.
 const WORDS_FOR_ONE_MORE: usize = 24;
 /// A word that occurs in more than this share of the compared tasks describes the project rather than a subject.
 const MAX_SHARE: f64 = 0.5;

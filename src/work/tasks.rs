@@ -312,7 +312,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Closes the errors that the success of a command clears: errors of the same command and, if the error was about
+    /// Closes the errors that a successful command clears: errors of the same command and, if the error was about
     /// incorrect usage, errors of another spelling of the command.
     fn clear(&mut self, command: &str, name: Option<&str>, shown: &str, result: &Message) {
         let target = target(command);

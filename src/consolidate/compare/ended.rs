@@ -99,8 +99,8 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
 const GENERAL: &str = "use using us have run do go work need apply keep nutzen nutze verwenden verwende haben habe nehmen nehme \
     brauchen brauche usamos uso usa tenemos tengo trabajo trabajamos vamos voy utilizamos utilizo";
 
-/// Whether every clause of `incoming` that says "no longer" or the like mentions something that `known` does not: "the
-/// team no longer meets on Fridays" does not affect Mondays.
+/// Whether every clause of `incoming` that says "no longer" or something similar mentions something that `known` does
+/// not: "the team no longer meets on Fridays" does not affect Mondays.
 pub(super) fn ends_something_else(incoming: &View<'_>, known: &View<'_>) -> bool {
     const JOINTS: &str = ", |; |: |. | and | but | since | because | und | aber | weil | y | pero |，|；|。";
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.polarity == Polarity::Positive {
@@ -144,7 +144,7 @@ fn has_more(clause: &Features, known: &View<'_>) -> bool {
 /// Whether the clause of a phrase has a subject or a verb that `known` does not have: "the reports no longer run on a
 /// cluster" does not affect the orders that still do.
 fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
-    /// Words of time and of the first person, without which a Chinese clause begins with its subject.
+    /// Time expressions and first-person pronouns, without which a Chinese clause begins with its subject.
     const OPENINGS: &[&str] = &[
         "我们", "咱们", "大家", "我", "咱", "现在", "目前", "如今", "以后", "今后", "已经", "早就", "终于", "最近",
         "都", "也", "就", "早",
@@ -226,7 +226,8 @@ fn wide_measures(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns a finding if a clause of `incoming` says the opposite of a clause of `known`, apart from words of change.
+/// Returns a finding if a clause of `incoming` says the opposite of a clause of `known`, apart from words that express
+/// a change.
 fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.planned {
         return None;

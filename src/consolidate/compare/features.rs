@@ -1,4 +1,4 @@
-//! Features of a claim used in comparisons: polarity, numbers, names, people, time, and words of change.
+//! Features of a claim used in comparisons: polarity, numbers, names, people, time, and words that express a change.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -474,7 +474,8 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
-    // Words of change show that both claims are about the same thing, whichever of the two is the incoming claim.
+    // Words that express a change show that both claims are about the same thing, whichever of the two is the incoming
+    // claim.
     let has_cue = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
@@ -508,7 +509,7 @@ fn begin_alike(x: &str, y: &str) -> bool {
     x == y || (letters && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
-/// Whether any of the units names something, apart from the values, function words and words of change.
+/// Whether any of the units names something, apart from the values, function words and words that express a change.
 fn names(units: &[String], values: &str, others: &[String]) -> bool {
     let is_kana = |unit: &str| unit.chars().all(is_hiragana);
     let is_number =
@@ -528,8 +529,8 @@ fn names(units: &[String], values: &str, others: &[String]) -> bool {
             .is_none()
 }
 
-/// Whether a word that both claims contain has moved to or from the position after a word of direction, as in `tabs to
-/// spaces`.
+/// Whether a word that both claims contain has moved to or from the position after a word that expresses a direction,
+/// as in `tabs to spaces`.
 fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
     const TOWARDS: &[&str] = &[
         "to", "from", "before", "after", "than", "over", "into", "by", "a", "antes", "después", "que", "zu", "nach",

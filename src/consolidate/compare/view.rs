@@ -113,7 +113,7 @@ impl View<'_> {
     }
 }
 
-/// Whether a text ends with words of leaving, ignoring function words after them: `instead of in the`.
+/// Whether a text ends with words such as `instead of`, ignoring function words after them: `instead of in the`.
 fn is_after_leaving(text: &str) -> bool {
     const SMALL: &[&str] = &[
         "the", "a", "in", "on", "with", "at", "to", "der", "die", "das", "dem", "den", "auf", "mit", "bei", "aus",

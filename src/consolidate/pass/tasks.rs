@@ -58,7 +58,7 @@ static DONE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant that a test uses")
 });
 
-/// Words of obligation; a report that the task is done does not contain them.
+/// Words that express an obligation; a report that the task is done does not contain them.
 static OBLIGES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:must|ha(?:s|ve) (?:yet )?to|needs? to|should|is to|todo:?|muss|müssen|soll|debe|tiene que|necesita)\b|需要|必须|应该",

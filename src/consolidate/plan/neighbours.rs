@@ -57,7 +57,7 @@ fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<Can
 /// it.
 const NEAR_OVERLAP: f64 = 0.4;
 
-/// The same share for a new claim with words of change.
+/// The same share for a new claim with words that express a change.
 const NEAR_OVERLAP_OF_CHANGE: f64 = 0.3;
 
 /// Returns at most `limit` active memories in the same namespace that are about the same matter as `incoming`, closest

@@ -64,8 +64,8 @@ pub(super) fn value(hit: &Hit<'_>, name: &str) -> Option<String> {
     (!says_nothing && !switched && value.chars().count() <= 200).then(|| value.to_owned())
 }
 
-/// Returns the clause, cut before a side clause that refers to something outside the sentence, or `None` if the main
-/// clause itself refers to such a thing.
+/// Returns the clause, cut before a subordinate clause that refers to something outside the sentence, or `None` if the
+/// main clause itself refers to such a thing.
 pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
     let Some(pointing) = hit.language.pointing(hit.clause) else { return Some(hit.clause.to_owned()) };
     let cut = hit

@@ -67,8 +67,8 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
     let people: Vec<usize> = people.iter().copied().filter(|&at| messages[at].text.len() <= MAX_BYTES).collect();
     let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
     let facts: Vec<Option<Dated>> = gathered.candidates().iter().map(|one| Dated::of(one, &places, messages)).collect();
-    // Reading the later messages is expensive and needless if no candidate contains a day or a number that could be out
-    // of date.
+    // Reading the later messages is expensive, and unnecessary if no candidate contains a day or a number that could be
+    // out of date.
     if !facts.iter().flatten().any(|fact| !fact.values.is_empty() || fact.has_day) {
         return;
     }

@@ -76,7 +76,7 @@ fn attempt(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> 
     noted?;
     let wants_worker = match call.event {
         Event::SessionStart | Event::Stop | Event::SubagentStop | Event::PreCompact | Event::SessionEnd => {
-            // A worker is worth starting for jobs that become due while it would still linger.
+            // Starting a worker is worthwhile if a job becomes due while the worker would still wait for jobs.
             memories.next_job_at(now)?.is_some_and(|at| at <= now + LINGER)
         }
         Event::UserPromptSubmit => follow_up.wants_worker,
