@@ -582,8 +582,8 @@ fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory, absent: &[String
     Ok(Fate::Changes(Box::new(Memory { claim, ..stored })))
 }
 
-/// Returns the stored claim with the fields that the file changed since `base`, as far as `takes` accepts them; `takes`
-/// gets the name of a field, and whether the field was not changed here.
+/// Returns the stored claim with the fields that the file changed since `base`, if `takes` accepts them; `takes` gets
+/// the name of a field, and whether the field was not changed here.
 fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, takes: &dyn Fn(&str, bool) -> bool) -> Claim {
     let fields = |claim: &Claim| serde_json::to_value(claim).unwrap_or_default();
     let (before, mut claim, file_fields) = (base.map(fields), fields(stored), fields(file));
@@ -834,7 +834,7 @@ mod tests {
         here_is(&store, &id, "meals", 9);
         assert_eq!(import("Coffee.", "work", 7).5, "meals");
         assert_eq!(import("Coffee.", "work", 11).5, "work");
-        // A line with few fields changes only these.
+        // A line with few fields changes only those fields.
         let line = format!(r#"{{"id":"{id}","content":"Coffee and rum."}}"#);
         let gathered = Gathered { memories: vec![parse(&line).unwrap()], ..Gathered::default() };
         assert_eq!(import_as_is(&store, gathered, &Namespace::global(), None, day(11)).unwrap().changed, 1);

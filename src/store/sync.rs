@@ -36,7 +36,7 @@ pub(crate) struct SyncTarget {
     /// Number of the last item of this log, and its hash.
     pub(crate) seq: u64,
     pub(crate) hash: String,
-    /// The highest number that was given to an item, whether or not it was sent.
+    /// The highest number that was assigned to an item, whether or not it was sent.
     pub(crate) used: u64,
     /// The highest logical time known to this database.
     pub(crate) lamport: u64,
@@ -222,7 +222,7 @@ impl Writer<'_> {
         self.execute("DELETE FROM sync_outbox WHERE target = ?1 AND seq <= ?2", params![target, seq]).map(drop)
     }
 
-    /// Gives the changeset of this write an id by which it is recognised as a synchronisation.
+    /// Assigns an id to the changeset of this write that marks it as a synchronisation.
     pub(crate) fn begin_sync(&self) -> Result<(), StoreError> {
         self.begin_changeset(&format!("{SYNCED}{}", uuid::Uuid::now_v7()))
     }
@@ -255,7 +255,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Removes a memory with its texts because another machine erased it; returns whether it was there.
+    /// Removes a memory with its texts because another machine erased it; returns whether it existed.
     pub(crate) fn erase_synced(&self, id: &MemoryId) -> Result<bool, StoreError> {
         if self.find(id)?.is_none() {
             return Ok(false);
@@ -296,7 +296,7 @@ impl Store {
     }
 }
 
-/// Clears the texts of a purged memory from the records, so that the erasure travels to the other machines.
+/// Clears the texts of a purged memory from the records, so that the erasure reaches the other machines.
 pub(super) fn forget_purged(conn: &Connection, id: &MemoryId) -> Result<(), StoreError> {
     let blanked = conn
         .prepare_cached(

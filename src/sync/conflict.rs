@@ -96,8 +96,8 @@ fn relation(winner: &Claim, loser: &Claim) -> ClaimRelation {
     pair(&View::of(winner, &[]), &View::of(loser, &[]), false).pairing
 }
 
-/// Adds to the inbox the statements of a memory that was changed on two machines at once, if they contradict the one
-/// that counts.
+/// Adds to the inbox the statements of a memory that was changed on two machines at the same time, if they contradict
+/// the one that takes precedence.
 fn keep_other_states(
     w: &Writer<'_>,
     target: &SyncTarget,
@@ -136,7 +136,7 @@ fn keep_other_states(
     Ok(kept)
 }
 
-/// Recalls one of two memories that superseded each other on two machines; otherwise, neither would be recalled.
+/// Reactivates one of two memories that superseded each other on two machines; otherwise, neither would be recalled.
 fn end_circle(w: &Writer<'_>, target: &SyncTarget, memory: &Memory, record: &Record) -> Result<(), SyncError> {
     if memory.status != Status::Superseded {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A log whose items are files, in any place that can list, read and add files.
+//! A log whose items are files, in any place where files can be listed, read and added.
 //!
 //! Each item is a file `LOG/NUMBER-HASH.change` or `LOG/NUMBER-HASH.snapshot` that is never changed. The hash shows
 //! whether a file has arrived completely.

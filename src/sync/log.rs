@@ -1,4 +1,4 @@
-//! The contract of a log: named, append-only sequences of items, in which one writer at a time adds an item.
+//! The contract of a log: named, append-only sequences of items, to which one writer at a time adds an item.
 //!
 //! Synchronisation uses one log per machine, named after the machine, because a folder that another program copies has
 //! no order across machines. Storage with such an order can have one log per namespace.

@@ -121,7 +121,7 @@ pub(super) fn write_rows(
         }
     }
     w.put_rows(&changes)?;
-    // Links need both memories, so they follow when all memories are there.
+    // Links need both memories, so they are written after all memories.
     let mut links = Vec::new();
     let mut seen = BTreeSet::new();
     for id in touched {

@@ -103,7 +103,7 @@ pub(crate) struct NewTarget<'a> {
     pub(crate) key: Option<&'a str>,
 }
 
-/// Adds a target, or changes a known one. Returns it with remarks about what the target already contains.
+/// Adds a target, or changes a known one. Returns the target with remarks about what it already contains.
 pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<(SyncTarget, Vec<String>), SyncError> {
     let automatic = new.policy == SyncPolicy::Automatic;
     NamespacePatterns::new(new.namespaces)?;
@@ -320,7 +320,7 @@ fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError
     })
 }
 
-/// Returns whether a target is a place in an object storage.
+/// Returns whether a target is a place in object storage.
 fn is_objects(address: &str) -> bool {
     ["s3://", "gs://", "az://"].iter().any(|scheme| address.starts_with(scheme))
 }

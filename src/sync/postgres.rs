@@ -33,7 +33,7 @@ pub(crate) struct PostgresLog {
 }
 
 impl PostgresLog {
-    /// Returns the logs at `address`. A lost connection is opened again for at most `patience`.
+    /// Returns the logs at `address`. If the connection is lost, attempts to reopen it continue for at most `patience`.
     pub(crate) fn new(address: &str, place: LogPlace, patience: Duration) -> Result<Self, LogError> {
         let connection = Connection::new(address, patience)?;
         Ok(Self { connection, place: place.as_str(), notes: Vec::new() })

@@ -275,7 +275,7 @@ pub(crate) fn decode(
     {
         return Err(fault("does not continue the item before it"));
     }
-    // A record under a wrong key would replace the row of another.
+    // A record under a wrong key would replace a different row.
     let fits = |record: &Record| {
         record.versions.iter().all(|version| {
             version.is_sound() && (is_none(&version.state) || key_of(&version.state).as_ref() == Some(&record.key))

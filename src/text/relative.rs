@@ -35,7 +35,7 @@ pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -
     }
 }
 
-/// Words of relative dates, with the number of days or years from now that they denote.
+/// Words for relative dates, with the number of days or years from now that they denote.
 #[derive(Deserialize)]
 struct Words {
     days: HashMap<String, i32>,
@@ -55,7 +55,7 @@ fn day_named(word: &str, today: Date) -> Option<Date> {
 struct Resolved {
     date: Date,
     words: String,
-    /// The preposition before the date if the original, such as "yesterday", has no preposition.
+    /// The preposition to put before the date if the original, such as "yesterday", has no preposition.
     preposition: &'static str,
 }
 

@@ -121,7 +121,7 @@ fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
         !command.contains("<<") && !only_looks(command) && !runs_tests(command) && !runs_checks(command)
     });
     found.extend(ran.map(|command| plain(command)).filter(|command| *command != own).map(Cause::Ran));
-    // A file outside the project is a note of the agent.
+    // A file outside the project is one of the agent's notes.
     found.extend(cleared.files.iter().filter(|file| !file.starts_with('/')).cloned().map(Cause::Changed));
     if found.is_empty() {
         found.insert(Cause::Again);

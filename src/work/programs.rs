@@ -47,7 +47,7 @@ impl Session<'_> {
         let mut known = Vec::new();
         let keys: Vec<String> = names.iter().map(|(name, _)| name.clone()).collect();
         for name in self.store.known_keys(FactKind::Program, &keys, &within)? {
-            // The source of the project describes the project's own program.
+            // The source code of the project documents the project's own program.
             if self.namespaces.iter().any(|namespace| is_named_after(&namespace.to_string(), &name)) {
                 continue;
             }
@@ -69,7 +69,7 @@ impl Session<'_> {
     }
 }
 
-/// Returns whether a project has the name of a program, as `project/shop-602ed5` has the name `shop`.
+/// Returns whether a project has the same name as a program; the name of `project/shop-602ed5` is `shop`.
 fn is_named_after(namespace: &str, program: &str) -> bool {
     let rest = namespace.rsplit('/').next().and_then(|name| name.strip_prefix(&program.to_lowercase()));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -85,7 +85,7 @@ fn named(text: &str) -> Vec<(String, Option<String>)> {
     for at in 0..words.len() {
         let phrase = words[at..(at + WORDS_IN_NAME).min(words.len())].join(" ");
         for name in programs(&phrase) {
-            // A word of two letters is rarely meant as the name of a program, unless it is marked as code.
+            // A two-letter word rarely refers to a program, unless it is marked as code.
             let is_meant = name.chars().count() > 2 || raw[at].starts_with('`');
             if is_meant && known.insert(name.clone()) {
                 let next = words.get(at + name.split(' ').count()).map(|&word| word.to_owned());
@@ -109,7 +109,7 @@ struct Program {
 }
 
 impl Program {
-    /// Returns the last call of the program in a command, without redirections of its errors.
+    /// Returns the last call of the program in a command, without redirections of its error output.
     fn call_in(&self, command: &str) -> Option<String> {
         let is_sought = |call: &&str| self.action.is_none() || action(call) == self.action.as_deref();
         let call = self.own_calls(command).rfind(is_sought)?;

@@ -206,7 +206,7 @@ fn specific(text: &str) -> BTreeSet<String> {
     words
 }
 
-/// Returns the weight of words, in halves of a word.
+/// Returns the weight of words, in units of half a word.
 fn weight<'w>(words: impl IntoIterator<Item = &'w String>) -> usize {
     let is_pair = |word: &String| word.chars().all(|c| Script::of(c).is_some_and(|script| script != Script::Spaced));
     words.into_iter().map(|word| if is_pair(word) { 1 } else { 2 }).sum()

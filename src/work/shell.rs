@@ -120,8 +120,7 @@ fn redirected(words: &[Word]) -> Vec<&str> {
     kept
 }
 
-/// Splits a command line at the separators of the shell. Bodies of here-documents are left out, and quoted text is not
-/// split.
+/// Splits a command line at shell separators. Bodies of here-documents are left out, and quoted text is not split.
 fn commands(text: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     let (mut quote, mut end_of_body): (Option<char>, Option<String>) = (None, None);

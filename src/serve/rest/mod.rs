@@ -35,7 +35,7 @@ use crate::memory::{Memory, Namespace};
 
 pub(super) use openapi::BASE;
 
-/// The memories that programs reach, and what programs may decide about them.
+/// The memories that programs can access, and the decisions that programs may make about them.
 #[derive(Clone)]
 pub(super) struct ProgramServer {
     pool: Arc<MemoryPool>,

@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use crate::store::StoreError;
 
 /// Number of bytes for each memory.
-// With 512 bits, one in three bits is set for a memory of usual length, so a word of seven letters excludes all but a
+// With 512 bits, one in three bits is set for a memory of typical length, so a word of seven letters excludes all but a
 // few of a thousand memories.
 const BYTES: usize = 64;
 /// Length of a run, in bytes: one Chinese character, or three letters.

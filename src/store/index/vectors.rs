@@ -131,7 +131,7 @@ impl Writer<'_> {
                 .prepare_cached("DELETE FROM vector_failures WHERE seq = (SELECT seq FROM memories WHERE id = ?1)")?;
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
-                // A stored vector does not include its dimension, so a wrong one would give wrong cosines.
+                // A stored vector does not include its dimension, so a wrong dimension would result in wrong cosines.
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has the wrong dimension", model.name);
                 // A vector without a direction has no cosine with any other; its memory continues to wait.
                 let Some(unit) = unit(vector) else { continue };

@@ -252,7 +252,7 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
     fill_where(file, "1")
 }
 
-/// Indexes the memories with structured parts again, which an earlier version did not index.
+/// Indexes memories with structured parts again, because an earlier version did not index these parts.
 pub(in crate::store) fn fill_parts(file: &Transaction<'_>) -> Result<(), StoreError> {
     fill_where(file, "m.structured IS NOT NULL")
 }

@@ -18,7 +18,7 @@ use crate::store::{Database, Store, StoreError};
 // The lease is several times the interval between heartbeats, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// Pauses before the second, third and fourth attempt; if the fourth attempt fails, the job has failed.
-// The first pause bridges a network interruption; the others, of several hours, bridge a provider outage.
+// The first pause bridges a network interruption; the others last several hours and bridge a provider outage.
 const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.

@@ -109,7 +109,7 @@ pub(crate) struct Spent {
 }
 
 impl Database {
-    /// Returns the usage from the day `first` on in the time zone `zone`, sorted by day, newest first, and then by
+    /// Returns the usage from the day `first` onwards in the time zone `zone`, sorted by day, newest first, and then by
     /// model.
     ///
     /// The usage is the sum of the stored answers and of the calls for vectors of memories. There is one answer for

@@ -166,7 +166,7 @@ impl Database {
         self.query_all(&sql, [namespace.to_string(), prefix.to_owned()], memory_from_row)
     }
 
-    /// Returns the memories that are found by a statement with the memory columns.
+    /// Returns the memories that are selected by a statement with the memory columns.
     pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
         self.query_all(sql, params_from_iter(clauses.values), memory_from_row)
     }

@@ -30,9 +30,9 @@ pub(crate) struct MemoryStatistics {
     pub namespaces: BTreeMap<String, usize>,
     /// Number of memories learnt on each day since 1970 in UTC.
     pub learnt: BTreeMap<i64, usize>,
-    /// Number of memories in each class of use: never, up to each of [`USES`], and more.
+    /// Number of memories in each usage class: never, up to each of [`USES`], and more.
     pub uses: [usize; USES.len() + 1],
-    /// Number of memories in each class of age, in days since they were last said or, if that is unknown, changed: up to
+    /// Number of memories in each age class, in days since they were last said or, if that is unknown, changed: up to
     /// each of [`AGES`], and more. Days begin in UTC.
     pub ages: [usize; AGES.len() + 1],
 }

@@ -17,7 +17,7 @@ use crate::text::normalise::normalised_hash;
 pub(crate) const PROMOTED_BY: &str = "promoted by ";
 
 impl Writer<'_> {
-    /// Forgets a memory and prevents it from being learnt again; returns whether the memory had not been forgotten. The
+    /// Forgets a memory and prevents it from being learnt again; returns `false` if it was already forgotten. The
     /// memory can be restored until it is purged.
     ///
     /// # Errors

@@ -170,8 +170,8 @@ impl Writer<'_> {
         self.index_task(seq, record)
     }
 
-    /// Stores a task that was exported elsewhere, unless a task exists at the same position in the same log, which also
-    /// counts if a later state replaced it. Returns whether the task was stored.
+    /// Stores a task that was exported elsewhere, unless a task exists at the same position in the same log, even one
+    /// that a later state has replaced. Returns whether the task was stored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
