@@ -62,7 +62,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let written = options().write(true).create_new(true).open(&draft);
     let placed = written.and_then(|mut file| file.write_all(text.as_bytes())).and_then(|()| rename(&draft, path));
     if placed.is_err() {
-        // If a file cannot be written, it can often not be removed either, so only the first error is reported.
+        // If a file cannot be written, it often cannot be removed either, so only the first error is reported.
         std::fs::remove_file(&draft).ok();
     }
     placed

@@ -464,8 +464,8 @@ const MAX_SHIFT: isize = 40;
 
 /// Returns the current positions of the messages of `finished` windows, sorted and without overlaps.
 ///
-/// A window with changed messages is omitted. A moved window is found if its distance is that of the window before it,
-/// or at most [`MAX_SHIFT`] messages.
+/// A window with changed messages is omitted. A moved window is found if it moved by the same distance as the window
+/// before it, or by at most [`MAX_SHIFT`] messages.
 fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<Range<usize>> {
     let mut found = Found { messages, ranges: Vec::new() };
     // Windows that have not moved are placed first, so that a moved window cannot take their place.

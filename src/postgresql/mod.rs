@@ -164,7 +164,7 @@ impl Connection {
     }
 
     fn connect(&self) -> Result<Client, Failure> {
-        // A server that is starting refuses connections for some moments.
+        // A server that is starting refuses connections for a few moments.
         let refused = |error: Error| self.failure(&error, true);
         let is_local = |host: &Host| matches!(host, Host::Unix(_));
         let mut client = if self.config.get_hosts().iter().all(is_local) {

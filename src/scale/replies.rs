@@ -23,8 +23,8 @@ pub(crate) struct QueueReplyStore {
 }
 
 impl QueueReplyStore {
-    /// Returns the replies of the queue at `address`, for a worker that sends at most this many tokens a minute together
-    /// with all others.
+    /// Returns the replies of the queue at `address`, for a worker that, together with all other workers, sends at most
+    /// this many tokens per minute.
     pub(crate) fn new(address: &str, tokens_per_minute: Option<u64>, patience: Duration) -> Result<Self, ScaleError> {
         let connection = Mutex::new(Connection::new(address, patience)?);
         Ok(Self { connection, address: address.to_owned(), job: AtomicI64::new(0), tokens_per_minute })

@@ -99,7 +99,7 @@ impl ShardCache {
         self.folder.join(format!("{}.{ending}", &hex(&Sha256::digest(shard.as_bytes()))[..32]))
     }
 
-    /// Brings the file of a shard to the state of its log.
+    /// Updates the file of a shard to the state of its log.
     pub(crate) fn check_out(&self, log: &mut PostgresLog, shard: &str) -> Result<Checkout, ScaleError> {
         let (path, note) = (self.path(shard, "db"), self.path(shard, "state"));
         let at = |source| ScaleError::File { path: path.clone(), source };
@@ -185,7 +185,7 @@ impl ShardCache {
         Ok(CommitOutcome::Done)
     }
 
-    /// Writes that the file of a shard is in this state.
+    /// Records that the file of a shard is in this state.
     fn note(&self, state: &State, blocks: &[[u8; HASH]]) -> Result<(), ScaleError> {
         let (note, draft) = (self.path(&state.shard, "state"), self.path(&state.shard, "draft"));
         let mut content = serde_json::to_vec(state).unwrap_or_default();
@@ -241,7 +241,7 @@ struct Difference {
 }
 
 fn difference(path: &Path, known: &[[u8; HASH]]) -> io::Result<Difference> {
-    // A job may have found nothing to store, so that there is no file.
+    // A job may have found nothing to store, in which case there is no file.
     let content = match fs::read(path) {
         Ok(content) => content,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

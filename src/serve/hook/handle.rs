@@ -18,7 +18,7 @@ use super::{Event, HookCall, HookError, logs, prompt};
 /// Maximum number of files that are looked up for one call, and maximum number of lines about them.
 const MAX_FILES: usize = 8;
 const MAX_LINES: usize = 3;
-/// Minimum time between a synchronisation and the next one that the start of a session causes.
+/// Minimum time between a synchronisation and the next one that the start of a session triggers.
 const SYNC_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// Work that is left to the caller of [`handle`].

@@ -92,7 +92,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
             emptied.push(event.clone());
         }
     }
-    // `shift_remove` keeps the order of the other keys; unlike `remove`.
+    // `shift_remove` keeps the order of the other keys, unlike `remove`.
     for event in &emptied {
         hooks.shift_remove(event);
     }

@@ -166,7 +166,7 @@ pub(in crate::serve) fn found_views(
 }
 
 /// Returns the outcome of storing a memory: the decision, the resulting memory unless it was rejected before, the
-/// memories that it replaced or contradicts, and known memories about the same.
+/// memories that it replaced or contradicts, and known memories about the same thing.
 pub(in crate::serve) fn stored(Remembered { change, memory, near, .. }: Remembered) -> Value {
     let near = near.iter().map(|near| json!({"id": near.id, "content": near.claim.content})).collect::<Vec<_>>();
     let own = memory.as_ref().map(|memory| &memory.id);

@@ -448,7 +448,7 @@ mod tests {
                 assert_ne!(Language::Chinese.reason(&reason[1]), reason[1], "{path}");
             }
         }
-        // Comparisons say why two memories agree or not; decisions add to it.
+        // Comparisons state why two memories agree or not, and decisions add to this text.
         let compared = regex::Regex::new(r#"(?:[A-Z]\w+::\w+, |=> |&str = )"([a-z]+ [a-z ,;']+[a-z])""#).unwrap();
         let added = regex::Regex::new(r#"format!\("\{\w*\}; ([a-z ]+)""#).unwrap();
         for (path, pattern) in ["pair", "ended"]
