@@ -166,7 +166,7 @@ pub struct Terms {
     pub is_forced: bool,
     /// The time of the import.
     pub now: Timestamp,
-    /// Whether instructions for an agent become memories, and not only known lines.
+    /// Whether instructions for an agent become memories, rather than only known lines.
     pub instructions_as_memories: bool,
     /// Digits of a hash of the file's folder, so that files with the same name in different folders do not replace each
     /// other.

@@ -85,8 +85,8 @@ const AFTER_BYTES: [usize; 2] = [96, 64];
 /// Number of bytes before a word in which values are judged.
 const BEFORE_BYTES: usize = 40;
 
-/// Adds the values near the word at `word` that look like secrets, from `read_to` on, and returns the end of what was
-/// read.
+/// Adds the values near the word at `word` that look like secrets, starting at `read_to`, and returns the end of the
+/// text that was read.
 pub(super) fn find(
     text: &str,
     word: &Range<usize>,
@@ -156,7 +156,7 @@ fn is_value_byte(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether a line ends at `at`, or an escaped one.
+/// Whether a line, real or escaped, ends at `at`.
 fn ends_line(bytes: &[u8], at: usize) -> bool {
     bytes[at] == b'\n' || bytes[at] == b'\\' && bytes.get(at + 1) == Some(&b'n')
 }

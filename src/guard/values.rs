@@ -17,7 +17,7 @@ pub(super) enum NameStrength {
     Key,
     /// A few digits.
     Pin,
-    /// A code of a door or a safe: a few digits, or a word with a number.
+    /// The code of a door or a safe: a few digits, or a word with a number.
     Code,
     /// A password in a weak context, in which a word alone does not count as a password.
     Login,
@@ -323,7 +323,7 @@ pub(super) fn class_turns(value: &str) -> usize {
         .count()
 }
 
-/// Whether a value contains a sign that is common in passwords, in its middle.
+/// Whether a value contains, in its middle, a sign that is common in passwords.
 pub(super) fn is_signed(value: &str) -> bool {
     // At the end of a sentence, signs are punctuation or emphasis.
     let value = value.trim_end_matches(['*', '.', '!', '?', ')', ':', '~', '+']);

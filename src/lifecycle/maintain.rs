@@ -171,7 +171,7 @@ fn duplicates<'o>(
     Ok(found)
 }
 
-/// Whether two memories with the same words mean the same. An event on two different days happened twice.
+/// Whether two memories with the same words mean the same thing. An event on two different days happened twice.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     let (a, b) = (&a.claim, &b.claim);
     // `div_euclid` rounds down for times before 1970 as well.

@@ -170,7 +170,7 @@ const NO_SUCH_BATCH: &str = "use the key and base URL with which the batch was s
                              `afterthought runs batches --give-up ID`; its requests are then sent and paid for again";
 
 impl Client {
-    /// Returns the server's address without credentials, which separates the batches of one server from those of
+    /// Returns the server's address without credentials, which distinguishes the batches of one server from those of
     /// another.
     #[must_use]
     pub(crate) fn address(&self) -> &str {

@@ -57,7 +57,7 @@ pub(super) fn strict_format(schema: &ReplySchema) -> Value {
     json!({"type": "json_schema", "json_schema": {"name": schema.name, "strict": true, "schema": schema.schema}})
 }
 
-/// Returns an upper estimate of the tokens of `request` as sent.
+/// Returns an upper estimate of the number of tokens in `request` as sent.
 pub(super) fn prompt_tokens(request: &Request) -> u64 {
     /// Tokens around one message, such as its role.
     // OpenAI's chat format adds three tokens to each message, and one token for a name.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{Memory, MemoryType};
 
-/// Number of uses from which a memory fades half as fast; with as many recent uses it is hot.
+/// Number of uses at which a memory fades half as fast; with as many recent uses it is hot.
 const FULL_USE: u32 = 10;
 
 /// Days after which the confidence of a memory that is neither used nor confirmed has halved, by type; 0 means never.

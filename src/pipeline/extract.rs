@@ -211,8 +211,8 @@ fn task<'a, C: Complete>(pipeline: &'a Pipeline<'_, C>, job: &'a Job, known: &'a
 }
 
 /// Returns the memories closest to the windows of a pack, considering only memories that were stored when the run
-/// began. Memories learnt during the run must not affect its requests; otherwise, an interrupted run would send other
-/// requests than an uninterrupted run.
+/// began. Memories learnt during the run must not affect its requests; otherwise, an interrupted run would send
+/// different requests from an uninterrupted run.
 fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
     let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();

@@ -64,7 +64,8 @@ fn counts_more(memory: &Memory, a: &Version, rival: &Memory, b: &Version) -> boo
     (memory.pinned, a.said(), &memory.id) > (rival.pinned, b.said(), &rival.id)
 }
 
-/// Supersedes the loser if both say the same, or moves it to the inbox if they contradict; returns whether it was moved.
+/// Supersedes the loser if both say the same thing, or moves it to the inbox if they contradict; returns whether it was
+/// moved.
 fn compare(w: &Writer<'_>, winner: &Memory, loser: Memory) -> Result<bool, SyncError> {
     if loser.pinned {
         return Ok(false);

@@ -127,7 +127,7 @@ pub(in crate::consolidate) fn ends_one_of_several(incoming: &View<'_>, known: &V
 /// Whether a clause has a name, a number or a word that `known` does not have.
 fn has_more(clause: &Features, known: &View<'_>) -> bool {
     let theirs = &known.features;
-    // Verbs in Japanese and Korean have another form in a negation, and no stem that could be compared.
+    // Verbs in Japanese and Korean have a different form in a negation, and no stem that could be compared.
     let has_stem = |token: &str| !token.chars().any(|c| is_hiragana(c) || Script::of(c) == Some(Script::Hangul));
     let is_new = |token: &String| {
         has_stem(token)

@@ -83,7 +83,7 @@ fn is_exchanged_around(word: &str, a: &[String], b: &[String]) -> bool {
     moves(&a_before, &b_after) && moves(&a_after, &b_before)
 }
 
-/// Returns the content words that occur only before and only after the single `word`.
+/// Returns the content words that occur only before the single `word`, and those that occur only after it.
 fn sides<'a>(word: &str, units: &'a [String]) -> Option<(BTreeSet<&'a str>, BTreeSet<&'a str>)> {
     let mut places = units.iter().enumerate().filter(|(_, unit)| *unit == word).map(|(place, _)| place);
     let place = places.next().filter(|_| places.next().is_none())?;

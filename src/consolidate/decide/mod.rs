@@ -60,7 +60,7 @@ impl<'a> Met<'a> {
         self.paired.pairing == ClaimRelation::Same && self.view.features.text == case.view.features.text
     }
 
-    /// Whether the memory says the same in the same words, ignoring their order and function words.
+    /// Whether the memory says the same thing in the same words, ignoring their order and function words.
     fn is_plainly_same(&self, case: &Case<'_>) -> bool {
         let (a, b) = (&case.view.features, &self.view.features);
         self.is(ClaimRelation::Same, &[Status::Active, Status::Pending])

@@ -180,7 +180,7 @@ pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now:
         .iter()
         .map(|(known, named)| Met { known, view: View::of(&known.memory.claim, &known.evidence), named })
         .collect();
-    // The order is by caution: rejected statements, no changes, retired memories, and reworded memories.
+    // The most cautious decisions come first: rejected statements, no changes, retired memories, and reworded memories.
     forgotten(&case, &met)
         .or_else(|| known_already(&case, &met))
         .or_else(|| against(&case, &met))

@@ -1,4 +1,4 @@
-//! Merges memories that state the same, and resolves contradictions between memories.
+//! Merges memories that state the same thing, and resolves contradictions between memories.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

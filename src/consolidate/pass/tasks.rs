@@ -164,7 +164,7 @@ fn finished(task: &Known, by: &Known, now: Timestamp) -> PassChange {
     claim.valid_to = claim.valid_to.or(Some(said_at(by)));
     change.change(task, Memory { claim, status: Status::Superseded, ..task.memory.clone() });
     change.link(&by.memory.id, RelationType::Supersedes, &task.memory.id);
-    // The other memory replaced the task, but does not say the same.
+    // The other memory replaced the task, but does not say the same thing.
     change.link(&by.memory.id, RelationType::Contradicts, &task.memory.id);
     change
 }

@@ -142,7 +142,8 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        // The tombstone contains no words, but until the memory is purged, its content shows if the value was affirmed.
+        // The tombstone contains no words, but until the memory is purged, its content shows whether the value was
+        // affirmed.
         let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }

@@ -232,8 +232,8 @@ impl<'a> EntryChecker<'a> {
             && all().any(|&index| self.message(index).is_human() && self.message(index).speaker == quoted.speaker);
         let is_participant = (quoted.kind == Kind::Prose || is_shown_by_speaker)
             && matches!(quoted.role, Role::User | Role::Assistant | Role::Other);
-        // The output of a command shows what happened when a problem was solved. As with a claim of an assistant, a
-        // person must have gone on from there.
+        // The output of a command shows what happened when a problem was solved. As with an assistant's claim, a person
+        // must have continued from there.
         let is_result = proposal.episode.is_some() && self.is_printed_by_command(cited.quoted);
         if !is_participant && !is_result {
             return not_said("the quote is not what a participant said");

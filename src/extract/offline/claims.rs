@@ -49,7 +49,7 @@ fn of_person(name: &str, key: &str) -> String {
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let shared = *hit.act == Act::Preference;
-    // Among people, "I like" and "I hate" are small talk or an invented example of a lecturer, but "I prefer" is a real
+    // Among people, "I like" and "I hate" are small talk or a lecturer's invented example, but "I prefer" is a real
     // preference.
     let clause = hit.clause.to_lowercase();
     let prefers = ["prefer", "更", "偏好", "比起"].iter().any(|word| clause.contains(word));
@@ -249,7 +249,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     Some(Finding { claim, audience: Audience::User, since: None })
 }
 
-/// Returns how a person wants to be called, if the clause says so.
+/// Returns the name that a person wants to be called, if the clause contains it.
 fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     let clause = hit.clause.to_lowercase();
     let phrases = &hit.language.phrases;

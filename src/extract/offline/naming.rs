@@ -82,7 +82,7 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     }
 });
 
-/// Returns the conventions in `order`, in the sequence of the text.
+/// Returns the conventions in `order`, in the order of the text.
 fn conventions(order: &str) -> Vec<Convention> {
     let forms = &*FORMS;
     let mut found: Vec<(usize, Convention)> = Vec::new();
