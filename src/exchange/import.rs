@@ -43,7 +43,7 @@ static EXPORTED: LazyLock<Schema> = LazyLock::new(Schema::of::<Exported>);
 /// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
     let wrong = |reason: String| ImportError::Line { line: number, reason };
-    // A complete export is read as it is. Everything else may lack fields, or have them in another spelling.
+    // A complete export is read as it is. Everything else may lack fields, or have them in a different spelling.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
         check_scales(&exported.memory.claim).map_err(wrong)?;
         return Ok(own(exported, IdOrigin::Export));
@@ -633,7 +633,7 @@ fn fate(
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(Memory { claim: claim.clone(), ..before }))))
 }
 
-/// Whether the id of a memory belongs to a memory with other words, or in another namespace.
+/// Whether the id of a memory belongs to a memory with different words, or in a different namespace.
 fn is_taken(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
     let words = |memory: &Memory| normalised_hash(&memory.claim.content);
     let is_other = |known: Memory| known.namespace != memory.namespace || words(&known) != words(memory);

@@ -135,7 +135,7 @@ fn stops(c: char) -> bool {
         || c.is_control()
 }
 
-/// Returns the position at which a value that began in ASCII changes to another script, as in `密码是abc123然后`.
+/// Returns the position at which a value that began in ASCII changes to a different script, as in `密码是abc123然后`.
 fn ascii_part(run: &str) -> usize {
     if run.starts_with(|c: char| c.is_ascii()) { run.find(|c| c >= '\u{2e80}').unwrap_or(run.len()) } else { run.len() }
 }
@@ -308,7 +308,7 @@ fn case_turns(value: &str) -> usize {
     pairs.filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count()
 }
 
-/// Returns how often a letter or digit follows one of another class: lower-case letters, capitals and digits.
+/// Returns how often a letter or digit follows one of a different class: lower-case letters, capitals and digits.
 pub(super) fn class_turns(value: &str) -> usize {
     let class = |byte: &u8| match byte {
         b'a'..=b'z' => 1,

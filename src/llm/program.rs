@@ -109,7 +109,7 @@ fn codex(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(C
         command.args(["--model", model]);
     }
     command.arg("-");
-    // Codex has no option for another system prompt.
+    // Codex has no option for a different system prompt.
     Ok((command, format!("{}\n\n{}", request.system.as_str(), turns(request))))
 }
 

@@ -114,7 +114,7 @@ impl Provider {
     ) -> Result<ModelSettings, LlmError> {
         if self.base_url.is_empty() {
             let model = model.unwrap_or(&self.model);
-            // The provider is part of the name, since the same word may refer to another model elsewhere.
+            // The provider is part of the name, since the same word may refer to a different model elsewhere.
             let name = if model.is_empty() { self.name.clone() } else { format!("{}/{model}", self.name) };
             return Ok(ModelSettings { protocol: self.protocol.clone(), ..ModelSettings::new("", name) });
         }

@@ -70,7 +70,7 @@ pub enum StoreError {
         /// The reason why the keyring could not be used, if there is one.
         keyring: Option<String>,
     },
-    /// The file is encrypted with another key.
+    /// The file is encrypted with a different key.
     #[error("{} is encrypted, and the key from {place} does not decrypt it; use the key with which it was encrypted", .path.display())]
     WrongKey {
         /// The file.

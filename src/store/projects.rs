@@ -493,7 +493,7 @@ pub(crate) struct Project {
     pub aliases: Vec<String>,
     /// The project that later conversations of this project are assigned to.
     pub merged_into: Option<String>,
-    /// The names of its repository and folders, even if a person assigned another name.
+    /// The names of its repository and folders, even if a person assigned a different name.
     #[serde(skip)]
     own_names: Vec<String>,
 }

@@ -509,8 +509,8 @@ fn check_own(
     Ok(last.filter(|_| is_all).map_or(Own::Foreign { common: target.seq }, Own::Sent))
 }
 
-/// Continues under another name, because another database writes to the log, or has a copy of its items. Changes that
-/// the log may contain under the numbers of this database are sent again.
+/// Continues under a different name, because another database writes to the log, or has a copy of its items. Changes
+/// that the log may contain under the numbers of this database are sent again.
 fn rename(w: &Writer<'_>, target: &mut SyncTarget, name: &str, common: u64) -> Result<(), SyncError> {
     for json in w.sync_records(target.id)? {
         let mut record = read_record(&json)?;

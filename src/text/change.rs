@@ -20,7 +20,7 @@ pub(crate) enum ChangeEffect {
     Ended,
     /// Something else replaces the thing, as in "instead of tabs".
     Replaced,
-    /// The thing has another value, as in "the port was changed to 8080".
+    /// The thing has a different value, as in "the port was changed to 8080".
     Moved,
 }
 

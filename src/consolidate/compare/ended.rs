@@ -258,8 +258,8 @@ fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'sta
     is_home.then_some((Certainty::Certain, "says that the person has moved"))
 }
 
-/// Whether a clause of `incoming` that repeats words of `known` has another subject: "the docs no longer deploy from
-/// Jenkins" does not affect the shop, which still does.
+/// Whether a clause of `incoming` that repeats words of `known` has a different subject: "the docs no longer deploy
+/// from Jenkins" does not affect the shop, which still does.
 pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
     const ARTICLES: &str = "the our my their das der die unser unsere mein meine el la los las nuestro nuestra mi le les \
         notre nos mon ma";

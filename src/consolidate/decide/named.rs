@@ -198,8 +198,8 @@ impl Met<'_> {
     }
 }
 
-/// A forgotten statement is not stored again in other words. A statement that adds to a forgotten statement waits for a
-/// person.
+/// A forgotten statement is not stored again in different words. A statement that adds to a forgotten statement waits
+/// for a person.
 fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let gone = met.iter().find(|met| met.known.memory.status == Status::Forgotten && met.is_one_fact())?;
     is_turned(&case.view, &gone.view).is_none().then(|| match gone.named {

@@ -144,8 +144,8 @@ pub(in crate::consolidate) fn shares_message(evidence: &[Evidence], known: &[Evi
     evidence.iter().any(|piece| known.iter().any(|other| is_same_message(piece, other)))
 }
 
-/// A message is identified by its transcript and id, or by its content if a fork of the conversation gave it another
-/// id. A fork keeps the time of a message, so the same words at another time are a repetition.
+/// A message is identified by its transcript and id, or by its content if a fork of the conversation gave it a
+/// different id. A fork keeps the time of a message, so the same words at a different time are a repetition.
 fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
     (a.transcript == b.transcript && a.messages.first() == b.messages.first())
         || (!a.content_hash.is_empty() && a.content_hash == b.content_hash && !are_apart(a, b))

@@ -92,7 +92,7 @@ pub fn draft(
         let is_update = case.incoming.candidate.updates_only;
         let mut known = working.around(case);
         if is_update {
-            // A memory from the same message states the change in other words; it is not the memory that changes.
+            // A memory from the same message states the change in different words; it is not the memory that changes.
             known.retain(|known| !shares_message(&case.incoming.candidate.evidence, &known.evidence));
         }
         let suspicion = suspicion_of(&case.incoming);

@@ -97,7 +97,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
     let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
     let (mut memories, forgotten) = db.around_and_forgotten(&around, MAX_NEIGHBOURS, MAX_FORGOTTEN)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
-    // Forgotten memories must be included; otherwise, the same fact would be learnt again in other words.
+    // Forgotten memories must be included; otherwise, the same fact would be learnt again in different words.
     memories.extend(forgotten);
     memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);

@@ -463,7 +463,7 @@ impl Writer<'_> {
         )
     }
 
-    /// Assigns another source to a memory if its source was erased.
+    /// Assigns a different source to a memory if its source was erased.
     fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
         let sql = "SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE value = ?2)";

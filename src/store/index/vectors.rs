@@ -615,12 +615,12 @@ struct Codes {
 }
 
 impl Codes {
-    /// Adds a code for `dimension` components; a code of another length is left out.
+    /// Adds a code for `dimension` components; a code of a different length is left out.
     fn push(&mut self, seq: i64, code: &[u8], dimension: usize) {
         if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
             && bits.len() == dimension.div_ceil(8)
         {
-            // A code of another length would shift all codes that follow it, because codes have no separators.
+            // A code of a different length would shift all codes that follow it, because codes have no separators.
             self.seqs.push(seq);
             self.factors.push(f32::from_le_bytes(*factor));
             self.bits.extend_from_slice(bits);

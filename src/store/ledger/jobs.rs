@@ -209,7 +209,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn finish_job(&self, held: &ClaimedJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
-        // A worker whose lease has expired finds another token here, so it cannot overwrite the newer result.
+        // A worker whose lease has expired finds a different token here, so it cannot overwrite the newer result.
         let mine = "WHERE id = ?1 AND owner = ?2 AND status = 'running'";
         let freed = "owner = NULL, pid = NULL, lease_until = NULL, updated_at = ?3";
         let now_ms = whole_milliseconds(now).as_millisecond();
