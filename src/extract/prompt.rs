@@ -48,7 +48,7 @@ pub(super) struct Prompt {
     pub sessions: Vec<Shown>,
 }
 
-/// Renders what `view` shows of `tasks`, which are equal except for transcript and span. Messages are numbered
+/// Renders what `view` shows of `tasks`, which are identical except for transcript and span. Messages are numbered
 /// consecutively.
 pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
     let Some(shared) = view.sights.first().map(|sight| &tasks[sight.window]) else {

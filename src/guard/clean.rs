@@ -239,7 +239,7 @@ pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
     if words.is_empty() && !text.trim().is_empty() || INJECTED_STARTS.iter().any(|start| words.starts_with(start)) {
         return Stripped::Nothing;
     }
-    // Text is only ever removed, so an equal length means an equal text.
+    // Text is only ever removed, so the same length means the same text.
     if words.len() == text.trim().len() { Stripped::All } else { Stripped::Words(words.to_owned()) }
 }
 

@@ -162,7 +162,7 @@ fn duplicates<'o>(
         });
         let Some((kept, others)) = alike.split_first() else { continue };
         for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
-            // Both memories are read in full, because outlines contain no texts; few pairs have equal words.
+            // Both memories are read in full, because outlines contain no texts; few pairs have the same words.
             if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
                 found.push((*other, kept.id.clone()));
             }

@@ -254,7 +254,7 @@ impl Client {
         let slot = message_batch::ListSlot::read(input_file).filter(|_| self.is_anthropic());
         let next = if self.is_anthropic() { "after_id" } else { "after" };
         let mut last: Option<String> = None;
-        // The number of pages is limited, since a server that ignores `after` would return its first page for ever.
+        // The number of pages is limited, since a server that ignores `after` would return its first page forever.
         for _ in 0..MAX_PAGES {
             let after = last.as_deref().map(|last| (next, last));
             let query: Vec<_> = [("limit", PAGE)].into_iter().chain(after).collect();

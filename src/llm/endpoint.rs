@@ -341,7 +341,7 @@ pub struct ModelSettings {
     pub model: String,
     /// Sampling temperature. If it is `None`, the server uses its default.
     pub temperature: Option<f32>,
-    /// Longest time for one attempt, from connecting to the last byte.
+    /// Maximum time for one attempt, from connecting to the last byte.
     pub timeout: Duration,
     /// Maximum number of attempts after the first.
     pub max_retries: u32,

@@ -244,7 +244,7 @@ impl From<OpenAIError> for Fault {
 /// added.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// Longest wait, at which the doubling ends.
+/// Maximum wait, at which the doubling ends.
 const LAST_WAIT: Duration = Duration::from_secs(30);
 
 /// If a server asks for a longer wait than this, the error is reported instead.

@@ -189,7 +189,7 @@ impl LimitField {
     }
 }
 
-/// Lowest token limit that is worth trying.
+/// Minimum token limit that is worth trying.
 const LEAST_TOKENS: u32 = 2_048;
 
 /// The form of the requests that a server is known to accept.

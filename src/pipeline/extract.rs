@@ -92,7 +92,7 @@ async fn extract_claimed<C: Complete>(
     mut claimed: ClaimedWindows,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<Option<ClaimedWindows>, PipelineError> {
-    // Stored replies are read without a pause, so the run must renew its heartbeat meanwhile.
+    // Stored replies are read without a pause, so the run must renew its heartbeat in the meantime.
     tokio::task::yield_now().await;
     if claimed.ids.is_empty() {
         return Ok(None);

@@ -338,7 +338,7 @@ enum Company {
     Any,
     /// The windows of the same stored request.
     Stored(Membership),
-    /// No other windows: the window is sent alone and at once.
+    /// No other windows: the window is sent alone and immediately.
     None,
 }
 

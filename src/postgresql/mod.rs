@@ -17,7 +17,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Version of the tables; it increases whenever an older program could not use them.
 const VERSION: i32 = 1;
-/// Longest wait for a connection.
+/// Maximum wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval between attempts to reach the server.
 const RETRY: Duration = Duration::from_millis(200);

@@ -211,7 +211,7 @@ impl Queue {
         let (shard, log, is_forced, attempts) = (row.get(2), row.get(3), row.get(4), row.get(5));
         let job = QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts };
         if attempts > MAX_ATTEMPTS {
-            // A job that makes its workers die must not take up all of them.
+            // A job that makes its workers die must not occupy all of them.
             self.end(&job, &JobEnd::Failed("its workers ended before it was done, again and again".to_owned()))?;
             return Ok(None);
         }
@@ -326,8 +326,8 @@ impl Queue {
     }
 }
 
-/// Locks the row of a shard until the end of the transaction, so that no job is added to it meanwhile. Returns whether
-/// the worker has the lease.
+/// Locks the row of a shard until the end of the transaction, so that no job is added to it in the meantime. Returns
+/// whether the worker has the lease.
 fn lock_shard(transaction: &mut Transaction<'_>, shard: &str, worker: &str) -> Result<bool, ::postgres::Error> {
     let sql = "SELECT 1 FROM afterthought.shards WHERE name = $1 AND worker = $2 FOR UPDATE";
     Ok(!transaction.query_typed(sql, &[(&shard, Type::TEXT), (&worker, Type::TEXT)])?.is_empty())

@@ -180,7 +180,7 @@ impl MemoryPool {
         }
         self.upkeep.is_wanted.store(true, Ordering::SeqCst);
         while self.upkeep.is_wanted.load(Ordering::SeqCst) && !self.upkeep.is_under_way.swap(true, Ordering::SeqCst) {
-            // The flag is cleared before the work, so that the loop handles memories that are written meanwhile.
+            // The flag is cleared before the work, so that the loop handles memories that are written in the meantime.
             self.upkeep.is_wanted.store(false, Ordering::SeqCst);
             let made = self.embed_waiting().await;
             self.upkeep.is_under_way.store(false, Ordering::SeqCst);

@@ -186,7 +186,7 @@ impl Writer<'_> {
         self.execute(sql, params![target, place.device, place.seq, place.hash]).map(drop)
     }
 
-    /// Writes a record, which then counts as equal to its row unless `dirty`.
+    /// Writes a record, which then counts as matching its row unless `dirty`.
     pub(crate) fn put_sync_record(&self, target: i64, record: &StoredRecord, dirty: bool) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO sync_records (target, key, entity, memory_id, other_id, record, dirty)
@@ -205,7 +205,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Marks the records of a memory as equal to their rows.
+    /// Marks the records of a memory as matching their rows.
     pub(crate) fn clean_sync_records(&self, target: i64, id: &MemoryId) -> Result<(), StoreError> {
         let sql = "UPDATE sync_records SET dirty = 0 WHERE target = ?1 AND memory_id = ?2 AND +dirty = 1";
         self.execute(sql, params![target, id.as_str()]).map(drop)

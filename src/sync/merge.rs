@@ -173,7 +173,7 @@ fn action_of(before: &Memory, after: &Memory) -> Action {
     }
 }
 
-/// Returns the changes that make the evidence or the links of a memory equal to their records.
+/// Returns the changes that make the evidence or the links of a memory match their records.
 fn row_changes(
     w: &Writer<'_>,
     id: &MemoryId,

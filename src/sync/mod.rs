@@ -56,7 +56,7 @@ use record::{Item, Record, read_record, stored, to_json};
 
 /// Name of the lease that one process has during a synchronisation.
 const LEASE: &str = "sync";
-/// Longest wait for another process that synchronises, and interval between checks of whether it has finished.
+/// Maximum wait for another process that synchronises, and interval between checks of whether it has finished.
 const LEASE_WAIT: Duration = Duration::from_secs(30);
 const LEASE_CHECK: Duration = Duration::from_millis(100);
 /// Number of items in this machine's log after which a snapshot replaces them.

@@ -133,8 +133,8 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     Some(name.join(" ").chars().take(80).collect())
 }
 
-/// Returns the command's calls of programs, scripts and tasks that are not common to all projects, each with the name
-/// by which people refer to it, such as `gaugectl`, `deploy.sh` or `make release`.
+/// Returns the command's calls of programs, scripts and tasks that are not in general use, each with the name by which
+/// people refer to it, such as `gaugectl`, `deploy.sh` or `make release`.
 pub(crate) fn calls(command: &str) -> Vec<(String, &str)> {
     segments(command)
         .into_iter()
@@ -142,7 +142,7 @@ pub(crate) fn calls(command: &str) -> Vec<(String, &str)> {
         .collect()
 }
 
-/// Returns the names of the programs, scripts and tasks that a command calls and that are not common to all projects.
+/// Returns the names of the programs, scripts and tasks that a command calls and that are not in general use.
 pub(crate) fn programs(command: &str) -> BTreeSet<String> {
     calls(command).into_iter().map(|(program, _)| program).collect()
 }

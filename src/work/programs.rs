@@ -1,7 +1,7 @@
 //! Programs that a prompt or a new script names: the errors of earlier calls and their remedies, or the last call that
 //! worked.
 //!
-//! Programs, scripts and tasks that are common to all projects are ignored, because agents know them.
+//! Programs, scripts and tasks in general use are ignored, because agents know them.
 
 use std::collections::BTreeSet;
 

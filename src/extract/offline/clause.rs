@@ -102,7 +102,7 @@ pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     Slot { attribute: Some((*attribute).to_owned()), value: Some(first.clone()) }
 }
 
-/// Returns where in `value` the rejected alternatives begin, such as Y in "X instead of Y".
+/// Returns the position in `value` at which the rejected alternatives begin, such as Y in "X instead of Y".
 pub(super) fn alternatives_start(value: &str) -> usize {
     let lower = value.to_ascii_lowercase();
     ["instead of", " rather than", " over ", ", not ", " not ", "而不是", "代替", " from "]

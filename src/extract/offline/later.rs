@@ -159,7 +159,7 @@ impl Dated {
     }
 }
 
-/// Returns where in `text` the `quote` ends.
+/// Returns the position in `text` at which the `quote` ends.
 fn end_of(quote: &str, text: &str) -> usize {
     text.find(quote).map_or(0, |start| start + quote.len())
 }

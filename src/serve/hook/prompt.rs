@@ -1,5 +1,5 @@
-//! Handles a user's prompt: `/remember`, `/recall` and `/forget` are executed at once; for any other prompt, relevant
-//! memories and earlier calls of the programs that it names are added.
+//! Handles a user's prompt: `/remember`, `/recall` and `/forget` are executed immediately; for any other prompt,
+//! relevant memories and earlier calls of the programs that it names are added.
 
 use super::input::{HookOutput, fenced};
 use super::{HookCall, HookError};

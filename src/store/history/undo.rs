@@ -111,8 +111,8 @@ impl Store {
             {
                 return Err(StoreError::RunUndone { id: first.to_string() });
             }
-            // Kept memories are determined in the undo's transaction, so that no other change can build on the run
-            // meanwhile.
+            // Kept memories are determined in the undo's transaction, so that no other change can build on the run in
+            // the meantime.
             let kept = kept(w, runs, &entries)?;
             let mut undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();

@@ -166,7 +166,7 @@ impl Store {
     }
 
     /// Claims the next job that is due; returns `None` if no job is due. The jobs of a process that has ended are due
-    /// at once if the system reports that it has ended, and otherwise when their leases expire.
+    /// immediately if the system reports that it has ended, and otherwise when their leases expire.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -244,8 +244,8 @@ impl Store {
         Ok(changed > 0)
     }
 
-    /// Makes failed jobs and jobs that wait for another attempt due at once: the job `one`, or all such jobs. Returns
-    /// the number of these jobs.
+    /// Makes failed jobs and jobs that wait for another attempt due immediately: the job `one`, or all such jobs.
+    /// Returns the number of these jobs.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

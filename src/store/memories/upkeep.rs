@@ -78,7 +78,7 @@ impl Store {
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let purged = self.purge_before(cutoff, now);
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
-        // The error is returned only now, so that the setting is restored in that case as well.
+        // The error is returned only at this point, so that the setting is restored in that case as well.
         let purged = purged?;
         if !purged.memories.is_empty() {
             // The samples of SQLite's query planner may contain keys of purged rows.

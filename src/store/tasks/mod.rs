@@ -39,7 +39,7 @@ pub(crate) enum FactKind {
     Command,
     /// A failed command that was replaced by another command.
     Failed,
-    /// A program, script or task that a command calls and that is not common to all projects.
+    /// A program, script or task that a command calls and that is not in general use.
     Program,
 }
 
@@ -284,7 +284,7 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
     found
 }
 
-/// Returns the programs that a task called and that are not common to all projects.
+/// Returns the programs that a task called and that are not in general use.
 fn called(record: &TaskRecord) -> BTreeSet<String> {
     record.commands.iter().flat_map(|one| shell::programs(&one.command)).collect()
 }
