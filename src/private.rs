@@ -1,4 +1,4 @@
-//! Files and folders that only their user can read, opened without following links.
+//! Files and folders that only their owner can read, opened without following links.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -98,7 +98,7 @@ pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     permissions.map_or(Ok(()), |permissions| std::fs::set_permissions(&target, permissions))
 }
 
-/// Reads a small file that contains a key, and that only its user may read. The error is the reason, for a message.
+/// Reads a small file that contains a key, and that only its owner may read. The error is the reason, for a message.
 pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<String, String> {
     let unreadable = |error: io::Error| format!("it cannot be read: {error}");
     let data = std::fs::metadata(path).map_err(unreadable)?;

@@ -44,7 +44,7 @@ impl Schema {
         if !faults.is_empty() {
             return Err(faults.join(", "));
         }
-        // The error of serde is not printed, because it may quote the value.
+        // The error from serde is not printed, because it may quote the value.
         serde_json::from_value(value).map_err(|_| "a value is not of the asked form".to_owned())
     }
 

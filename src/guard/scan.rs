@@ -288,8 +288,8 @@ fn is_public(text: &str, hint: usize) -> bool {
     ["public", "publishable", "öffentlicher"].iter().any(|word| before.ends_with(word))
 }
 
-/// Whether the text at `hint` is the result of a test, as in `--- PASS: TestRound2 (0.00s)` of Go or `PASS: test-2.sh` of
-/// Automake.
+/// Whether the text at `hint` is the result of a test, as in Go's `--- PASS: TestRound2 (0.00s)` or Automake's `PASS:
+/// test-2.sh`.
 fn is_passed_test(text: &str, hint: usize) -> bool {
     let is_test = |name: &str| name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("test"));
     text[hint..].strip_prefix("PASS: ").is_some_and(|name| text[..hint].ends_with("--- ") || is_test(name))

@@ -387,7 +387,7 @@ pub(super) fn is_slashed_password(value: &str) -> bool {
     cased && is_login_password(value) && (digits >= 2 || value.contains(|c| SIGNS.contains(c)) || is_mixed(value))
 }
 
-/// Whether the end of `<maker>_live_…` is machine-made. Keys of Stripe that begin with `pk` are public.
+/// Whether the end of `<maker>_live_…` is machine-made. Stripe keys that begin with `pk` are public.
 pub(super) fn is_vendor_key(value: &str) -> bool {
     if value.starts_with("pk_live_51") || value.starts_with("pk_test_51") {
         return false;

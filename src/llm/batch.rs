@@ -16,7 +16,7 @@ use super::wire::Dialect;
 use super::{Client, LlmError, Reply, Request, anthropic, endpoint, fault, message_batch, wire};
 
 /// Maximum number of requests in one batch.
-// Both limits are those of OpenAI's batch API. The limits of Anthropic are higher.
+// Both limits are those of OpenAI's batch API. Anthropic's limits are higher.
 pub(crate) const MAX_REQUESTS: usize = 50_000;
 /// Maximum size of the file of one batch, in bytes.
 pub(crate) const MAX_BYTES: usize = 200_000_000;

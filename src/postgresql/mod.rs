@@ -42,7 +42,7 @@ pub(crate) enum PostgresError {
         /// The file.
         path: PathBuf,
     },
-    /// The certificates of the system cannot be used.
+    /// The system's certificates cannot be used.
     #[error("cannot use the certificates of this system: {0}")]
     Certificates(rustls::Error),
     /// The server does not answer, or refuses a command.
@@ -50,7 +50,7 @@ pub(crate) enum PostgresError {
     Server {
         /// The address as the user wrote it.
         address: String,
-        /// The message of the server or of the system.
+        /// The message from the server or the system.
         what: String,
     },
     /// The tables belong to a newer version of the program.

@@ -18,12 +18,12 @@ const MAX_IDLE: usize = 4;
 /// Maximum number of memories that are embedded after a write; the rest wait for `embed`.
 const MAX_EMBEDDED: usize = 256;
 
-/// Time between two rounds of maintenance, and before the first one, which must not delay the start of a server.
+/// Time between two rounds of maintenance, and before the first one, which must not delay the startup of a server.
 const ROUND: Duration = Duration::from_mins(1);
 const FIRST_ROUND: Duration = Duration::from_secs(5);
 /// Interval, in rounds, at which all memories are checked, rather than only those that are found quickly.
 const FULL_EVERY: usize = 59;
-/// Maximum time for which the end of a server waits for the computation of vectors.
+/// Maximum time for which a stopping server waits for the computation of vectors.
 const END_TIME: Duration = Duration::from_secs(2);
 
 /// The namespaces that a server serves.

@@ -45,7 +45,7 @@ const SETTINGS: [&str; 7] = [
     "maintenance.autoDetach=false",
     "advice.pushUpdateRejected=false",
 ];
-/// Options of git for a repository on this machine, whose hooks and settings git would otherwise trust.
+/// Git options for a repository on this machine, whose hooks and settings git would otherwise trust.
 const UPLOAD: &str = "--upload-pack=git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true upload-pack";
 const RECEIVE: &str = "--receive-pack=git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true \
                        -c receive.autogc=false receive-pack";

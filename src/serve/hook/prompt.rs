@@ -35,7 +35,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Returns the output for a command of a person that failed; `None` for any other prompt.
+/// Returns the output for a person's command that failed; `None` for any other prompt.
 pub(super) fn failed(call: &HookCall, error: &HookError) -> Option<HookOutput> {
     let what = match Command::read(call.input.prompt.as_deref()?)? {
         Command::Remember(_) => "remembered",

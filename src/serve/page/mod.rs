@@ -66,7 +66,7 @@ pub(crate) enum PageError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// The error of the system.
+        /// The error from the system.
         source: std::io::Error,
     },
 }

@@ -6,8 +6,8 @@
 //! the terms of the query.
 //!
 //! A segment numbers its documents by namespace and then by memory, so that the documents of one namespace are
-//! contiguous. A changed memory loses its number and waits again. Postings of a number that is not in `search_docs` are
-//! void, and the next merge removes them.
+//! contiguous. A changed memory loses its number and waits again. Postings of a document number that is not in
+//! `search_docs` are void, and the next merge removes them.
 //!
 //! ```text
 //! list  = blocks of 128 postings, the table of blocks, and the number of postings (4 bytes)
