@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-/// Environment variable of a worker and of the programs of models, which disables hooks in these processes.
+/// Environment variable that disables hooks in workers and in the programs that models are called through.
 pub(crate) const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 
 /// Windows flag that starts a process in a new group, which an interrupt at the terminal does not reach.

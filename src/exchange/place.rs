@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::memory::Namespace;
 use transcripts::json;
 
-/// Maximum number of lines of a log that are searched for the folder of its conversation.
+/// Maximum number of log lines that are searched for the folder of the conversation.
 const MAX_LINES: usize = 50;
 
 /// The project to which a file belongs, according to its path.

@@ -1,4 +1,4 @@
-//! Quotes of what people explained in earlier tasks of a project about the subject of a prompt.
+//! Quotes explanations that people gave in earlier tasks of a project on the subject of a prompt.
 //!
 //! Without a model, only explicit statements become memories. Much of what a later session needs is said in passing:
 //! why something must not be done, or what a tool expects. Such a remark is quoted if the prompt shares enough specific
@@ -77,7 +77,7 @@ static OF_THE_TASK: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 impl Session<'_> {
-    /// Returns passages of earlier tasks of the project about the subject of a prompt, the best first.
+    /// Returns passages from earlier tasks of the project on the subject of a prompt, the best first.
     ///
     /// A message that a memory quotes is left out, whatever the memory's status: an active memory is shown itself, and
     /// the words of any other memory are outdated or unwanted.

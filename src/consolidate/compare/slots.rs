@@ -6,7 +6,7 @@ use crate::text::script::Script;
 use crate::text::tokens::is_listed;
 
 /// Maximum number of units of a text that are aligned.
-// The size of the table of common units grows with the square of this number.
+// The table of common units grows with the square of this number.
 const MAX_UNITS: usize = 120;
 
 /// A position where two texts differ, with the units of each text. A unit is a word, a Han character, or a comma.

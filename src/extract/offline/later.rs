@@ -228,7 +228,7 @@ fn stems(text: &str) -> BTreeSet<String> {
 const MAX_NAME_MESSAGES: usize = 8;
 /// Number of earlier messages by people in which words other than names are compared.
 const MAX_BETWEEN: usize = 10;
-/// Minimum number of letters of the one word that identifies the topic of a short statement.
+/// Minimum number of letters in the one word that identifies the topic of a short statement.
 const MIN_TOPIC_LETTERS: usize = 6;
 /// Minimum number of words, or half the number of pairs of Chinese characters, shared by two sentences on one topic.
 const MIN_SHARED: usize = 2;

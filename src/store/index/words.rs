@@ -33,7 +33,7 @@ const WAITING: i64 = 512;
 const WAITING_WITHIN: i64 = 16_384;
 /// Number of memories written between counts of the waiting memories within one transaction.
 const LOOKED_EVERY: i64 = 1_024;
-/// Number of bytes of a term of a waiting memory: the number and the weight of the term.
+/// Number of bytes for each term of a waiting memory: the number and the weight of the term.
 pub(in crate::store) const TERM_BYTES: usize = 9;
 
 /// The texts of a memory that are searched.
