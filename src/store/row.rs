@@ -87,7 +87,7 @@ pub(super) trait Column: Sized {
     fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self>;
 }
 
-/// Implements [`Column`] for the given types, using one function to read them.
+/// Implements `Column` for the given types, using one function to read them.
 macro_rules! columns {
     ($read:path: $($type:ty),+ $(,)?) => {
         $(impl $crate::store::row::Column for $type {
