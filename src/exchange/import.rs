@@ -275,7 +275,8 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
         claim.valid_from = claim.valid_from.or(created);
     }
     if exported.evidence.is_empty() {
-        // The conversation itself is not in the file, so the words of the memory replace those of the message.
+        // The conversation itself is not in the file, so the words of the memory take the place of those of the
+        // message.
         let said_at = created.map(|at| MessageTime { at, offset_seconds: None, source: TimeSource::File });
         let piece =
             |(transcript, messages)| Evidence { said_at, ..piece_of(transcript, messages, claim.content.clone()) };

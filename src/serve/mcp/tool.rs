@@ -230,7 +230,7 @@ fn or_null(choices: &[Value]) -> Option<Vec<Value>> {
 }
 
 string_enum!(
-    /// A set of tools. No two tools of a profile do the same thing, except in [`Profile::Full`].
+    /// A set of tools. No two tools of a profile do the same, except in [`Profile::Full`].
     #[derive(Default)]
     Profile, "a profile", "standard, basecoat, blockcell or full", {
     /// The five verbs store, recall, update, forget and list, with brief, history and relate; forget accepts filters,
