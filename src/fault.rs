@@ -71,7 +71,7 @@ pub(crate) fn point(name: &str) {
     debug_assert!(is_listed, "{name} is not listed");
     let Some((wanted, left)) = &*WANTED else { return };
     if wanted == name && left.fetch_sub(1, Ordering::SeqCst) == 1 {
-        // The process aborts and does not exit, so that no destructor runs, as after a kill.
+        // The process aborts instead of exiting, so that no destructor runs, as after a kill.
         std::process::abort();
     }
 }

@@ -1,4 +1,4 @@
-//! Files and folders that only their user can read, opened without following links.
+//! Files and folders that only their owner can read, opened without following links.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -24,7 +24,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options().create(true).append(true).open(path)
 }
 
-/// Takes away the permissions of group and others from a file, if there are any.
+/// Removes the permissions of group and others from a file, if there are any.
 #[cfg(unix)]
 pub(crate) fn close_to_others(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -62,13 +62,13 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let written = options().write(true).create_new(true).open(&draft);
     let placed = written.and_then(|mut file| file.write_all(text.as_bytes())).and_then(|()| rename(&draft, path));
     if placed.is_err() {
-        // If a file cannot be written, it can often not be removed either, so only the first error is reported.
+        // If a file cannot be written, it often cannot be removed either, so only the first error is reported.
         std::fs::remove_file(&draft).ok();
     }
     placed
 }
 
-/// Renames a file, also over a file that another program has open for a moment.
+/// Renames a file, even if another program briefly has the file or the target open.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     /// Pauses before further attempts. Scanners and indexers on Windows open each new file for less than a second.
     const PAUSES_IN_MS: [u64; 6] = [10, 20, 50, 100, 200, 400];
@@ -87,7 +87,7 @@ fn is_busy(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied || error.raw_os_error() == Some(SHARING_VIOLATION)
 }
 
-/// Replaces the content of a file that belongs to a person. The permissions are kept, and a link stays a link. Readers
+/// Replaces the content of a file that a person maintains. The permissions are kept, and a link stays a link. Readers
 /// find either the old text or the complete new text.
 #[cfg(feature = "serve")]
 pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
@@ -98,7 +98,7 @@ pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     permissions.map_or(Ok(()), |permissions| std::fs::set_permissions(&target, permissions))
 }
 
-/// Reads a small file that contains a key, and that only its user may read. The error is the reason, for a message.
+/// Reads a small file that contains a key, and that only its owner may read. The error is the reason, for a message.
 pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<String, String> {
     let unreadable = |error: io::Error| format!("it cannot be read: {error}");
     let data = std::fs::metadata(path).map_err(unreadable)?;

@@ -1,14 +1,14 @@
-//! Processes that this program starts: in a group of their own, so that everything they have started can be ended with
-//! them, or detached from this process.
+//! Processes that this program starts: either in a separate group, so that everything they have started can be ended
+//! with them, or detached from this process.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-/// Environment variable of a worker and of the programs of models, which disables hooks in these processes.
+/// Environment variable that disables hooks in workers and in the programs that models are called through.
 pub(crate) const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 
-/// Flag of Windows for a process in a group that an interrupt at the terminal does not reach.
+/// Windows flag that starts a process in a new group, which an interrupt at the terminal does not reach.
 #[cfg(windows)]
 pub(crate) const NEW_GROUP: u32 = 0x200;
 
@@ -36,8 +36,8 @@ pub(crate) fn kill_group(child: &mut Child) {
     child.kill().ok();
 }
 
-/// Starts `program` in the folder `folder` as a process that outlives this one: without standard streams, in a group of
-/// its own, and with [`ENVIRONMENT_MARK`] where the system allows it.
+/// Starts `program` in the folder `folder` as a process that outlives this one: without standard streams, in a separate
+/// group, and with [`ENVIRONMENT_MARK`] where the system allows it.
 ///
 /// # Errors
 /// Returns an error if the system cannot start it.
@@ -52,7 +52,7 @@ pub(crate) fn start_detached(program: &Path, arguments: &[&str], folder: &Path) 
 }
 
 /// Starts `program` in the folder `folder` as a process that outlives this one: without standard streams and console,
-/// and in a group of its own.
+/// and in a separate group.
 ///
 /// # Errors
 /// Returns an error if the system cannot start it.
@@ -110,7 +110,7 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 }
 
 fn in_folder(folder: &Path, name: &str, is_windows: bool) -> Option<PathBuf> {
-    // On Windows, npm installs `claude.cmd` beside `claude`, which is a script for other shells.
+    // On Windows, npm installs `claude.cmd` next to `claude`, which is a script for other shells.
     let endings: &[&str] = if is_windows && !name.contains('.') { &[".exe", ".cmd", ".bat"] } else { &[""] };
     endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
 }

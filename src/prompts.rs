@@ -114,7 +114,7 @@ impl Prompt {
             Ok(template) => template,
             Err(error) => return Some(format!("it is not a valid template: {error}")),
         };
-        // A misspelt variable is rendered as nothing, so variables are checked before any request is sent.
+        // A misspelt variable is rendered as an empty text, so variables are checked before any request is sent.
         let used = template.undeclared_variables(false);
         // The template engine itself provides `loop`.
         let known = |name: &&String| sample.get_attr(name).is_ok_and(|value| !value.is_undefined());

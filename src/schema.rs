@@ -1,4 +1,4 @@
-//! The schema of a type that is read from JSON from outside, and what is wrong with a value.
+//! Schemas of types that are read from external JSON, and descriptions of the faults of a value.
 
 use jsonschema::Validator;
 use schemars::JsonSchema;
@@ -23,13 +23,13 @@ impl Schema {
         Self::from_json(&schema)
     }
 
-    /// Reads a schema, which derives from a type.
+    /// Reads a schema, which was derived from a type.
     pub(crate) fn from_json(schema: &Value) -> Self {
         Self(jsonschema::validator_for(schema).expect("the schema derives from a type"))
     }
 
-    /// Names the faults of a value: the field, the fault and what would be accepted, without the value itself, which may
-    /// be private.
+    /// Describes the faults of a value: the field, the fault and the values that would be accepted, without the value
+    /// itself, which may be private.
     pub(crate) fn faults(&self, value: &Value) -> Vec<String> {
         let faults = self.0.iter_errors(value).take(MAX_FAULTS);
         faults.map(|fault| format!("{} {}", fault.instance_path(), fault.masked()).trim().to_owned()).collect()
@@ -44,12 +44,12 @@ impl Schema {
         if !faults.is_empty() {
             return Err(faults.join(", "));
         }
-        // The error of serde is not printed, because it may quote the value.
+        // The error from serde is not printed, because it may quote the value.
         serde_json::from_value(value).map_err(|_| "a value is not of the asked form".to_owned())
     }
 
     /// Reads the entries of a model's reply, and warns about the entries that do not match, which are `None` in the
-    /// result. `what` says what the reply is about.
+    /// result. `what` is the subject of the reply.
     pub(crate) fn entries<T: DeserializeOwned>(&self, entries: &[Value], what: &str) -> Vec<Option<T>> {
         let read: Vec<Result<T, String>> = entries.iter().map(|entry| self.read(entry.clone())).collect();
         let wrong = (1..).zip(&read).filter_map(|(place, one)| Some(format!("entry {place}: {}", one.as_ref().err()?)));

@@ -31,7 +31,7 @@ const BYTES_PER_TOKEN: usize = 16;
 
 /// Returns the longest beginning of `text` that has about `limit` tokens.
 ///
-/// The time depends on `limit` and not on the length of `text`.
+/// The time depends on `limit`, not on the length of `text`.
 #[must_use]
 pub(crate) fn head(text: &str, limit: usize) -> &str {
     // Encoding takes time in proportion to its input, which may be megabytes.

@@ -197,7 +197,7 @@ impl<'a> Sheet<'a> {
             }
             let case = &cases[question.index];
             let candidate = &case.incoming.candidate;
-            // Without evidence, no time is shown: the time of planning does not say when the claim was true.
+            // Without evidence, no time is shown: the time of planning does not show when the claim was true.
             sheet.show(&case.id, || Shown::of(&candidate.claim, &candidate.evidence, None));
         }
         sheet.in_order_of_time()

@@ -32,7 +32,7 @@ pub struct MoveReport {
 /// `from` there.
 ///
 /// Active memories are consolidated by the rules with those in `into`, as if they were new. If two memories say the
-/// same, the existing memory is kept and gains the evidence. Pinned memories are moved unchanged.
+/// same thing, the existing memory is kept and gains the evidence. Pinned memories are moved unchanged.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.

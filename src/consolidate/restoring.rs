@@ -90,7 +90,7 @@ fn link(writer: &Writer<'_>, from: &MemoryId, to: &[Memory], relation_type: Rela
 fn rivals_of(db: &Database, memory: &Memory) -> Result<Vec<Memory>, StoreError> {
     let mut ids = successors(db, &memory.id)?;
     ids.extend(contradicted(db, memory)?);
-    // A key without a value is one that a program updates its memory by, so it stands for one memory.
+    // A program uses a key without a value to update its memory, so the key identifies a single memory.
     if let (Some(key), None) = (&memory.claim.key, &memory.claim.value) {
         let twins = db.by_key(&memory.namespace, key)?;
         ids.extend(twins.into_iter().filter(|twin| twin.claim.value.is_none()).map(|twin| twin.id));

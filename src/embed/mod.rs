@@ -131,7 +131,7 @@ impl Embedder {
         }
         let base_url = settings.base_url.value.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
         let is_default = base_url.contains("//api.openai.com");
-        // Other servers choose their own names for models, so only the server of OpenAI has a default model.
+        // Other servers choose their own names for models, so only OpenAI's server has a default model.
         let default = is_default.then(|| DEFAULT_MODEL.to_owned());
         let unset = EmbedError::Unset { what: "model", remedy: "model, or AFTERTHOUGHT_EMBEDDING_MODEL" };
         let model = settings.model.value.clone().or(default).ok_or(unset)?;

@@ -65,7 +65,7 @@ impl QueryVectors {
             return Ok(None);
         }
         let vector = self.ask(store, query);
-        // An error of the store is not caused by the server, so it starts no pause.
+        // An error of the store is not caused by the server, so it does not start a pause.
         if vector.as_ref().is_err_and(|error| !matches!(error, EmbedError::Store(_))) {
             self.worker.lock().unwrap_or_else(PoisonError::into_inner).rests_until = Some(Instant::now() + REST);
         }

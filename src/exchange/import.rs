@@ -43,7 +43,7 @@ static EXPORTED: LazyLock<Schema> = LazyLock::new(Schema::of::<Exported>);
 /// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
     let wrong = |reason: String| ImportError::Line { line: number, reason };
-    // A complete export is read as it is. Everything else may lack fields, or have them in another spelling.
+    // A complete export is read as it is. Everything else may lack fields, or have them in a different spelling.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
         check_scales(&exported.memory.claim).map_err(wrong)?;
         return Ok(own(exported, IdOrigin::Export));
@@ -96,7 +96,7 @@ impl Line {
 
     /// Adds the fields of an object whose name is `prefix`.
     fn extend(&mut self, prefix: &str, fields: Map<String, Value>) {
-        // A field without a value states nothing. A field under its own name takes precedence.
+        // A field without a value contains no information. A field under its own name takes precedence.
         let mut fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
         fields.sort_by_key(|(name, value)| (value.is_object(), OTHER_NAMES.iter().any(|(other, _)| other == name)));
         for (given, value) in fields {
@@ -183,7 +183,7 @@ impl Line {
         Ok(())
     }
 
-    /// Returns the fields of a memory of which only the content and the times of the line are known.
+    /// Returns the fields of a memory for which only the content and the times of the line are known.
     fn plain(&self, namespace: &Namespace, now: Timestamp) -> Result<Map<String, Value>, String> {
         let content = self.fields.get("content").and_then(|(_, value)| value.as_str()).unwrap_or_default();
         let expires = self.time("expires_at");
@@ -275,7 +275,8 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
         claim.valid_from = claim.valid_from.or(created);
     }
     if exported.evidence.is_empty() {
-        // The conversation itself is not in the file, so the words of the memory stand for those of the message.
+        // The conversation itself is not in the file, so the words of the memory take the place of those of the
+        // message.
         let said_at = created.map(|at| MessageTime { at, offset_seconds: None, source: TimeSource::File });
         let piece =
             |(transcript, messages)| Evidence { said_at, ..piece_of(transcript, messages, claim.content.clone()) };
@@ -285,7 +286,7 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
     Ok(Imported { left_out: line.left_out, absent, ..own(exported, origin) })
 }
 
-/// The source of memories that do not name their own.
+/// The source of memories that do not specify one.
 pub(super) const SOURCE: &str = "import";
 
 /// Returns an importance from 0 to 1; other programs use a scale from 1 to 10.
@@ -310,7 +311,7 @@ fn check_scale(name: &str, value: f64, most: f64) -> Result<(), String> {
     Err(format!("{name} {value} is out of range; use 0 to {most}"))
 }
 
-/// Returns evidence of which only the place and the words are known.
+/// Returns evidence for which only the place and the words are known.
 fn piece_of(transcript: String, messages: Vec<String>, quote: String) -> Evidence {
     Evidence { content_hash: normalised_hash(&quote), transcript, messages, quote, speaker: None, said_at: None }
 }
@@ -327,8 +328,8 @@ fn own(exported: Exported, id: IdOrigin) -> Imported {
     Imported { evidence, relations: relations.collect(), ..Imported::new(memory, id) }
 }
 
-/// Gives memories whose category is not in `allowed` another one, with the former category as a tag. Returns how many
-/// memories of each category were changed, and the category that they have now.
+/// Replaces the category of memories whose category is not in `allowed`, and keeps the former category as a tag.
+/// Returns how many memories of each category were changed, and the category that they have now.
 pub(crate) fn allow_categories(memories: &mut [Imported], allowed: &[String]) -> (BTreeMap<String, usize>, String) {
     let general = fallback_category(allowed).to_owned();
     let mut changed = BTreeMap::new();
@@ -452,8 +453,8 @@ pub fn import_as_is(
     })
 }
 
-/// The bullets of sections that an earlier import stored. A bullet that was edited takes the key of one that is no longer
-/// in the file, and all other bullets keep their keys, wherever in the section they stand now.
+/// The bullets of sections that an earlier import stored. A bullet that was edited takes the key of one that is no
+/// longer in the file, and all other bullets keep their keys, wherever they are in the section now.
 #[derive(Default)]
 struct Lists {
     /// For each section, the stored bullets that the file no longer contains.
@@ -483,8 +484,8 @@ impl Lists {
         if let Some(covered) = &gathered.covered {
             let namespace = writer.merged_into(namespace)?;
             for memory in writer.by_key_prefix(&namespace, covered)? {
-                // A section that the file no longer has, or whose last bullet was removed. Behind the start, the keys of
-                // other files have a point.
+                // A section that the file no longer has, or whose last bullet was removed. After the common start, the
+                // keys of other files contain a point.
                 let section = bullet(&memory).map(|(section, _)| section);
                 if let Some(section) = section.filter(|section| !section[covered.len()..].contains('.')) {
                     contents.entry((namespace.clone(), section.to_owned())).or_default();
@@ -546,13 +547,13 @@ enum Fate {
     Changes(Box<Memory>),
 }
 
-/// Whether a memory with the id of a stored one is that memory. An id that is not a UUID may be a number that each file
-/// assigns anew, so it only identifies a memory within one file.
+/// Whether a memory with the id of a stored memory is the same memory. An id that is not a UUID may be a number that
+/// each file assigns anew, so it only identifies a memory within one file.
 fn is_same_memory(stored: &Memory, memory: &Memory) -> bool {
     stored.namespace == memory.namespace && (!memory.id.is_derived() || stored.source == memory.source)
 }
 
-/// Returns what happens to a stored memory that the file contains, too. Edits in the file since its last import are
+/// Returns what happens to a stored memory that the file also contains. Edits in the file since its last import are
 /// applied, and so are those made here. Where both changed the same field, the later change remains. Fields that are
 /// `absent` from the file stay as they are.
 fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory, absent: &[String]) -> Result<Fate, StoreError> {
@@ -582,8 +583,8 @@ fn edited(writer: &Writer<'_>, stored: Memory, memory: &Memory, absent: &[String
     Ok(Fate::Changes(Box::new(Memory { claim, ..stored })))
 }
 
-/// Returns the stored claim with the fields that the file changed since `base`, as far as `takes` accepts them; it gets the
-/// name of a field, and whether the field was not changed here.
+/// Returns the stored claim with the fields that the file changed since `base`, if `takes` accepts them; `takes` gets
+/// the name of a field, and whether the field was not changed here.
 fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, takes: &dyn Fn(&str, bool) -> bool) -> Claim {
     let fields = |claim: &Claim| serde_json::to_value(claim).unwrap_or_default();
     let (before, mut claim, file_fields) = (base.map(fields), fields(stored), fields(file));
@@ -611,11 +612,11 @@ fn fate(
     let Memory { id, claim, namespace, .. } = memory;
     let attribute = claim.key.as_deref().zip(claim.value.as_deref());
     let is_same = |known: &Memory| match of_file.get(&known.id) {
-        // A file that gives the same words two ids, or says them about two subjects, means two memories.
+        // If a file contains the same words with two ids, or about two subjects, these are two memories.
         Some(IdOrigin::Export | IdOrigin::Line) if origin != IdOrigin::New => false,
         Some(_) => !is_distinct(&known.claim, claim),
-        // An export is compared with what is current here. Otherwise, the words are the identity, and a memory that was
-        // superseded here must not return.
+        // A memory of an export is compared only with active and pending memories. Otherwise, the words are the
+        // identity, and a memory that was superseded here must not return.
         None => origin != IdOrigin::Export || matches!(known.status, Status::Active | Status::Pending),
     };
     let is_known = writer.find(id)?.is_some()
@@ -633,7 +634,7 @@ fn fate(
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(Memory { claim: claim.clone(), ..before }))))
 }
 
-/// Whether the id of a memory belongs to a memory with other words, or in another namespace.
+/// Whether the id of a memory belongs to a memory with different words, or in a different namespace.
 fn is_taken(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
     let words = |memory: &Memory| normalised_hash(&memory.claim.content);
     let is_other = |known: Memory| known.namespace != memory.namespace || words(&known) != words(memory);
@@ -641,7 +642,7 @@ fn is_taken(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
 }
 
 /// Whether two claims of one file with the same words differ in what they are about. A field that only one of them has
-/// is no difference.
+/// does not count as a difference.
 fn is_distinct(one: &Claim, other: &Claim) -> bool {
     let differ = |one: Option<&str>, other: Option<&str>| one.zip(other).is_some_and(|(one, other)| one != other);
     one.memory_type != other.memory_type
@@ -834,7 +835,7 @@ mod tests {
         here_is(&store, &id, "meals", 9);
         assert_eq!(import("Coffee.", "work", 7).5, "meals");
         assert_eq!(import("Coffee.", "work", 11).5, "work");
-        // A line with few fields changes only these.
+        // A line with few fields changes only those fields.
         let line = format!(r#"{{"id":"{id}","content":"Coffee and rum."}}"#);
         let gathered = Gathered { memories: vec![parse(&line).unwrap()], ..Gathered::default() };
         assert_eq!(import_as_is(&store, gathered, &Namespace::global(), None, day(11)).unwrap().changed, 1);

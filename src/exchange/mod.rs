@@ -166,7 +166,7 @@ pub struct Terms {
     pub is_forced: bool,
     /// The time of the import.
     pub now: Timestamp,
-    /// Whether instructions for an agent become memories, and not only known lines.
+    /// Whether instructions for an agent become memories, rather than only known lines.
     pub instructions_as_memories: bool,
     /// Digits of a hash of the file's folder, so that files with the same name in different folders do not replace each
     /// other.
@@ -186,7 +186,7 @@ pub enum OrderPolicy {
     /// The memories wait for review, because anybody may have written the file.
     #[default]
     Review,
-    /// The memories keep their statuses, because a person vouches for the file, such as an export of their own.
+    /// The memories keep their statuses, because a person vouches for the file, such as their own export.
     Keep,
 }
 
@@ -261,7 +261,7 @@ pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<St
     Ok(text)
 }
 
-/// Where the id of an imported memory comes from. Memories of one file with ids of their own are distinct, even if they
+/// Where the id of an imported memory comes from. Memories of one file with their own ids are distinct, even if they
 /// have the same words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdOrigin {

@@ -48,7 +48,7 @@ fn read_notes(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
 }
 
 /// Adds each section as a long-term memory that keeps its key when its text changes, or each bullet of a section as a
-/// memory of its own.
+/// separate memory.
 fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered) {
     let (pairs, body) = front_matter(text).unwrap_or((Vec::new(), text));
     let described = pairs.iter().find(|(key, _)| *key == "description").map(|(_, value)| *value);
@@ -92,7 +92,7 @@ fn scope_of(stem: &str) -> String {
 }
 
 /// Returns the text of each memory of a section with its key: the section itself, or each of its bullets and, if
-/// `with_prose`, the text that is no bullet.
+/// `with_prose`, the text outside the bullets.
 fn memories_of(part: &Section, heading: &str, key: &str, with_prose: bool) -> Vec<(String, String)> {
     let (items, prose) = bullets(&part.body);
     if items.is_empty() {
@@ -158,8 +158,8 @@ fn category_of(heading: &str) -> Option<&'static str> {
     HEADINGS.iter().find(|(word, _)| names(word)).map(|(_, category)| *category)
 }
 
-/// Returns the bullets of a section, each in one line, without those of finished tasks, and the text that is no bullet.
-/// A section with a code block has no separate bullets.
+/// Returns the bullets of a section, each on one line, without those of finished tasks, and the text outside the
+/// bullets. A section with a code block has no separate bullets.
 fn bullets(body: &str) -> (Vec<String>, Option<String>) {
     let mut items: Vec<String> = Vec::new();
     let mut prose: Vec<&str> = Vec::new();

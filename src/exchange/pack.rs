@@ -4,8 +4,8 @@
 //! first line: name, version, template ─▶ a line for each memory ─▶ last line: hash of all before it, signature of the hash
 //! ```
 //!
-//! A signature has the format of `ssh-keygen -Y sign`, so people use the keys that they have. This program never reads a
-//! private key. Only Ed25519 keys can be checked.
+//! A signature has the format of `ssh-keygen -Y sign`, so people can use the keys that they already have. This program
+//! never reads a private key. Only Ed25519 keys can be checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -28,7 +28,7 @@ const STRUCTURE: u32 = 1;
 pub(crate) const MAX_PACK_BYTES: usize = 64 << 20;
 /// Maximum length of the name of a pack, in characters.
 const MAX_NAME: usize = 64;
-/// The purpose that a signature names, so that no signature for another purpose is accepted.
+/// The purpose stated in a signature, so that no signature for another purpose is accepted.
 pub(crate) const SIGNED_FOR: &str = "afterthought-pack";
 
 /// Reasons why a pack cannot be used.
@@ -118,7 +118,7 @@ impl fmt::Display for PackVersion {
     }
 }
 
-/// The settings that suit the memories of a pack: what kinds of memories there are, and the rules of extraction.
+/// Settings suited to the memories of a pack: their categories, and the instructions for extracting such memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PackTemplate {
     /// The setting `categories`.
@@ -309,7 +309,7 @@ pub(crate) fn signer_of(armoured: &str, message: &str) -> Result<String, PackErr
     Ok(format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(key))))
 }
 
-/// Splits off a part whose length precedes it, as SSH writes it.
+/// Splits off a part that follows its length, as in the format of SSH.
 fn field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)

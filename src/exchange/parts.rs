@@ -1,5 +1,4 @@
-//! Reads the structured parts of a memory, in the spelling of this program or of another, and names what is wrong with
-//! them.
+//! Reads the structured parts of a memory, in the spelling of this program or of another, and describes their faults.
 
 use std::sync::LazyLock;
 
@@ -48,7 +47,7 @@ static BLOCKERS: LazyLock<Schema> = LazyLock::new(Schema::of::<Blocker>);
 /// Fields of a profile that are a text, and fields that are a list of texts.
 const PROFILE_TEXTS: &[&str] = &["name", "preferred_name", "coding_style"];
 const PROFILE_LISTS: &[&str] = &["programming_languages", "languages", "frameworks"];
-/// Values of the fields of a profile that have a fixed set of values.
+/// Allowed values of the profile fields that have a fixed set of values.
 const PROFILE_VALUES: &[(&str, &[&str])] = &[
     ("response_preference", &["concise", "detailed", "balanced"]),
     ("language_preference", &["auto", "en", "zh", "de", "es", "fr", "it", "pt", "nl", "sv", "ru", "ja", "ko"]),

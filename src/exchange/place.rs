@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::memory::Namespace;
 use transcripts::json;
 
-/// Maximum number of lines of a log that are searched for the folder of its conversation.
+/// Maximum number of log lines that are searched for the folder of the conversation.
 const MAX_LINES: usize = 50;
 
 /// The project to which a file belongs, according to its path.
@@ -26,7 +26,7 @@ pub(crate) enum FilePlace {
 /// Returns the project to which the file at `path` belongs.
 ///
 /// Instructions for agents belong to the folder that contains them. If that is an agent's settings folder, such as
-/// `.claude`, they belong to its parent folder. Notes that Claude Code stores beside its logs belong to the folder of
+/// `.claude`, they belong to its parent folder. Notes that Claude Code stores next to its logs belong to the folder of
 /// those conversations.
 #[must_use]
 pub(crate) fn place_of(path: &Path, are_instructions: bool) -> FilePlace {

@@ -14,7 +14,7 @@ use crate::tokens;
 /// Number of tokens kept of a tool call, a tool result or a file's placeholder.
 // Little of a tool's output is worth remembering, but it shows the subject of the conversation.
 const TOOL_TOKENS: usize = 60;
-/// Number of tokens kept of intermediate messages of an assistant or another agent.
+/// Number of tokens kept of an intermediate message from an assistant or another agent.
 const ASSISTANT_TOKENS: usize = 400;
 /// Number of tokens kept of an assistant's last words before a person speaks: they explain a "yes" or "no".
 const ANSWER_TOKENS: usize = 800;
@@ -207,8 +207,8 @@ pub(super) const STAMP_TOKENS: usize = 24;
 /// The stamp that applies to the messages shown so far.
 ///
 /// A new stamp is needed for each half hour, date or offset of the speaker's clock, so that no message is more than
-/// half an hour from its stamp. Whether a stamp is needed depends only on the previous message and not on the start of
-/// the window.
+/// half an hour from its stamp. Whether a stamp is needed depends only on the previous message, not on the start of the
+/// window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Clock {
     last: Option<Mark>,

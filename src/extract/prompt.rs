@@ -27,7 +27,7 @@ pub(crate) fn system(categories: &[String]) -> String {
     prompts::Prompt::ExtractSystem.render(context! { categories => categories.to_vec() })
 }
 
-/// Returns the prompt that requests the rest of an answer that was cut after the entry that says `last`.
+/// Returns the prompt that requests the rest of an answer that was cut after the entry with the content `last`.
 pub(super) fn go_on(last: Option<&str>) -> String {
     prompts::Prompt::ExtractContinue
         .render(context! { last => last.map(|content| format!("“{}”", one_line(content, LAST_CHARS))) })
@@ -48,7 +48,7 @@ pub(super) struct Prompt {
     pub sessions: Vec<Shown>,
 }
 
-/// Renders what `view` shows of `tasks`, which are equal except for transcript and span. Messages are numbered
+/// Renders what `view` shows of `tasks`, which are identical except for transcript and span. Messages are numbered
 /// consecutively.
 pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
     let Some(shared) = view.sights.first().map(|sight| &tasks[sight.window]) else {

@@ -53,7 +53,7 @@ fn after_thoughts(text: &str) -> &str {
     let start = text.trim_start();
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")] {
         if start.starts_with(open) {
-            // The reasoning may contain drafts of the list. If it is not closed, a draft must not be taken for the
+            // The reasoning may contain drafts of the list. If it is not closed, a draft must not be mistaken for the
             // answer.
             return start.split_once(close).map_or("", |(_, answer)| answer);
         }
@@ -66,7 +66,7 @@ fn after_thoughts(text: &str) -> &str {
     }
 }
 
-/// Whether brackets nest so deep that dropping the value would overflow the stack.
+/// Whether brackets nest so deeply that dropping the value would overflow the stack.
 fn is_too_deep(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
@@ -115,8 +115,8 @@ fn is_entry(value: &Value) -> bool {
     value.get("content").is_some() && value.get("quote").is_some()
 }
 
-/// Returns the last document in `text` that contains a list of memories. A document that does not end before the text
-/// does counts as cut.
+/// Returns the last document in `text` that contains a list of memories. A document that is not closed before the end
+/// of the text counts as cut.
 ///
 /// Consecutive entries without a list are combined. If a list was begun, they do not count as a complete answer,
 /// because the list around them may be broken.
@@ -131,7 +131,7 @@ fn last_document(text: &str) -> Option<Entries> {
         from = start + 1;
         match value {
             Some(Ok(value)) => {
-                // Continuing the search within a parsed document would find its inner objects and take them for
+                // Continuing the search within a parsed document would find its inner objects and mistake them for
                 // documents.
                 from = start + stream.byte_offset().max(1);
                 if is_entry(&value) {

@@ -395,7 +395,7 @@ pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
         .map(|(&index, terms)| (shared(terms), index))
         .filter(|&(shared, _)| shared >= MIN_SHARED)
         .collect();
-    // If two share equally many words, the later one is closer to the current state.
+    // If two share the same number of words, the later one is closer to the current state.
     ranked.sort_unstable_by(|a, b| b.cmp(a));
     let mut shown: Vec<usize> = ranked.into_iter().map(|(_, index)| index).take(MAX_CARRIED - 1).collect();
     shown.push(goal);
@@ -428,7 +428,8 @@ fn is_ideographic(sign: char) -> bool {
 /// `messages`.
 #[must_use]
 pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
-    // The preceding message is unknown, and "yes" may answer a question in it. A needless call is better than a loss.
+    // The preceding message is unknown, and "yes" may answer a question in it. An unnecessary call is better than
+    // losing a statement.
     let mut asked = true;
     for message in messages.iter().filter(|message| message.kind == Kind::Prose) {
         if message.is_human() {
@@ -445,7 +446,7 @@ pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
 }
 
 enum Weight {
-    /// The message acknowledges something, or says nothing at all.
+    /// The message acknowledges something, or has no content.
     Nothing,
     /// The message says yes or no, which is meaningful only together with the question.
     Answer,
@@ -473,7 +474,7 @@ fn weight(text: &str) -> Weight {
         return Weight::Words;
     }
     let folded = text.to_lowercase();
-    // A slash command controls the agent, but its arguments, if any, are words of the person.
+    // A slash command controls the agent, but its arguments, if any, are the person's words.
     if folded.trim_start().starts_with('/') && folded.split_whitespace().count() == 1 {
         return Weight::Nothing;
     }

@@ -13,7 +13,8 @@ pub(super) const SHORT_REST_BYTES: usize = 8;
 /// Maximum length of a token's continuation on one line, in bytes.
 pub(super) const LINE_BYTES: usize = 1024;
 
-/// Returns where the next line begins after its indentation, quotation marks and number, if a line ends at `end`.
+/// Returns the position at which the next line begins after its indentation, quotation marks and number, if a line ends
+/// at `end`.
 pub(super) fn line_start(text: &str, end: usize) -> Option<usize> {
     let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
     let line = after_line_end(near)?;
@@ -47,7 +48,7 @@ pub(super) fn ends_line(behind: &str) -> bool {
         || behind.trim_start_matches('\\').starts_with(['\n', '\r'])
 }
 
-/// Returns where the token that begins at `start` really ends, if its first line ends at `end`.
+/// Returns the actual end of the token that begins at `start`, if its first line ends at `end`.
 pub(super) fn end_of_token(text: &str, start: usize, end: usize) -> usize {
     let mut end = end;
     for _ in 0..MAX_LINES {
@@ -70,7 +71,7 @@ fn rest_on_next_line(text: &str, start: usize, end: usize) -> Option<usize> {
         .then(|| end + near.len() - line.len() + run + padding)
 }
 
-/// Whether `rest`, which is on a separate line, is the short end of `token` and not a word.
+/// Whether `rest`, which is on a separate line, is the short end of `token` rather than a word.
 pub(super) fn ends(token: &[u8], rest: &[u8]) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let is_odd = rest.iter().any(u8::is_ascii_digit)

@@ -248,7 +248,7 @@ pub(super) const CHAT_ROWS: &[Secret] = &[
         r#"(?i:логин|gebruiker(?:snaam)?|użytkownik|login|ユーザー名?|id|아이디|anmeldename|(?:benutzer)?kennung|identifiant|account|konto|utente|utilizador)(?: ?[:：])? ?[A-Za-z0-9._@+-]{1,40}(?: ?[,;/|] ?|\\n|\s){1,3}(?i:password|passwort|kennwort|pass|pw|pin|wachtwoord|ww|hasło|пароль|비번|비밀번호|パスワード|parola d['’]ordine|mdp|mot de passe|senha|palavra-passe)(?: ?[:：=])? ?["'`]?(?P<secret>[^\s"'`,;]{6,})"#, "Anmeldename ana, PIN {a14}").taking(Part::Apart(is_marked)),
 ];
 
-/// Whether a value right after the name of a password is a password, and not the next word of the sentence.
+/// Whether a value right after the name of a password is a password rather than the next word of the sentence.
 fn is_beside(value: &str) -> bool {
     let body = value.trim_end_matches(['.', '!', '?', ')', ':']);
     let stem = body.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -257,7 +257,8 @@ fn is_beside(value: &str) -> bool {
     is_marked(body) && (is_signed(body) || is_made_up(body) && !is_numbered)
 }
 
-/// Whether a value with letters can be a PIN: it has a small letter, a capital and a digit, or a digit between letters.
+/// Whether a value with letters can be a PIN: it has a lower-case letter, a capital and a digit, or a digit between
+/// letters.
 fn is_lettered_pin(value: &str) -> bool {
     is_beside(value) && value.chars().any(char::is_lowercase)
 }

@@ -61,7 +61,8 @@ impl Guard {
         // A call's line and its action have the same content, so findings in both are counted once, in the line.
         for action in transcript.messages.iter_mut().filter_map(|message| message.action.as_mut()) {
             action.edit_texts(&mut |text| _ = take_out_private(text));
-            // A part of a secret is no secret by itself, so names are compared with what is left of the whole change.
+            // A part of a secret is not a secret by itself, so names are compared with what is left of the whole
+            // change.
             let mut change = std::mem::take(&mut action.change);
             take_out_private(&mut change);
             if !action.names.is_empty() {
@@ -103,7 +104,7 @@ impl Guard {
 /// Returns an id from a log. A hash replaces each part of the id that contains a secret, so that different ids remain
 /// different, and the id of a sub-agent still contains the id of its session.
 pub(crate) fn clean_id(id: String) -> String {
-    // Ids are random themselves, so only what can be nothing but a secret counts.
+    // Ids are random themselves, so only text that must be a secret counts.
     let contains_secret = |id: &str| secrets(id).iter().any(names_secret);
     if !contains_secret(&id) {
         return id;
@@ -238,7 +239,7 @@ pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
     if words.is_empty() && !text.trim().is_empty() || INJECTED_STARTS.iter().any(|start| words.starts_with(start)) {
         return Stripped::Nothing;
     }
-    // Text is only ever removed, so an equal length means an equal text.
+    // Text is only ever removed, so the same length means the same text.
     if words.len() == text.trim().len() { Stripped::All } else { Stripped::Words(words.to_owned()) }
 }
 

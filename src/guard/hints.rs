@@ -38,7 +38,7 @@ pub(super) struct Hit<T> {
 const GATE_BITS: u32 = 17;
 const SLOT_BITS: u32 = 12;
 
-/// Mask without the bit that distinguishes capitals from small letters.
+/// Mask without the bit that distinguishes capitals from lower-case letters.
 const FOLD: u32 = 0xdfdf_dfdf;
 
 /// Returns a hash of the first three of four bytes.
@@ -56,7 +56,7 @@ fn four(bytes: &[u8]) -> u32 {
 }
 
 impl<T: Copy> HintTable<T> {
-    /// Builds the table from literals, each with whether its case counts.
+    /// Builds the table from literals, each with a flag for whether its case counts.
     pub(super) fn new(literals: impl Iterator<Item = (Cow<'static, str>, bool, T)>) -> Self {
         let literals: Vec<Literal<T>> =
             literals.map(|(text, is_exact, value)| Literal { text, is_exact, value }).collect();

@@ -3,8 +3,8 @@
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
 //! [`Redacted`] reaches a model or the store. `vendors` reads the templates of vendors' tokens in `tokens.txt`,
 //! `secrets` is the table of all other secrets, and `scan` finds both. `values` and `named` judge the value after a
-//! name such as `PASSWORD=`, `near` the values near a word of secrecy, and `veiled` secrets that marks interrupt. `pii`
-//! finds personal data. `steering` and `orders` find instructions to the program.
+//! name such as `PASSWORD=`, `near` judges values near a word for a secret, and `veiled` finds secrets that marks
+//! interrupt. `pii` finds personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
 mod chat;

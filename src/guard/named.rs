@@ -121,7 +121,7 @@ fn is_reference(value: &Value<'_>) -> bool {
         || text.starts_with('$') && text.len() < 12
 }
 
-/// Whether a word after the name of a password is a password and not a type, a variable or the start of a sentence.
+/// Whether a word after the name of a password is a password rather than a type, a variable or the start of a sentence.
 fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) -> bool {
     let lower = value.text.to_lowercase();
     let says_secret =
@@ -222,11 +222,11 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
 /// Maximum number of words of a password; more are a sentence.
 const MAX_PASSWORD_WORDS: usize = 8;
 
-/// Returns the words up to the end of the sentence after the name of a password at `whole`, if they can be the password:
-/// small words of which none describes a password, orders something or connects a sentence.
+/// Returns the words up to the end of the sentence after the name of a password at `whole`, if they can be the
+/// password: lower-case words, none of which describes a password, orders something or connects a sentence.
 pub(super) fn password_words(text: &str, whole: &Range<usize>) -> Option<Range<usize>> {
     let found = phrase(text, whole.end)?;
-    // A Chinese or Japanese sentence may go on right after the words.
+    // A Chinese or Japanese sentence may continue right after the words.
     let end = text[found.clone()].find(|c: char| c >= '\u{2e80}').map_or(found.end, |at| found.start + at);
     let found = found.start..end;
     let said = &text[found.clone()];

@@ -1,6 +1,6 @@
-//! Finds values that look like passwords or keys near a word of secrecy or of logging in, whatever stands between them.
+//! Finds values that look like passwords or keys near a word for a secret or for logging in, whatever is between them.
 //!
-//! The other tables know the syntax around a secret. This rule knows none, so the value must have the shape of a
+//! The other tables describe the syntax around a secret. This rule does not, so the value must have the shape of a
 //! password or key, and must not be the value of another name.
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub(super) enum Context {
     Password,
     /// The same, but too short to be recognised within another word.
     ShortPassword,
-    /// A word for another secret. The value may also stand before the word, or on the next line.
+    /// A word for another secret. The value may also be before the word, or on the next line.
     Secret,
     /// The same, but too short to be recognised within another word.
     ShortSecret,
@@ -26,7 +26,7 @@ impl Context {
     /// Number of the positions up to which the values of a text were judged; see [`Context::position`].
     pub(super) const POSITIONS: usize = 3;
 
-    /// Which position belongs to the context. A value near a word of logging in is judged once more near a word for a
+    /// Which position belongs to the context. A value near a word for logging in is judged once more near a word for a
     /// password, which may follow it.
     pub(super) const fn position(self) -> usize {
         match self {
@@ -60,7 +60,7 @@ const SECRETS: &[&str] = &[
 #[rustfmt::skip]
 const SHORT_SECRETS: &[&str] = &["key", "pin", "auth", "totp", "otp", "2fa", "clé", "clef", "salt", "seed", "webhook", "cookie", "bearer", "/ipk"];
 
-/// Words of logging in: the parts of commands, calls and statements in which a password follows a user.
+/// Words for logging in: the parts of commands, calls and statements in which a password follows a user.
 #[rustfmt::skip]
 const LOGINS: &[&str] = &[
     "login", "log in", "logged in", "sign in", "signin", "logon", "user", "account", "konto", "benutzer", "anmeld", "usuari", "utilisateur", "compte", "utente", "gebruiker", "użytkownik",
@@ -85,8 +85,8 @@ const AFTER_BYTES: [usize; 2] = [96, 64];
 /// Number of bytes before a word in which values are judged.
 const BEFORE_BYTES: usize = 40;
 
-/// Adds the values near the word at `word` that look like secrets, from `read_to` on, and returns the end of what was
-/// read.
+/// Adds the values near the word at `word` that look like secrets, starting at `read_to`, and returns the end of the
+/// text that was read.
 pub(super) fn find(
     text: &str,
     word: &Range<usize>,
@@ -106,7 +106,7 @@ pub(super) fn find(
     }
     let is_login = context == Context::Login;
     let is_password = matches!(context, Context::Password | Context::ShortPassword);
-    // A password may stand on the line before the words "that was the password".
+    // A password may be on the line before the words "that was the password".
     let from = if is_login {
         word.end
     } else {
@@ -138,14 +138,15 @@ pub(super) fn find(
     at.max(read_to)
 }
 
-/// Maximum length of a value with the name or user before it. Longer ones are data, or tokens that other rules know.
+/// Maximum length of a value with the name or user before it. Longer ones are data, or tokens that other rules
+/// recognise.
 const MAX_BYTES: usize = 100;
 
 /// Maximum length of a value. Lines of a key or certificate in base 64 have 64 characters or more.
 const MAX_VALUE_BYTES: usize = 63;
 
-/// Whether the byte at `at` may be a part of a value. Quotes, brackets and commas separate values. Of other letters, only
-/// those of Latin languages occur in passwords.
+/// Whether the byte at `at` may be a part of a value. Quotes, brackets and commas separate values. The only other
+/// letters that occur in passwords are those of Latin languages.
 fn is_value_byte(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         byte @ b'!'..=b'~' => !b"\"'`<>()[]{},;|\\".contains(&byte),
@@ -155,7 +156,7 @@ fn is_value_byte(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether a line ends at `at`, or an escaped one.
+/// Whether a line, real or escaped, ends at `at`.
 fn ends_line(bytes: &[u8], at: usize) -> bool {
     bytes[at] == b'\n' || bytes[at] == b'\\' && bytes.get(at + 1) == Some(&b'n')
 }
@@ -196,7 +197,7 @@ fn value_in(text: &str, run: Range<usize>, is_password: bool) -> Option<Range<us
             value
         };
         let trimmed = value.trim_end_matches(['.', ':', '!', '?', '*', '-', '=']);
-        // A sign at the end may belong to the password or to the sentence, so it goes too.
+        // A sign at the end may belong to the password or to the sentence, so it is removed, too.
         let end = start + value.trim_end_matches(['.', ':']).len();
         let fits = trimmed.len() <= MAX_VALUE_BYTES && !trimmed.contains('=');
         let place = run.start + start..run.start + end;
@@ -245,8 +246,8 @@ fn looks_secret(value: &str, with_end: &str) -> bool {
     is_mixed || is_small || is_capitals || is_short_mix || is_signed_password(value, with_end, lower + upper, digits)
 }
 
-/// Whether a value near a word for a password can be one that a person chose: words with a number, which names of
-/// hosts, versions and identifiers lack.
+/// Whether a value near a word for a password can be a password that a person chose: words with a number, in a form
+/// that host names, versions and identifiers do not have.
 fn looks_chosen(value: &str) -> bool {
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -292,7 +293,7 @@ fn is_signed_password(value: &str, with_end: &str, letters: usize, digits: usize
             || last && (cased || digits >= 3) && !value.contains(['/', '=', '.', ':']))
 }
 
-/// Whether a value is one that everybody may know: a key of a pair, a checksum, an address, a version, a dotted name.
+/// Whether a value may be public: a public key, a checksum, an address, a version, a dotted name.
 fn is_public(value: &str) -> bool {
     let is_word = |part: &str| part.len() > 2 && part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let is_mail = || value.split_once('@').is_some_and(|(_, host)| host.contains('.'));

@@ -46,7 +46,7 @@ senses!(
 /// The effect of a negation of the verb on an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Negation {
-    /// A negated sentence is a safeguard instead of an order: "never upload …".
+    /// A negated sentence is a safeguard rather than an order: "never upload …".
     Cancels,
     /// Only a negated sentence is an order: "never tell …".
     Makes,
@@ -182,7 +182,7 @@ static PLACES: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
     ]
 });
 
-/// Options and settings with which an agent or a tool acts without asking or checking, in small letters. Their names
+/// Options and settings with which an agent or a tool acts without asking or checking, in lower case. Their names
 /// combine a few words, whatever program they belong to.
 const BYPASS: &str = concat!(
     r"--?[a-z-]*(?:dangerous|unsafe|insecure|bypass|yolo|full-auto|force-yes|(?:never|no)-ask|ask-never|",
@@ -451,7 +451,7 @@ impl<'t> Sentence<'t> {
     /// Whether a negation belongs to a different verb before this one: "do not disable the check".
     fn is_kept(&self, not: &Hit, verb: &Hit) -> bool {
         use Sense::{Approve, Delete, Disable, Hide, Remove, Weaken, Wipe};
-        // In Japanese and Korean, the negation stands at the end.
+        // In Japanese and Korean, the negation comes at the end.
         let (first, last) = if not.range.start < verb.range.start { (not, verb) } else { (verb, not) };
         let is_between = |hit: &Hit| first.range.start < hit.range.start && hit.range.end <= last.range.start + 1;
         let is_weak = |hit: &&Hit| matches!(hit.sense, Approve | Delete | Disable | Hide | Remove | Weaken | Wipe);
@@ -486,12 +486,12 @@ impl<'t> Sentence<'t> {
     }
 }
 
-/// Whether two words share more than the space between them.
+/// Whether two words overlap in more than the space between them.
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start + 1 < other.end && other.start + 1 < one.end
 }
 
-/// An image whose address contains text of the conversation, as Markdown in small letters.
+/// An image whose address contains text of the conversation, as Markdown in lower case.
 static BEACON: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"!\[[^\]]{0,80}\]\(\s?https?://[^)\s]{1,200}[?&][^)\s=]{1,20}=[^)]{0,80}\)")
         .expect("a test compiles the pattern")
@@ -535,7 +535,7 @@ const CLAUSE: char = '|';
 /// each clause.
 fn spelled(sentence: &str) -> String {
     let mut text = Cow::Borrowed(sentence);
-    // Nearly no sentence contains a place, and the patterns are slow to compile.
+    // Hardly any sentence contains such a place, and the patterns are slow to compile.
     let may_contain_place =
         ["@", ".", "|", "://", " into "].iter().chain(BYPASS_MARKS).any(|mark| sentence.contains(mark));
     for (pattern, word) in may_contain_place.then(|| PLACES.iter()).into_iter().flatten() {

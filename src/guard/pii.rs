@@ -261,7 +261,7 @@ fn is_iban(text: &str) -> bool {
     if !(15..=34).contains(&text.len()) {
         return false;
     }
-    // The modulo is computed digit by digit, since a number of up to 68 digits fits no integer type.
+    // The modulo is computed digit by digit, since a number of up to 68 digits does not fit any integer type.
     let rearranged = text[4..].chars().chain(text[..4].chars());
     let rest = rearranged
         .filter_map(|c| c.to_digit(36))

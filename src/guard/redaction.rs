@@ -58,7 +58,7 @@ impl Redacted<Option<String>> {
 }
 
 impl Redacted<Memory> {
-    /// Returns the memory in the inbox instead of among the active memories.
+    /// Returns the memory as one that waits in the inbox, rather than as an active memory.
     #[must_use]
     pub(crate) fn waiting(self) -> Self {
         Self(Memory { status: Status::Pending, ..self.0 })

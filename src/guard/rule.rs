@@ -17,7 +17,7 @@ pub(super) struct Secret {
     /// The part of a match that is the secret.
     pub part: Part,
     /// A text with a secret of this kind. `{a36}` represents 36 invented letters and digits, `{h…}` hexadecimal digits,
-    /// `{d…}` digits, `{u…}` capitals and digits, `{w…}` small letters, and `{U}` a UUID.
+    /// `{d…}` digits, `{u…}` capitals and digits, `{w…}` lower-case letters, and `{U}` a UUID.
     pub example: &'static str,
 }
 

@@ -157,10 +157,10 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
             found.push(one);
         }
     }
-    // A rule that knows the syntax also knows the name and the bounds of the secret.
+    // A rule for the syntax also determines the name and the bounds of the secret.
     let mut known: Vec<Range<usize>> = found.iter().map(|one| one.range.clone()).collect();
     known.sort_unstable_by_key(|range| range.start);
-    // With the largest end so far, one look finds whether any of them reaches a value.
+    // With the largest end so far, one lookup shows whether any of them reaches a value.
     known.iter_mut().fold(0, |end, range| {
         range.end = range.end.max(end);
         range.end
@@ -173,7 +173,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     found
 }
 
-/// Whether a finding is a secret by its own form or its name, and not only by its randomness.
+/// Whether a finding is a secret by its own form or its name, rather than only by its randomness.
 pub(super) fn names_secret(found: &Found) -> bool {
     found.rank != UNKNOWN_RANK
 }
@@ -281,15 +281,15 @@ fn may_contain_key(text: &str, hint: usize) -> bool {
     near.iter().any(u8::is_ascii_digit) || near.split(u8::is_ascii_whitespace).any(|word| word.len() >= 24)
 }
 
-/// Whether the word at `hint` is the name of a key that everybody may know.
+/// Whether the word at `hint` is part of the name of a public key.
 fn is_public(text: &str, hint: usize) -> bool {
     let before = &text[text.floor_char_boundary(hint.saturating_sub(12))..hint];
     let before = before.trim_end_matches([' ', '_', '-']).to_ascii_lowercase();
     ["public", "publishable", "öffentlicher"].iter().any(|word| before.ends_with(word))
 }
 
-/// Whether the text at `hint` is the result of a test, as in `--- PASS: TestRound2 (0.00s)` of Go or `PASS: test-2.sh` of
-/// Automake.
+/// Whether the text at `hint` is the result of a test, as in Go's `--- PASS: TestRound2 (0.00s)` or Automake's `PASS:
+/// test-2.sh`.
 fn is_passed_test(text: &str, hint: usize) -> bool {
     let is_test = |name: &str| name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("test"));
     text[hint..].strip_prefix("PASS: ").is_some_and(|name| text[..hint].ends_with("--- ") || is_test(name))
@@ -343,8 +343,8 @@ pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'s
 
 /// Returns the findings in order of position, merging overlapping ones under the name of the first.
 pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
-    // Of findings at the same place, the earlier row comes first and determines the name. Specific rows precede general
-    // rows.
+    // Among findings at the same place, the earlier row comes first and determines the name. Specific rows precede
+    // general rows.
     found.sort_by_key(|found| (found.range.start, found.rank));
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {

@@ -1,5 +1,5 @@
-//! The letters of a text as a reader sees them, however they are written: in lines, with digits for letters, apart, with
-//! accents or in traditional characters.
+//! The letters of a text as a reader sees them, however they are written: on separate lines, with digits for letters,
+//! spaced out, with accents or in traditional characters.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -69,7 +69,7 @@ pub(super) fn unaccented(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // The marks of Japanese syllables distinguish words, such as a negation from another ending.
+    // The marks of Japanese syllables distinguish words, such as a negation from a different ending.
     let is_accent = |c: &char| is_combining_mark(*c) && !matches!(c, '\u{3099}' | '\u{309a}');
     let letters = text.nfd().filter(|c| !is_accent(c)).nfc();
     letters.map(simplified).flat_map(char::to_lowercase).collect()

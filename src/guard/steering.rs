@@ -73,7 +73,7 @@ impl Row {
 
 /// Returns the text with letters that a pattern treats as equal replaced by one form.
 fn folded(text: &str) -> String {
-    // Of the letters in the patterns, only s has a third form in addition to lower and upper case, the long s.
+    // The only letter in the patterns that has a third form, in addition to lower and upper case, is s: the long s.
     text.to_lowercase().replace('ſ', "s")
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion
     texts.iter().map(String::as_str).chain(evidence.iter().map(|piece| piece.quote.as_str())).find_map(steers)
 }
 
-/// Whether the candidate is a rule to follow and not a fact.
+/// Whether the candidate is a rule to follow rather than a fact.
 fn is_rule(candidate: &Candidate) -> bool {
     let claim = &candidate.claim;
     claim.memory_type == MemoryType::Procedural

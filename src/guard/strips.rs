@@ -174,7 +174,7 @@ const fn is_token_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '/' | '.' | '~' | '$' | '!' | '%')
 }
 
-/// Returns where the run of letters that ends at `end` begins.
+/// Returns the start of the run of letters that ends at `end`.
 fn run_start(text: &str, end: usize) -> usize {
     let from = text.floor_char_boundary(end.saturating_sub(LINE_BYTES));
     let start = from + text[from..end].trim_end_matches(is_token_char).len();

@@ -19,7 +19,7 @@ pub(crate) enum Suspicion {
     Exfiltration,
     /// The candidate gives instructions to the memory.
     MemoryOrder,
-    /// The candidate is a rule from pasted text, a page or a tool, and not from a participant of the conversation.
+    /// The candidate is a rule from pasted text, a page or a tool, rather than from a participant of the conversation.
     PastedRule,
 }
 

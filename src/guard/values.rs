@@ -17,7 +17,7 @@ pub(super) enum NameStrength {
     Key,
     /// A few digits.
     Pin,
-    /// A code of a door or a safe: a few digits, or a word with a number.
+    /// The code of a door or a safe: a few digits, or a word with a number.
     Code,
     /// A password in a weak context, in which a word alone does not count as a password.
     Login,
@@ -53,7 +53,7 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
         // In JSON within JSON, the quotes of a value follow the backslashes of every level of nesting.
         let closing = format!("{}{close}", &near[..slashes]);
-        // A quote that is closed only on a later line belongs to the text and not to the value.
+        // A quote that is closed only on a later line belongs to the text, not to the value.
         let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'));
         // If a long value contains no space, only its beginning is judged.
         let is_long = || near.len() + 4 > QUOTED_BYTES && !inside.contains(char::is_whitespace);
@@ -135,7 +135,7 @@ fn stops(c: char) -> bool {
         || c.is_control()
 }
 
-/// Returns the position at which a value that began in ASCII changes to another script, as in `密码是abc123然后`.
+/// Returns the position at which a value that began in ASCII changes to a different script, as in `密码是abc123然后`.
 fn ascii_part(run: &str) -> usize {
     if run.starts_with(|c: char| c.is_ascii()) { run.find(|c| c >= '\u{2e80}').unwrap_or(run.len()) } else { run.len() }
 }
@@ -268,7 +268,7 @@ pub(super) fn is_strong(value: &str) -> bool {
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
-/// Whether a value in the place of a secret can be a secret: it has features that words, names, paths, numbers and
+/// Whether a value in the position of a secret can be a secret: it has features that words, names, paths, numbers and
 /// versions lack.
 pub(super) fn is_marked(value: &str) -> bool {
     let has_letters = value.chars().any(char::is_alphabetic);
@@ -308,7 +308,7 @@ fn case_turns(value: &str) -> usize {
     pairs.filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count()
 }
 
-/// Returns how often a letter or digit follows one of another class: small letters, capitals and digits.
+/// Returns how often a letter or digit follows one of a different class: lower-case letters, capitals and digits.
 pub(super) fn class_turns(value: &str) -> usize {
     let class = |byte: &u8| match byte {
         b'a'..=b'z' => 1,
@@ -323,7 +323,7 @@ pub(super) fn class_turns(value: &str) -> usize {
         .count()
 }
 
-/// Whether a value contains a sign that is common in passwords, in its middle.
+/// Whether a value contains, in its middle, a sign that is common in passwords.
 pub(super) fn is_signed(value: &str) -> bool {
     // At the end of a sentence, signs are punctuation or emphasis.
     let value = value.trim_end_matches(['*', '.', '!', '?', ')', ':', '~', '+']);
@@ -352,14 +352,13 @@ fn is_file_name(value: &str) -> bool {
 /// Characters that are common in passwords but rare in words.
 const SIGNS: &str = "!#$%^&*+?~";
 
-/// Whether a value can be the code of a door or a safe: a few digits, or letters and digits that are not the number of
-/// an error.
+/// Whether a value can be the code of a door or a safe: a few digits, or letters and digits that are not an error code.
 pub(super) fn is_access_code(value: &str) -> bool {
     let code = value.trim_end_matches(['#', '*']);
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
     let letters = code.chars().filter(|c| c.is_alphabetic()).count();
     let numbered = code.trim_start_matches(char::is_alphabetic);
-    // `E1203` is the number of an error, or of a part.
+    // `E1203` is an error code or a part number.
     let is_error = code.len() - numbered.len() <= 2 && numbered.bytes().all(|b| b.is_ascii_digit());
     code.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
         && match letters {
@@ -388,7 +387,7 @@ pub(super) fn is_slashed_password(value: &str) -> bool {
     cased && is_login_password(value) && (digits >= 2 || value.contains(|c| SIGNS.contains(c)) || is_mixed(value))
 }
 
-/// Whether the end of `<maker>_live_…` is machine-made. Keys of Stripe that begin with `pk` are public.
+/// Whether the end of `<maker>_live_…` is machine-made. Stripe keys that begin with `pk` are public.
 pub(super) fn is_vendor_key(value: &str) -> bool {
     if value.starts_with("pk_live_51") || value.starts_with("pk_test_51") {
         return false;
@@ -415,7 +414,7 @@ pub(super) fn is_credential_value(value: &str) -> bool {
     length >= 3 && !is_placeholder(value) && !(is_word(value) && length < 5)
 }
 
-/// Whether the value after `user:` on a command line is a password, and not a group as in `1000:1000`.
+/// Whether the value after `user:` on a command line is a password rather than a group, as in `1000:1000`.
 pub(super) fn is_user_password(value: &str) -> bool {
     is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
 }
@@ -492,7 +491,7 @@ pub(super) fn names_secret(value: &str) -> bool {
         .any(|part| lower.contains(part))
 }
 
-/// Whether a long value without a name is random and not a commit hash, a UUID, a path or an identifier.
+/// Whether a long value without a name is random, rather than a commit hash, a UUID, a path or an identifier.
 pub(super) fn is_random(value: &str) -> bool {
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let upper = value.chars().filter(char::is_ascii_uppercase).count();

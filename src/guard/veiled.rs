@@ -1,4 +1,4 @@
-//! Finds secrets that marks interrupt: colour codes of terminals, invisible characters, full-width letters, and the
+//! Finds secrets that marks interrupt: terminal colour codes, invisible characters, full-width letters, and the
 //! emphasis and escapes of Markdown.
 //!
 //! Lines with such marks are read a second time without the marks, and the findings are mapped back to the text.
@@ -10,7 +10,7 @@ use crate::text::visible::is_hidden;
 /// without.
 const TOKEN_BYTES: [usize; 2] = [8, 24];
 
-/// Maximum length of a control sequence of a terminal, and of one with text, such as a link or a title, in bytes.
+/// Maximum length of a terminal control sequence, and of one with text, such as a link or a title, in bytes.
 const SEQUENCE_BYTES: usize = 32;
 const TEXT_SEQUENCE_BYTES: usize = 512;
 
@@ -100,7 +100,7 @@ impl Segment {
         for one in secrets(&text) {
             let inside = marks.iter().filter(|(at, _)| (one.range.start..one.range.end).contains(at));
             let emphases = inside.filter(|(_, mark)| *mark == Mark::Emphasis).count();
-            // A token contains no mark. A named value may contain an asterisk, but hardly one of a pair.
+            // A token contains no mark. A named value may contain an asterisk, but rarely a pair of them.
             let is_new = match emphases {
                 0 => has_hidden,
                 1 => one.is_token,
@@ -161,7 +161,7 @@ fn is_marked(line: &str) -> bool {
 /// Returns the length and the kind of the mark at a position of a line.
 fn mark_at(line: &str, at: usize) -> Option<(usize, Mark)> {
     let (rest, bytes) = (&line[at..], line.as_bytes());
-    // Nearly all of these characters are not marks, which their neighbours show.
+    // Nearly all of these characters are not marks, as their neighbours show.
     let is_plain = match bytes[at] {
         b'_' => bytes.get(at + 1) != Some(&b'_'),
         b'*' | b'`' | b'~' => !is_inside(at.checked_sub(1).and_then(|before| bytes.get(before))),
@@ -278,7 +278,7 @@ mod tests {
         Guard::default().redact(text.to_owned()).0.into_inner()
     }
 
-    /// Returns a token of GitHub in two parts.
+    /// Returns a GitHub token in two parts.
     fn halves() -> (String, String) {
         let body = "aB3dE6gH9".repeat(4);
         (format!("ghp_{}", &body[..10]), body[10..].to_owned())

@@ -141,7 +141,7 @@ const fn holds(set: u128, byte: u8) -> bool {
 /// Prefixes shorter than this also occur in names, so the following text must look random.
 const CLEAR_PREFIX_BYTES: usize = 4;
 
-/// Length of a token's random part that no name has.
+/// Length of a token's random part that is too long for a name.
 const LONG_BODY_BYTES: usize = 44;
 
 /// Returns the longest token that begins at `start` with a prefix, and its name. A token of known length is preferred.
@@ -174,7 +174,7 @@ pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static 
     best.map(|(template, range)| (template.name, range))
 }
 
-/// Length of a run of letters and digits that is longer than words are.
+/// Length of a run of letters and digits that is too long for a word.
 const RUN_BYTES: usize = 20;
 
 /// Whether a text contains a long run of letters and digits that alternate as in a random value.
@@ -326,7 +326,7 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
             let next = &bytes[end..bytes.len().min(end + 2)];
             let continues = next.first().is_some_and(|byte| b"+/=".contains(byte))
                 || matches!(next, [b'.', after] if after.is_ascii_alphanumeric());
-            // The modulus of a public key is longer than secrets are.
+            // The modulus of a public key is longer than any secret.
             let begin = start - bytes[..start].iter().rev().take_while(|byte| is_inside(**byte)).count();
             let is_modulus = [&b"\"n\":\""[..], b"\"n\": \""].iter().any(|name| bytes[..begin].ends_with(name));
             if !continues && !is_modulus {

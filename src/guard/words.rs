@@ -1,4 +1,4 @@
-//! Words by which values and the names before them are judged.
+//! Words used to judge values and the names before them.
 
 /// Endings of names whose values are not secrets.
 #[rustfmt::skip]

@@ -76,7 +76,7 @@ impl Heat {
 /// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
 #[must_use]
 pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
-    // The days are whole, so that the warmth, and with it the tier, does not change within a day.
+    // Only whole days count, so that the warmth, and thus the tier, does not change within a day.
     let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now).floor());
     f64::from(usage.access_count) * 0.5_f64.powf(idle / COOLING_HALF_LIFE_DAYS)
 }

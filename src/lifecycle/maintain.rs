@@ -130,7 +130,7 @@ fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline,
     if is_own_rule && memory.namespace.is_team() {
         return Ok(false);
     }
-    // The check is here and not in the rules, because most memories do not need their history to be read.
+    // The check is here rather than in the rules, because most memories do not need their history to be read.
     if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);
     }
@@ -156,13 +156,13 @@ fn duplicates<'o>(
         let mut alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
         alike.sort_by(|a, b| {
             let by_worth = || worth(b, rules, now).total_cmp(&worth(a, rules, now));
-            // Of equally valuable memories, the older memory is kept; the id makes the choice the same in every run.
+            // Among equally valuable memories, the older memory is kept; the id makes the choice the same in every run.
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
             b.pinned.cmp(&a.pinned).then_with(by_worth).then_with(by_age)
         });
         let Some((kept, others)) = alike.split_first() else { continue };
         for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
-            // Both memories are read in full, because outlines contain no texts; few pairs have equal words.
+            // Both memories are read in full, because outlines contain no texts; few pairs have the same words.
             if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
                 found.push((*other, kept.id.clone()));
             }
@@ -171,7 +171,7 @@ fn duplicates<'o>(
     Ok(found)
 }
 
-/// Whether two memories with the same words mean the same. An event on two different days happened twice.
+/// Whether two memories with the same words mean the same thing. An event on two different days happened twice.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     let (a, b) = (&a.claim, &b.claim);
     // `div_euclid` rounds down for times before 1970 as well.
@@ -181,7 +181,7 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
 }
 
 /// Adds steps for the least valuable memories of namespaces that contain too many. The least valuable memories come
-/// first; of equally valuable memories, the older comes first.
+/// first; among equally valuable memories, the older comes first.
 fn crowded_out(
     store: &Database,
     outlines: &[Outline],

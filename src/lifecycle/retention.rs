@@ -57,14 +57,14 @@ impl Default for Rules {
     }
 }
 
-/// Maximum importance of a minor detail. Of the memories that a model extracts from public conversations among people,
-/// and to which it gives this importance or less, judges call half worthless; of the others, one in seven.
+/// Maximum importance of a minor detail. Among memories that a model extracts from public conversations among people,
+/// judges call half of those with at most this importance worthless, and one in seven of the others.
 const MAX_MINOR_IMPORTANCE: f64 = 0.3;
-/// Days after which a minor detail expires; ours.
+/// Days after which a minor detail expires; our own choice.
 const MINOR_DAYS: i64 = 90;
 
-/// Returns the time at which a detail that people mention to each other at `said` expires; `None` if it is no minor
-/// detail, or states a rule, an attribute or an expiry of its own.
+/// Returns the time at which a detail that people mention to each other at `said` expires; `None` if it is not a minor
+/// detail, or if it states a rule, an attribute or its own expiry.
 #[must_use]
 pub(crate) fn minor_expiry(claim: &Claim, said: Timestamp) -> Option<Timestamp> {
     let lasts = claim.importance > MAX_MINOR_IMPORTANCE

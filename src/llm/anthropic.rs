@@ -1,4 +1,4 @@
-//! Bodies of requests and replies of Anthropic's Messages API. The functions perform no I/O.
+//! Request and reply bodies of Anthropic's Messages API. The functions perform no I/O.
 //!
 //! Fields and values follow Anthropic's API reference, version `2023-06-01`.
 

@@ -16,7 +16,7 @@ use super::wire::Dialect;
 use super::{Client, LlmError, Reply, Request, anthropic, endpoint, fault, message_batch, wire};
 
 /// Maximum number of requests in one batch.
-// Both limits are those of OpenAI's batch API. The limits of Anthropic are higher.
+// Both limits are those of OpenAI's batch API. Anthropic's limits are higher.
 pub(crate) const MAX_REQUESTS: usize = 50_000;
 /// Maximum size of the file of one batch, in bytes.
 pub(crate) const MAX_BYTES: usize = 200_000_000;
@@ -148,7 +148,7 @@ impl Client {
             Body::Written(text) => builder.header(CONTENT_TYPE, "application/json").body(text.clone()),
             Body::File { name, content } => {
                 let part = Part::bytes(content.to_vec()).file_name((*name).to_owned());
-                // OpenAI rejects a file whose name or type does not say that it contains lines of JSON.
+                // OpenAI rejects a file whose name or type does not indicate that it contains lines of JSON.
                 let part = part.mime_str("application/jsonl").map_err(|error| Fault::Unsendable(error.to_string()))?;
                 builder.multipart(Form::new().text("purpose", "batch").part("file", part))
             }
@@ -170,7 +170,7 @@ const NO_SUCH_BATCH: &str = "use the key and base URL with which the batch was s
                              `afterthought runs batches --give-up ID`; its requests are then sent and paid for again";
 
 impl Client {
-    /// Returns the server's address without credentials, which separates the batches of one server from those of
+    /// Returns the server's address without credentials, which distinguishes the batches of one server from those of
     /// another.
     #[must_use]
     pub(crate) fn address(&self) -> &str {
@@ -254,7 +254,7 @@ impl Client {
         let slot = message_batch::ListSlot::read(input_file).filter(|_| self.is_anthropic());
         let next = if self.is_anthropic() { "after_id" } else { "after" };
         let mut last: Option<String> = None;
-        // The number of pages is limited, since a server that ignores `after` would return its first page for ever.
+        // The number of pages is limited, since a server that ignores `after` would return its first page forever.
         for _ in 0..MAX_PAGES {
             let after = last.as_deref().map(|last| (next, last));
             let query: Vec<_> = [("limit", PAGE)].into_iter().chain(after).collect();

@@ -1,4 +1,4 @@
-//! A client for OpenAI-compatible servers, which makes fewer calls at a time while the server is overloaded. This file
+//! A client for OpenAI-compatible servers, which makes fewer calls at a time while the server is overloaded. The module
 //! also finds a local Ollama server.
 
 use std::fmt;
@@ -341,7 +341,7 @@ impl Drop for Pass<'_> {
 
 /// Where Ollama listens by default.
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
-/// Maximum wait for the answer of Ollama, which arrives immediately or never, since Ollama runs on the same machine.
+/// Maximum wait for Ollama's answer, which arrives immediately or never, since Ollama runs on the same machine.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time limit for a check of a server. A person waits for the result.
 const CHECK_PATIENCE: Duration = Duration::from_secs(5);

@@ -180,7 +180,7 @@ fn secret_header(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Makes ring the library of rustls for all connections of this process.
+/// Makes ring the cryptography provider of rustls for all connections of this process.
 pub(crate) fn use_ring() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Another thread may have installed its provider first, which is equally good.
@@ -341,7 +341,7 @@ pub struct ModelSettings {
     pub model: String,
     /// Sampling temperature. If it is `None`, the server uses its default.
     pub temperature: Option<f32>,
-    /// Longest time for one attempt, from connecting to the last byte.
+    /// Maximum time for one attempt, from connecting to the last byte.
     pub timeout: Duration,
     /// Maximum number of attempts after the first.
     pub max_retries: u32,

@@ -156,7 +156,7 @@ impl Fault {
             Self::Unsendable(_) => Verdict::Permanent("check the base URL and the headers"),
             Self::NotStarted(_) => Verdict::Permanent("install it, or name another model with --model"),
             Self::Status { status, rejection, .. } => status_verdict(*status, rejection),
-            // The output of a program is not an answer of a server, so "not found" need not be about an address.
+            // The output of a program is not a server's answer, so "not found" need not be about an address.
             Self::Declined(rejection) => match status_verdict(rejection.status(), rejection) {
                 Verdict::Permanent(_) => Verdict::Permanent("check the program and the name of its model"),
                 verdict => verdict,
@@ -244,7 +244,7 @@ impl From<OpenAIError> for Fault {
 /// added.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// Longest wait, at which the doubling ends.
+/// Maximum wait, at which the doubling ends.
 const LAST_WAIT: Duration = Duration::from_secs(30);
 
 /// If a server asks for a longer wait than this, the error is reported instead.

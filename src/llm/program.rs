@@ -1,8 +1,8 @@
-//! Models that a program calls: Claude Code and Codex with the user's own login, and any command that reads a prompt
+//! Calls models through programs: Claude Code and Codex with the user's own login, and any command that reads a prompt
 //! and prints a reply.
 //!
 //! The programs run in a folder that contains only the request. They run without tools where possible, and without the
-//! hooks, servers and instructions of the user. They keep no log of the session, so that it is never extracted.
+//! user's hooks, servers and instructions. They keep no log of the session, so that it is never extracted.
 
 use std::io;
 use std::path::Path;
@@ -30,8 +30,8 @@ const OWN_VARIABLES: [&str; 3] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUD
 const CODEX_FEATURES: [&str; 7] =
     ["hooks", "shell_tool", "unified_exec", "plugins", "apps", "multi_agent", "image_generation"];
 
-/// Returns the reply of the program of `protocol` within `timeout`. `model` is the configured name, `PROVIDER` or
-/// `PROVIDER/MODEL`.
+/// Runs the program of `protocol`, and returns its reply within `timeout`. `model` is the configured name, `PROVIDER`
+/// or `PROVIDER/MODEL`.
 pub(super) async fn ask(
     protocol: &Protocol,
     model: &str,
@@ -109,7 +109,7 @@ fn codex(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(C
         command.args(["--model", model]);
     }
     command.arg("-");
-    // Codex has no option for another system prompt.
+    // Codex has no option for a different system prompt.
     Ok((command, format!("{}\n\n{}", request.system.as_str(), turns(request))))
 }
 

@@ -15,7 +15,7 @@ pub enum Protocol {
     ClaudeCode,
     /// The `codex` program with its login.
     Codex,
-    /// A command of the user, run by the shell, which reads the prompt and prints the reply.
+    /// A command from the user, run by the shell, which reads the prompt and prints the reply.
     Command(String),
 }
 

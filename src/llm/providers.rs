@@ -64,8 +64,9 @@ impl ModelSettings {
     ///
     /// `lookup` returns the values of `OPENAI_BASE_URL`, `AFTERTHOUGHT_MODEL`, `OPENAI_MODEL` and the key of each
     /// provider. Empty values count as unset. If there is a base URL, its server is used, with `OPENAI_API_KEY` if this
-    /// is set. Otherwise a model such as `anthropic/claude-haiku-4-5` specifies the provider. If the model contains no
-    /// provider, the first provider with a key is used, preferably a provider whose models have similar names.
+    /// is set. Otherwise a model such as `anthropic/claude-haiku-4-5` specifies the provider. If the model does not
+    /// specify a provider, the first provider with a key is used, preferably a provider whose models have similar
+    /// names.
     ///
     /// # Errors
     /// [`LlmError::Permanent`] if a server is specified without a model, or a provider whose key is missing.
@@ -113,7 +114,7 @@ impl Provider {
     ) -> Result<ModelSettings, LlmError> {
         if self.base_url.is_empty() {
             let model = model.unwrap_or(&self.model);
-            // The provider is part of the name, since the same word may refer to another model elsewhere.
+            // The provider is part of the name, since the same word may refer to a different model elsewhere.
             let name = if model.is_empty() { self.name.clone() } else { format!("{}/{model}", self.name) };
             return Ok(ModelSettings { protocol: self.protocol.clone(), ..ModelSettings::new("", name) });
         }

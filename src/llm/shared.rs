@@ -1,6 +1,7 @@
 //! Replies and limits that the workers of a queue share.
 //!
-//! A reply is stored where all workers find it before it is used. If the worker ends, the next one does not ask again.
+//! A reply is stored where all workers find it before it is used. If the worker dies, the next one does not send the
+//! request again.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -39,17 +40,17 @@ pub(crate) trait ReplyStore: Debug + Send + Sync {
     /// Returns the reply to the request with this key.
     fn find(&self, key: &str) -> Result<Option<Reply>, LlmError>;
 
-    /// Counts the worst case of a call towards the limits, if they allow it.
+    /// Counts the worst-case cost of a call towards the limits, if they allow it.
     fn admit(&self, call: &PlannedCall) -> Result<Admission, LlmError>;
 
-    /// Stores a reply, and replaces the worst case of the call by its cost.
+    /// Stores a reply, and replaces the worst-case cost of the call with its actual cost.
     fn keep(&self, call: &PlannedCall, key: &str, reply: &Reply, cost: f64) -> Result<(), LlmError>;
 
-    /// Removes the worst case of a call that failed.
+    /// Removes the worst-case cost of a call that failed.
     fn release(&self, call: &PlannedCall);
 }
 
-/// A source of replies in front of which all workers share what is known.
+/// A source of replies that first looks in the replies that all workers share.
 #[derive(Debug)]
 pub struct SharedSource {
     inner: Source,
@@ -75,7 +76,7 @@ impl SharedSource {
         while let Admission::After(time) = self.replies.admit(&call)? {
             tokio::time::sleep(time).await;
         }
-        // The source contains this one, so the future must be on the heap.
+        // A source may contain another shared source, so the future must be on the heap.
         match Box::pin(self.inner.complete(request)).await {
             Ok((reply, cost)) => {
                 let text = self.guard.redact(reply.text.clone()).0.into_inner();

@@ -29,7 +29,7 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     body
 }
 
-/// Returns the messages of `request`, with the schema in words if the server does not enforce it.
+/// Returns the messages of `request`, with the schema described in words if the server does not enforce it.
 pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value {
     let mut system = request.system.as_str().to_owned();
     if let Some(schema) = schema {
@@ -57,7 +57,7 @@ pub(super) fn strict_format(schema: &ReplySchema) -> Value {
     json!({"type": "json_schema", "json_schema": {"name": schema.name, "strict": true, "schema": schema.schema}})
 }
 
-/// Returns an upper estimate of the tokens of `request` as sent.
+/// Returns an upper estimate of the number of tokens in `request` as sent.
 pub(super) fn prompt_tokens(request: &Request) -> u64 {
     /// Tokens around one message, such as its role.
     // OpenAI's chat format adds three tokens to each message, and one token for a name.
@@ -189,7 +189,7 @@ impl LimitField {
     }
 }
 
-/// Lowest token limit that is worth trying.
+/// Minimum token limit that is worth trying.
 const LEAST_TOKENS: u32 = 2_048;
 
 /// The form of the requests that a server is known to accept.
@@ -198,7 +198,7 @@ pub(super) struct Dialect {
     pub format: Format,
     pub limit: LimitField,
     pub temperature: Option<f32>,
-    /// Maximum length of an answer that the server allows a request to ask for, in tokens.
+    /// Maximum length of an answer, in tokens, that the server allows a request to specify.
     pub most_tokens: u32,
     may_fall: bool,
     limit_swapped: bool,
@@ -274,7 +274,7 @@ impl Dialect {
         let is_over = ["too large", "too many", "at most", "maximum", "exceed", "less than or equal", "lower than"];
         let is_it =
             names_limit.iter().any(|word| text.contains(word)) && is_over.iter().any(|word| text.contains(word));
-        // The limit is halved, since servers do not use a common format to say how much would fit.
+        // The limit is halved, since servers have no common format for stating how much would fit.
         let less = asked.min(self.most_tokens) / 2;
         (is_it && less >= LEAST_TOKENS).then_some(Self { most_tokens: less, ..self })
     }
@@ -293,7 +293,7 @@ impl Dialect {
     }
 }
 
-/// Whether `text`, in lower case, says that something is not supported at all, rather than out of range.
+/// Whether `text`, in lower case, states that something is not supported at all, rather than out of range.
 fn says_unsupported(text: &str) -> bool {
     let words = [
         "unsupported",

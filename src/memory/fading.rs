@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{Memory, MemoryType};
 
-/// Number of uses from which a memory fades half as fast; with as many recent uses it is hot.
+/// Number of uses at which a memory fades half as fast; with as many recent uses it is hot.
 const FULL_USE: u32 = 10;
 
 /// Days after which the confidence of a memory that is neither used nor confirmed has halved, by type; 0 means never.
@@ -67,7 +67,7 @@ impl Certainty {
         if self.pinned || half_life <= 0.0 {
             return self.confidence;
         }
-        // A memory fades at most half as fast: use is a sign that it is true, but no proof.
+        // A memory fades at most half as fast: use suggests that it is true, but does not prove it.
         let slowed = 1.0 + f64::from(self.access_count.min(FULL_USE)) / f64::from(FULL_USE);
         self.confidence * 0.5_f64.powf(days_between(self.last_sure, now) / (half_life * slowed))
     }

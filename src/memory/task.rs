@@ -66,7 +66,7 @@ pub struct TaskRecord {
     /// The assistant's last words, truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Citation>,
-    /// The messages of the person after the request, each truncated, without short ones.
+    /// The person's messages after the request, except short ones, each truncated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Citation>,
     /// The task's files; changed files come first.

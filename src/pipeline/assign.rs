@@ -23,7 +23,7 @@ pub(crate) struct AssignedLog {
     pub namespaces: BTreeMap<Namespace, Option<Timestamp>>,
 }
 
-/// What is assigned, and where.
+/// The logs to assign, and the rules for assigning them.
 pub(crate) struct PlacementOptions<'a> {
     pub sources: &'a Sources,
     pub selection: &'a Selection,
@@ -48,7 +48,7 @@ pub(crate) async fn assign(
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (projects, started_at) = (ProjectResolver::on_this_machine(), Timestamp::now());
     for Found { path, named } in found {
-        // Workers may have another working directory.
+        // Workers may have a different working directory.
         let path = std::path::absolute(&path).unwrap_or(path);
         let Some(stamp) = Stamp::of(&path) else { continue };
         if selection.leaves_file(&path, stamp.changed_at()).is_some() {

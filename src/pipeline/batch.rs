@@ -476,7 +476,7 @@ impl BatchQueue<'_> {
             };
             // The list may lag behind the submission, so an immediate check could miss an accepted batch.
             tokio::time::sleep(LISTED_AFTER).await;
-            // If the ids cannot be read, batches can only be distinguished less reliably.
+            // If the ids cannot be read, batches can still be distinguished, but less reliably.
             let known = self.known_ids().unwrap_or_default();
             match self.client().find_batch(&batch.id, file, &known).await {
                 Ok(Some(found)) => return Ok(found),
@@ -760,7 +760,7 @@ impl BatchQueue<'_> {
             return Ok(());
         }
         let batch = Batch { owner: self.owner().to_owned(), ..batch };
-        // The provider can know the batch only in stage `Creating`; before that, nothing was submitted.
+        // The provider can have received the batch only in stage `Creating`; before that, nothing was submitted.
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
             return Ok(self.store.drop_batch(&batch)?);
         };

@@ -98,7 +98,7 @@ async fn consolidate_batch<C: Complete>(
             summary.relation_calls += spent.calls;
             summary.spend(spent);
         }
-        // If a batch is planned again, it asks the same questions, which the ledger then answers.
+        // If a batch is planned again, the same questions are asked, and the ledger answers them.
         let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {
             // Another process may have written the same windows in the meantime.
             if writer.mark_windows_applied(windows)? < windows.len() {

@@ -298,7 +298,7 @@ fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
         transcript.started_at.into_iter().chain(transcript.ended_at).for_each(|at| holding.reaches(at));
     }
     let finished = seen.finished.get(&path_key(path));
-    // A known path with another stamp means that the log has changed since it was finished.
+    // A known path with a different stamp means that the log has changed since it was finished.
     *match finished.map(|stamps| stamps.get(&stamp.text())) {
         Some(Some(conversations)) => {
             holding.conversations = *conversations;
@@ -344,7 +344,7 @@ impl Seen {
         if !read.is_empty() {
             return read.into_iter().map(|&index| &self.transcripts[index]).collect();
         }
-        // The log may have been read under another path, or under a path relative to another folder.
+        // The log may have been read under a different path, or under a path relative to a different folder.
         let stem = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = stem.split('.').next().unwrap_or_default();
         let end = stem.len().checked_sub(UUID_CHARS).and_then(|at| stem.get(at..));

@@ -92,7 +92,7 @@ async fn extract_claimed<C: Complete>(
     mut claimed: ClaimedWindows,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<Option<ClaimedWindows>, PipelineError> {
-    // Stored replies are read without a pause, so the run must renew its heartbeat meanwhile.
+    // Stored replies are read without a pause, so the run must renew its heartbeat in the meantime.
     tokio::task::yield_now().await;
     if claimed.ids.is_empty() {
         return Ok(None);
@@ -211,8 +211,8 @@ fn task<'a, C: Complete>(pipeline: &'a Pipeline<'_, C>, job: &'a Job, known: &'a
 }
 
 /// Returns the memories closest to the windows of a pack, considering only memories that were stored when the run
-/// began. Memories learnt during the run must not affect its requests; otherwise, an interrupted run would send other
-/// requests than an uninterrupted run.
+/// began. Memories learnt during the run must not affect its requests; otherwise, an interrupted run would send
+/// different requests from an uninterrupted run.
 fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
     let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();
@@ -391,8 +391,8 @@ fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     }
 }
 
-/// Lets minor details of a conversation among people expire. What replaces a known memory is no detail, and without a
-/// time nothing expires.
+/// Sets an expiry time for minor details of a conversation among people. A claim that replaces a known memory is not a
+/// minor detail, and without the time of a statement no expiry is set.
 fn expire_minor_details(candidates: &mut [Candidate]) {
     for candidate in candidates.iter_mut().filter(|candidate| candidate.replaces.is_none()) {
         let said = candidate.evidence.iter().filter_map(|piece| piece.said_at).map(|time| time.at).max();

@@ -107,7 +107,7 @@ const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 /// Reasons why a job was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The job failed. The reason contains no text of the conversation.
+    /// The job failed. The reason contains no text from the conversation.
     Failed(String),
     /// The job cannot run before this time; the text is the reason.
     Later(Timestamp, String),

@@ -249,7 +249,7 @@ impl<C: Complete> PackModel<'_, '_, C> {
             None
         });
         let earlier_key = match stored.flatten() {
-            // A request that was paid for under other settings or with another model still has a valid reply.
+            // A request that was paid for under different settings or with a different model still has a valid reply.
             Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
                 Some((request, reading)) => return (Rendered { request, reading }, key),
                 // The stored form is no longer readable, but the reply has been paid for, so the key is kept.
@@ -258,7 +258,7 @@ impl<C: Complete> PackModel<'_, '_, C> {
             Some(StoredRequest { key, body: Some((request, reading)) }) if request.key(self.model.model()) == key => {
                 return (Rendered { request, reading }, key);
             }
-            // The request was rendered for another model.
+            // The request was rendered for a different model.
             Some(_) | None => None,
         };
         let rendered = render();

@@ -85,7 +85,7 @@ impl ProjectResolver {
     }
 
     /// Returns the namespaces of `transcript`: `forced` for everything or, if it is unset, the transcript's project and
-    /// `global`. Without a project, both namespaces are `global`. A conversation among people has one of its own.
+    /// `global`. Without a project, both namespaces are `global`. A conversation among people has a separate namespace.
     pub(super) fn namespaces_of(
         &self,
         transcript: &Transcript,

@@ -134,7 +134,8 @@ impl Reader {
 
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
-        // The stamp is determined before reading, so that a log that grows meanwhile counts as changed in the next run.
+        // The stamp is determined before reading, so that a log that grows during reading counts as changed in the next
+        // run.
         let stamp = Stamp::of(&path);
         if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));

@@ -338,7 +338,7 @@ enum Company {
     Any,
     /// The windows of the same stored request.
     Stored(Membership),
-    /// No other windows: the window is sent alone and at once.
+    /// No other windows: the window is sent alone and immediately.
     None,
 }
 
@@ -408,7 +408,7 @@ impl<T> Packer<T> {
         };
         let open = &mut self.open[at];
         if open.tokens + load.tokens > self.budget {
-            // Of the two packs, the smaller one has more room.
+            // The smaller of the two packs has more room.
             if load.tokens >= open.tokens {
                 return vec![vec![window]];
             }
@@ -464,8 +464,8 @@ const MAX_SHIFT: isize = 40;
 
 /// Returns the current positions of the messages of `finished` windows, sorted and without overlaps.
 ///
-/// A window with changed messages is omitted. A moved window is found if its distance is that of the window before it,
-/// or at most [`MAX_SHIFT`] messages.
+/// A window with changed messages is omitted. A moved window is found if it moved by the same distance as the window
+/// before it, or by at most [`MAX_SHIFT`] messages.
 fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<Range<usize>> {
     let mut found = Found { messages, ranges: Vec::new() };
     // Windows that have not moved are placed first, so that a moved window cannot take their place.

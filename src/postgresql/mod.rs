@@ -17,7 +17,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Version of the tables; it increases whenever an older program could not use them.
 const VERSION: i32 = 1;
-/// Longest wait for a connection.
+/// Maximum wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval between attempts to reach the server.
 const RETRY: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ pub(crate) enum PostgresError {
         /// The file.
         path: PathBuf,
     },
-    /// The certificates of the system cannot be used.
+    /// The system's certificates cannot be used.
     #[error("cannot use the certificates of this system: {0}")]
     Certificates(rustls::Error),
     /// The server does not answer, or refuses a command.
@@ -50,7 +50,7 @@ pub(crate) enum PostgresError {
     Server {
         /// The address as the user wrote it.
         address: String,
-        /// The message of the server or of the system.
+        /// The message from the server or the system.
         what: String,
     },
     /// The tables belong to a newer version of the program.
@@ -61,7 +61,7 @@ pub(crate) enum PostgresError {
     },
 }
 
-/// A connection that is opened when it is needed, and opened again when it was lost.
+/// A connection that is opened when it is needed, and reopened after it was lost.
 pub(crate) struct Connection {
     config: Config,
     address: String,
@@ -76,8 +76,8 @@ enum Failure {
 }
 
 impl Connection {
-    /// Returns a connection to the server at `address`, which is not contacted yet. A lost connection is opened again
-    /// for at most `patience`.
+    /// Returns a connection to the server at `address`, which is not contacted yet. If the connection is lost, attempts
+    /// to reopen it continue for at most `patience`.
     ///
     /// # Errors
     /// [`PostgresError`] if the address or the password file cannot be used.
@@ -119,7 +119,7 @@ impl Connection {
     ) -> Result<T, PostgresError> {
         let begun = Instant::now();
         loop {
-            // The client waits in a runtime of its own, which must not be inside the runtime of a caller.
+            // The client uses a separate runtime, which must not be inside the runtime of a caller.
             let done = std::thread::scope(|scope| scope.spawn(|| self.attempt(&work)).join());
             match done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(value) => return Ok(value),
@@ -164,7 +164,7 @@ impl Connection {
     }
 
     fn connect(&self) -> Result<Client, Failure> {
-        // A server that is starting refuses connections for some moments.
+        // A server that is starting refuses connections for a few moments.
         let refused = |error: Error| self.failure(&error, true);
         let is_local = |host: &Host| matches!(host, Host::Unix(_));
         let mut client = if self.config.get_hosts().iter().all(is_local) {
@@ -192,7 +192,7 @@ fn create_tables(client: &mut Client) -> Result<i32, Error> {
         Ok(row.get(0))
     };
     if !exists(client)? {
-        // Machines that start at the same time create the tables once.
+        // Machines that start at the same time must create the tables only once.
         client.execute("SELECT pg_advisory_lock($1)", &[&CREATION_LOCK])?;
         let created = match exists(client) {
             Ok(false) => client.batch_execute(&format!(
@@ -210,7 +210,7 @@ fn create_tables(client: &mut Client) -> Result<i32, Error> {
     Ok(client.query_one("SELECT version FROM afterthought.version", &[])?.get(0))
 }
 
-/// Returns a message with that of its source, which contains what the system says.
+/// Returns the message of an error together with that of its source, which contains the message of the system.
 fn with_source(error: &Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),

@@ -37,7 +37,7 @@ impl BranchNames {
         let mut spellings = Vec::new();
         for text in [&whole, &last, &topic].into_iter().filter(|text| !text.is_empty()) {
             spellings.extend([format!("branch {text}"), format!("{text} branch")]);
-            // A branch named by one word, such as `tests`, is recognised only beside the word "branch".
+            // A branch named by one word, such as `tests`, is recognised only next to the word "branch".
             spellings.extend(text.contains(' ').then(|| text.clone()));
         }
         for (at, number) in words.iter().enumerate().filter(|(_, word)| is_number(word)) {

@@ -27,7 +27,7 @@ const MAX_FILE: u64 = 2 << 20;
 /// Maximum number of files that are compared with a missing file, to find the file that it became.
 const MAX_COMPARED: usize = 200;
 const MIN_SHARE: f64 = 0.5;
-/// Most names whose state is spelled.
+/// Maximum number of names whose state is described.
 const SHOWN_STATES: usize = 4;
 /// Time after a task within which its changes are expected to be committed, in seconds.
 const COMMITTED_WITHIN: i64 = 24 * 3600;
@@ -75,8 +75,8 @@ pub struct Freshness {
     pub state: FreshnessState,
 }
 
-/// Returns how what a text names stands now, in words: first what has changed. Nothing is said about names that cannot
-/// be verified, unless there are no others.
+/// Returns a description of the current state of the names that a text mentions, starting with those that have changed.
+/// Names that cannot be verified are left out, unless there are no others.
 pub(crate) fn spelled_states(named: &[Freshness]) -> Option<String> {
     let mut shown: Vec<&Freshness> = named.iter().filter(|one| one.state != FreshnessState::NotVerifiable).collect();
     if shown.is_empty() {
@@ -88,7 +88,7 @@ pub(crate) fn spelled_states(named: &[Freshness]) -> Option<String> {
     Some(shown.join(" · "))
 }
 
-/// Something that names parts of a repository.
+/// A text or an action that mentions parts of a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CitedPart {
     /// The paths, symbols and commits that it mentions.

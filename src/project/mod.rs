@@ -284,8 +284,8 @@ pub(crate) fn plain(path: &Path) -> String {
     text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC")).unwrap_or(&text).to_owned()
 }
 
-/// Returns the spelling of a path that identifies it. Windows ignores case and accepts both separators, so a path of
-/// Windows is in lower case with `\`, also if its log is read on another system. Any other path is unchanged.
+/// Returns the spelling of a path that identifies it. Windows ignores case and accepts both separators, so a Windows
+/// path is in lower case with `\`, even if its log is read on another system. Any other path is unchanged.
 pub(crate) fn identifying(path: &str) -> String {
     let is_below_drive = path.get(..2).is_some_and(is_drive) && path[2..].chars().next().is_none_or(is_any_separator);
     let is_windows = is_below_drive || path.starts_with(r"\\");

@@ -63,7 +63,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) id: Id,
     pub(super) is_tree: bool,
-    /// Whether the entry is a regular file, and not a link or another repository.
+    /// Whether the entry is a regular file, rather than a link or another repository.
     pub(super) is_file: bool,
 }
 

@@ -6,8 +6,9 @@
 //!                                              └──── log of the shard ◀──────────┘
 //! ```
 //!
-//! A shard is the database file of one namespace, with its ledger of windows, requests and replies. One worker at a time
-//! has a lease on a shard. If a lease is lost, the append fails, because the log has moved, and nothing is written twice.
+//! A shard is the database file of one namespace, with its ledger of windows, requests and replies. One worker at a
+//! time has a lease on a shard. If a lease is lost, the append fails, because the log has changed, and nothing is
+//! written twice.
 
 mod queue;
 mod replies;

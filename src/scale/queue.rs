@@ -1,4 +1,4 @@
-//! The queue of jobs, of which each namespace has at most one in progress.
+//! The queue of jobs; each namespace has at most one job in progress.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::postgresql::Connection;
 const BATCH: usize = 1_000;
 /// Number of failed attempts after which a job is no longer tried.
 const MAX_FAILURES: i32 = 5;
-/// Number of attempts, including those that a worker did not survive, after which a job is no longer tried.
+/// Number of attempts, including those during which the worker died, after which a job is no longer tried.
 const MAX_ATTEMPTS: i32 = 50;
 /// Wait before the second attempt in seconds; it doubles with every further attempt.
 const FIRST_WAIT: f64 = 5.0;
@@ -51,7 +51,7 @@ pub(crate) struct NewJob {
     pub shard: String,
     /// Path of the log; empty for other kinds.
     pub log: String,
-    /// State of the log. A job that has ended is done again if the state is another one.
+    /// State of the log. A job that has ended is done again if the state of the log has changed.
     pub stamp: String,
     /// Whether all memories go to the namespace, instead of one namespace per project.
     pub is_forced: bool,
@@ -93,9 +93,9 @@ pub(crate) struct QueueProgress {
     pub failed: i64,
     /// Number of namespaces.
     pub namespaces: i64,
-    /// What all workers have spent, in US dollars.
+    /// Amount that all workers together have spent, in US dollars.
     pub spent: f64,
-    /// What all workers may spend, in US dollars.
+    /// Amount that all workers together may spend, in US dollars.
     pub max_cost: Option<f64>,
     /// The last jobs that failed or wait because of a fault.
     pub faults: Vec<JobFault>,
@@ -141,9 +141,9 @@ impl Queue {
             let positions: Vec<i64> = jobs.iter().map(|job| job.position).collect();
             added += self.connection.with(|client| {
                 let mut transaction = client.transaction()?;
-                // The shards come first and in one order, so that machines that add jobs at the same time do not wait
-                // for each other in a circle. A shard with a worker gets its due time when the job in progress ends. Rows
-                // that do not change are locked, but not written again.
+                // The shards come first and in one order, so that machines that add jobs at the same time cannot
+                // deadlock. A shard with a worker gets its due time when the job in progress ends. Rows that do not
+                // change are locked, but not written again.
                 transaction.execute(
                     "INSERT INTO afterthought.shards (name, free_at)
                      SELECT DISTINCT name, now() FROM unnest($1::text[]) name ORDER BY name
@@ -167,7 +167,7 @@ impl Queue {
         Ok(added)
     }
 
-    /// Sets what all workers together may spend, in US dollars.
+    /// Sets the amount that all workers together may spend, in US dollars.
     pub(crate) fn limit(&mut self, max_cost: f64) -> Result<(), ScaleError> {
         self.connection.with(|client| {
             let set = client.execute("UPDATE afterthought.budget SET max_cost = $1", &[&max_cost])?;
@@ -181,7 +181,7 @@ impl Queue {
     pub(crate) fn claim(&mut self, lease: Duration) -> Result<Option<QueuedJob>, ScaleError> {
         let (worker, seconds) = (self.worker.as_str(), lease.as_secs_f64());
         let row = self.connection.with(|client| {
-            // The types are given, so that the server is asked once and not twice.
+            // The types of the parameters are given, which saves a round trip to the server.
             let sql = "UPDATE afterthought.shards SET worker = $1, free_at = now() + make_interval(secs => $2)
                  WHERE name = (SELECT name FROM afterthought.shards WHERE free_at <= now()
                                ORDER BY free_at, name LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -189,8 +189,8 @@ impl Queue {
             let Some(taken) = client.query_typed_opt(sql, &[(&worker, Type::TEXT), (&seconds, Type::FLOAT8)])? else {
                 return Ok(None);
             };
-            // Only a second statement sees all that the last worker wrote before its lease ended. A job that is running
-            // in a free shard belongs to a worker that lost its lease.
+            // Only a second statement sees everything that the last worker wrote before its lease ended. A job that is
+            // running in a free shard belongs to a worker that lost its lease.
             let shard: &str = taken.get(0);
             let sql = "UPDATE afterthought.jobs SET status = 'running', attempts = attempts + 1
                  WHERE id = (SELECT id FROM afterthought.jobs WHERE shard = $1 AND status IN ('waiting', 'running')
@@ -211,7 +211,7 @@ impl Queue {
         let (shard, log, is_forced, attempts) = (row.get(2), row.get(3), row.get(4), row.get(5));
         let job = QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts };
         if attempts > MAX_ATTEMPTS {
-            // A job that its workers do not survive must not occupy all of them.
+            // A job that makes its workers die must not occupy all of them.
             self.end(&job, &JobEnd::Failed("its workers ended before it was done, again and again".to_owned()))?;
             return Ok(None);
         }
@@ -233,7 +233,7 @@ impl Queue {
             JobEnd::Failed(why) => {
                 ("waiting", Some(why), FIRST_WAIT * f64::from(1 << job.attempts.clamp(1, 10) >> 1), true)
             }
-            // A job that waits for money or for a person has not failed.
+            // A job that waits for budget or for a person has not failed.
             JobEnd::Later(at, why) => {
                 let wait = at.duration_since(Timestamp::now()).as_secs_f64().max(0.0);
                 if job.attempts < MAX_ATTEMPTS {
@@ -249,7 +249,7 @@ impl Queue {
             if !lock_shard(&mut transaction, &job.shard, worker)? {
                 return Ok(());
             }
-            // The replies that are still of use are in the shard.
+            // The replies that are still needed are in the shard.
             let sql = "WITH unneeded AS (DELETE FROM afterthought.replies WHERE job = $1)
                  UPDATE afterthought.jobs
                  SET status = $2, error = $3, run_at = now() + make_interval(secs => $4),
@@ -326,8 +326,8 @@ impl Queue {
     }
 }
 
-/// Locks the row of a shard until the end of the transaction, so that no job is added to it meanwhile. Returns whether
-/// the worker has the lease.
+/// Locks the row of a shard until the end of the transaction, so that no job is added to it in the meantime. Returns
+/// whether the worker has the lease.
 fn lock_shard(transaction: &mut Transaction<'_>, shard: &str, worker: &str) -> Result<bool, ::postgres::Error> {
     let sql = "SELECT 1 FROM afterthought.shards WHERE name = $1 AND worker = $2 FOR UPDATE";
     Ok(!transaction.query_typed(sql, &[(&shard, Type::TEXT), (&worker, Type::TEXT)])?.is_empty())

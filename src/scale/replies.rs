@@ -10,12 +10,12 @@ use crate::llm::shared::{Admission, PlannedCall, ReplyStore};
 use crate::llm::{LlmError, Reply};
 use crate::postgresql::{Connection, PostgresError};
 
-/// Longest time for which the worst case of a call counts, if its worker ends.
+/// Maximum time, in seconds, for which the worst-case cost of a call stays reserved if its worker dies.
 const CALL_LIFETIME: f64 = 600.0;
 
 /// The replies of a queue, as a worker uses them.
 pub(crate) struct QueueReplyStore {
-    // Calls in flight at the same time share the connection, which each of them needs for a moment.
+    // Calls in flight at the same time share the connection, which each of them needs only briefly.
     connection: Mutex<Connection>,
     address: String,
     job: AtomicI64,
@@ -23,8 +23,8 @@ pub(crate) struct QueueReplyStore {
 }
 
 impl QueueReplyStore {
-    /// Returns the replies of the queue at `address`, for a worker that sends at most this many tokens a minute together
-    /// with all others.
+    /// Returns the replies of the queue at `address`, for a worker that, together with all other workers, sends at most
+    /// this many tokens per minute.
     pub(crate) fn new(address: &str, tokens_per_minute: Option<u64>, patience: Duration) -> Result<Self, ScaleError> {
         let connection = Mutex::new(Connection::new(address, patience)?);
         Ok(Self { connection, address: address.to_owned(), job: AtomicI64::new(0), tokens_per_minute })
@@ -58,7 +58,7 @@ impl ReplyStore for QueueReplyStore {
     fn find(&self, key: &str) -> Result<Option<Reply>, LlmError> {
         let row =
             self.with(|client| client.query_opt("SELECT reply FROM afterthought.replies WHERE key = $1", &[&key]))?;
-        // A reply that another version stored in another form is asked for again.
+        // If another version stored the reply in a different form, the request is sent again.
         Ok(row.and_then(|row| serde_json::from_str(row.get(0)).ok()))
     }
 
@@ -69,7 +69,7 @@ impl ReplyStore for QueueReplyStore {
         let cost = call.cost.unwrap_or(0.0);
         let (admission, limit) = self.with(|client| {
             let mut transaction = client.transaction()?;
-            // The row is locked, so that two workers do not both use what is left.
+            // The row is locked, so that two workers do not both use the remaining budget.
             let budget = transaction.query_one("SELECT max_cost, spent FROM afterthought.budget FOR UPDATE", &[])?;
             let (limit, spent): (Option<f64>, f64) = (budget.get(0), budget.get(1));
             if let Some(limit) = limit {

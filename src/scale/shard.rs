@@ -29,7 +29,7 @@ const ITEMS_BEFORE_SNAPSHOT: u64 = 64;
 /// Maximum size of an item in bytes.
 pub(super) const MAX_ITEM: usize = 250 << 20;
 
-/// Whether a commit appends what changed, or replaces the log by a snapshot, so that erased text leaves it.
+/// Whether a commit appends the changes, or replaces the log with a snapshot, so that erased text leaves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Changes,
@@ -99,12 +99,12 @@ impl ShardCache {
         self.folder.join(format!("{}.{ending}", &hex(&Sha256::digest(shard.as_bytes()))[..32]))
     }
 
-    /// Brings the file of a shard to the state of its log.
+    /// Updates the file of a shard to the state of its log.
     pub(crate) fn check_out(&self, log: &mut PostgresLog, shard: &str) -> Result<Checkout, ScaleError> {
         let (path, note) = (self.path(shard, "db"), self.path(shard, "state"));
         let at = |source| ScaleError::File { path: path.clone(), source };
         let known = read_state(&note);
-        // As long as the file may change, its state is not known.
+        // While the file may change, its state is unknown.
         remove(&note).map_err(at)?;
         let head = log.head(shard)?;
         let (seq, snapshot) = head.as_ref().map_or((0, 0), |head| (head.seq, head.snapshot.unwrap_or(0)));
@@ -142,7 +142,7 @@ impl ShardCache {
         Ok(out)
     }
 
-    /// Appends what changed in the file to the log, if no other worker did. The file must be closed.
+    /// Appends the changes of the file to the log, unless another worker has appended to it. The file must be closed.
     pub(crate) fn commit(
         &self,
         log: &mut PostgresLog,
@@ -175,7 +175,7 @@ impl ShardCache {
                 state.snapshot = last.seq;
             }
         }
-        // The note must not survive a loss of power that the file does not survive.
+        // The file is synced first: after a power failure, the note must not describe a state that the file has lost.
         match private::options().write(true).open(&out.path) {
             Ok(file) => file.sync_all().map_err(at)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -185,7 +185,7 @@ impl ShardCache {
         Ok(CommitOutcome::Done)
     }
 
-    /// Writes that the file of a shard is in this state.
+    /// Records that the file of a shard is in this state.
     fn note(&self, state: &State, blocks: &[[u8; HASH]]) -> Result<(), ScaleError> {
         let (note, draft) = (self.path(&state.shard, "state"), self.path(&state.shard, "draft"));
         let mut content = serde_json::to_vec(state).unwrap_or_default();
@@ -241,7 +241,7 @@ struct Difference {
 }
 
 fn difference(path: &Path, known: &[[u8; HASH]]) -> io::Result<Difference> {
-    // A job may have found nothing to store, so that there is no file.
+    // A job may have found nothing to store, in which case there is no file.
     let content = match fs::read(path) {
         Ok(content) => content,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

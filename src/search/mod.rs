@@ -66,8 +66,8 @@ pub struct Found {
     pub freshness: Vec<Freshness>,
 }
 
-/// Returns at most `limit` memories that pass `filter` and have not expired at `now`, best first, for a text that names no
-/// time, such as a path, a command or an error. [`Search`] offers more options, and reads dates.
+/// Returns at most `limit` memories that pass `filter` and have not expired at `now`, best first, for a text that
+/// mentions no time, such as a path, a command or an error. [`Search`] offers more options, and reads dates.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

@@ -358,7 +358,7 @@ pub(crate) fn direct(
     direct_with(store, (query, Weights::default()), filter, limit, vectors, now)
 }
 
-/// Returns memories as [`direct`] does, with other weights of words and vectors.
+/// Returns memories as [`direct`] does, with different weights for words and vectors.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

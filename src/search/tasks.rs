@@ -124,7 +124,7 @@ pub(crate) fn search_tasks(
     Ok(found)
 }
 
-/// Returns the tasks of these projects that share most words with `text`, best first.
+/// Returns the tasks of these projects that share the most words with `text`, best first.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

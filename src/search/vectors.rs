@@ -31,7 +31,7 @@ pub fn by_vectors(
     Ok(Channel { name: NAME.to_owned(), scores: near.into_iter().map(|near| (near.seq, near.cosine)).collect() })
 }
 
-/// Minimum number of memories to compare before any of them can stand out.
+/// Minimum number of compared memories at which any of them can stand out.
 // The median of fewer values is not representative.
 const MIN_TO_COMPARE: usize = 5;
 /// Maximum number of memories that can stand out.

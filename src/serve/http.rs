@@ -46,7 +46,7 @@ pub(crate) enum HttpError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// The error of the system.
+        /// The error from the system.
         source: std::io::Error,
     },
     /// The file with the token cannot be used.

@@ -18,12 +18,12 @@ const MAX_IDLE: usize = 4;
 /// Maximum number of memories that are embedded after a write; the rest wait for `embed`.
 const MAX_EMBEDDED: usize = 256;
 
-/// Time between two rounds of maintenance, and before the first one, which must not delay the start of a server.
+/// Time between two rounds of maintenance, and before the first one, which must not delay the startup of a server.
 const ROUND: Duration = Duration::from_mins(1);
 const FIRST_ROUND: Duration = Duration::from_secs(5);
-/// Number of rounds between two that check all memories, and not only those that are found quickly.
+/// Interval, in rounds, at which all memories are checked, rather than only those that are found quickly.
 const FULL_EVERY: usize = 59;
-/// Maximum time for which the end of a server waits for the computation of vectors.
+/// Maximum time for which a stopping server waits for the computation of vectors.
 const END_TIME: Duration = Duration::from_secs(2);
 
 /// The namespaces that a server serves.
@@ -165,7 +165,7 @@ impl MemoryPool {
     }
 
     fn maintain(&self, extent: Maintenance) -> Result<(), ApiError> {
-        // A database is created when something is stored, not in order to be maintained.
+        // A database is created when something is stored, not for maintenance.
         if self.is_read_only || !self.config.db.value.exists() {
             return Ok(());
         }
@@ -180,7 +180,7 @@ impl MemoryPool {
         }
         self.upkeep.is_wanted.store(true, Ordering::SeqCst);
         while self.upkeep.is_wanted.load(Ordering::SeqCst) && !self.upkeep.is_under_way.swap(true, Ordering::SeqCst) {
-            // The flag is cleared before the work, so that the loop handles memories that are written meanwhile.
+            // The flag is cleared before the work, so that the loop handles memories that are written in the meantime.
             self.upkeep.is_wanted.store(false, Ordering::SeqCst);
             let made = self.embed_waiting().await;
             self.upkeep.is_under_way.store(false, Ordering::SeqCst);
@@ -190,7 +190,7 @@ impl MemoryPool {
         }
     }
 
-    /// Computes the vectors of newly written memories on a thread of its own, after the client has received its answer.
+    /// Computes the vectors of newly written memories on a separate thread, after the client has received its answer.
     pub(super) fn embed_aside(self: Arc<Self>) {
         // A store can be used by only one thread at a time. The thread has its own runtime, because a client may leave
         // while vectors are computed, and the server's runtime ends with it.
@@ -205,8 +205,8 @@ impl MemoryPool {
         memories.embed_waiting(MAX_EMBEDDED, self.upkeep.end.clone()).await.map(drop)
     }
 
-    /// Ends the computation of vectors, and waits for it for a moment, so that it does not leave a claim for which the
-    /// next process would have to wait.
+    /// Stops the computation of vectors, and waits briefly for its end, so that it does not leave a claim that the next
+    /// process would have to wait for.
     pub(super) async fn finish(&self) {
         self.upkeep.end.cancel();
         let until = Instant::now() + END_TIME;

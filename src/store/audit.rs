@@ -55,7 +55,7 @@ pub(crate) enum AuditAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditChannel {
-    /// A command of a person or a script.
+    /// A command from a person or a script.
     Command,
     /// An agent, over the Model Context Protocol.
     Agent,

@@ -70,7 +70,7 @@ pub enum StoreError {
         /// The reason why the keyring could not be used, if there is one.
         keyring: Option<String>,
     },
-    /// The file is encrypted with another key.
+    /// The file is encrypted with a different key.
     #[error("{} is encrypted, and the key from {place} does not decrypt it; use the key with which it was encrypted", .path.display())]
     WrongKey {
         /// The file.
@@ -95,15 +95,15 @@ pub enum StoreError {
     /// The system returned no random bytes.
     #[error("the system returned no random bytes for a key ({said}); set AFTERTHOUGHT_DB_KEY to 64 random hex digits")]
     Random {
-        /// The error message of the system.
+        /// The error message from the system.
         said: String,
     },
-    /// The keyring of the system cannot be used.
+    /// The system keyring cannot be used.
     #[error(
         "the system keyring cannot be used ({said}); set AFTERTHOUGHT_DB_KEY, or name a key file with AFTERTHOUGHT_DB_KEY_FILE"
     )]
     Keyring {
-        /// The error message of the system.
+        /// The error message from the system.
         said: String,
     },
     /// The operation requires that no other process has the file open.
@@ -315,7 +315,7 @@ pub enum KeyPlace {
     Environment,
     /// A file.
     File(PathBuf),
-    /// The keyring of the system.
+    /// The system keyring.
     Keyring,
 }
 

@@ -160,7 +160,7 @@ impl Database {
         if let Some(weak) = sighting.text.as_ref().filter(|weak| *weak != identity) {
             if let Some(seen) = self.seen(&weak.id())? {
                 let is_first_claim = sighting.is_claim && self.claims(&identifying(&weak.key))?.is_empty();
-                // Earlier versions distinguished the spellings of a path of Windows.
+                // Earlier versions distinguished the spellings of a Windows path.
                 let is_respelled = identity.basis == Basis::Text;
                 return if is_first_claim || is_respelled { self.only_of(&seen, identity) } else { Ok(None) };
             }
@@ -406,7 +406,7 @@ impl Database {
         })
     }
 
-    /// Returns the project that a person assigned the folder, or the nearest folder above it, to.
+    /// Returns the project to which a person assigned the folder, or the nearest folder above it.
     pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
         // The longest paths come first, so that the nearest of several nested folders is used.
         let given: Vec<(String, Namespace)> = self.query_all(
@@ -439,7 +439,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Assigns a project to a team, or to none, and returns whether that changed something.
+    /// Assigns a project to a team, or to none, and returns whether this changed anything.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -493,7 +493,7 @@ pub(crate) struct Project {
     pub aliases: Vec<String>,
     /// The project that later conversations of this project are assigned to.
     pub merged_into: Option<String>,
-    /// The names of its repository and folders, even if a person assigned another name.
+    /// The names of its repository and folders, even if a person assigned a different name.
     #[serde(skip)]
     own_names: Vec<String>,
 }
@@ -516,7 +516,8 @@ impl Project {
         }
     }
 
-    /// Returns the project's namespace without the prefix that all projects share, which is unique to the project.
+    /// Returns the part of the project's namespace that is unique to the project, without the prefix that all projects
+    /// share.
     #[must_use]
     pub(crate) fn label(&self) -> String {
         self.namespace.parts().get(1..).unwrap_or_default().join("/")
@@ -595,12 +596,12 @@ impl Database {
             },
             &|one| one.is_called(text),
         ];
-        // The most reliable kind of match comes first, so that a mere resemblance to another project's name is not
-        // ambiguous.
+        // The most reliable kind of match comes first, so that a mere resemblance to another project's name does not
+        // make the text ambiguous.
         for way in ways {
             let mut found: Vec<Project> = projects.iter().filter(|one| way(one)).cloned().collect();
             if found.len() > 1 {
-                // A merged project is ignored if a project with that name remains that was not merged.
+                // Merged projects are ignored if a project that was not merged has that name.
                 let (left, merged): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.merged_into.is_none());
                 found = if left.is_empty() { merged } else { left };
             }

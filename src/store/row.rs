@@ -52,7 +52,7 @@ fn unreadable(index: usize, error: impl std::error::Error + Send + Sync + 'stati
 
 /// Truncates a time to the precision of the database.
 pub(super) fn whole_milliseconds(at: Timestamp) -> Timestamp {
-    // The fallback is never used, because a valid time in whole milliseconds is also valid.
+    // The fallback is never used, because truncating a valid time to whole milliseconds yields a valid time.
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }
 
@@ -67,7 +67,7 @@ pub(super) fn rows(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Returns what `from_row` makes of all rows of a query.
+/// Converts all rows of a query with `from_row`.
 pub(super) fn query_all<T>(
     conn: &Connection,
     sql: &str,
@@ -82,12 +82,12 @@ pub(super) fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
     conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
 }
 
-/// A value that one column holds.
+/// A value that is stored in one column.
 pub(super) trait Column: Sized {
     fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self>;
 }
 
-/// Reads the columns of some types with a function.
+/// Implements `Column` for the given types, using one function to read them.
 macro_rules! columns {
     ($read:path: $($type:ty),+ $(,)?) => {
         $(impl $crate::store::row::Column for $type {

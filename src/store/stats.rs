@@ -90,7 +90,7 @@ impl Database {
     }
 }
 
-/// Returns the numbers in `memory_counts` that meet a condition, added up by a column.
+/// Returns the totals of the counts in `memory_counts` that meet a condition, grouped by a column.
 fn counts(conn: &Connection, column: &str, condition: &str) -> rusqlite::Result<BTreeMap<String, usize>> {
     conn.prepare_cached(&format!("SELECT {column}, sum(count) FROM memory_counts WHERE {condition} GROUP BY {column}"))?
         .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?

@@ -1,5 +1,5 @@
-//! Tables of the synchronisation with other machines: targets, records of rows, and items that wait to be sent. The
-//! module `sync` gives them their meaning.
+//! Tables for synchronising with other machines: targets, records of rows, and items that wait to be sent. The module
+//! `sync` defines their meaning.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::memory::{Evidence, Memory, MemoryId, Namespace};
 use crate::store::row::{from_row, to_json};
 use crate::text::normalise::normalised_hash;
 
-/// Start of the id of every changeset that a synchronisation wrote.
+/// Prefix of the id of every changeset that a synchronisation wrote.
 pub(super) const SYNCED: &str = "sync-";
 
 /// A folder or repository that this database is synchronised with.
@@ -29,16 +29,16 @@ pub(crate) struct SyncTarget {
     pub(crate) namespaces: Vec<String>,
     /// Whether the target is synchronised without a command.
     pub(crate) automatic: bool,
-    /// Path of the file with the key for what is written to the target; `None` if it is not encrypted.
+    /// Path of the file with the key for the items in the target; `None` if it is not encrypted.
     pub(crate) key: Option<String>,
     /// Name of this database's log in the target.
     pub(crate) device: String,
     /// Number of the last item of this log, and its hash.
     pub(crate) seq: u64,
     pub(crate) hash: String,
-    /// The highest number that was given to an item, whether or not it was sent.
+    /// The highest number that was assigned to an item, whether or not it was sent.
     pub(crate) used: u64,
-    /// The highest logical time that this database knows.
+    /// The highest logical time known to this database.
     pub(crate) lamport: u64,
     /// The last change whose memories were compared with their records; `None` if all have to be compared.
     pub(crate) collected: Option<i64>,
@@ -68,8 +68,7 @@ pub(crate) struct StoredRecord {
 }
 
 impl Database {
-    /// Returns the path next to the file whose name is that of the file followed by `ending`; `None` for an in-memory
-    /// store.
+    /// Returns the path of the file with `ending` appended; `None` for an in-memory store.
     pub(crate) fn path_beside(&self, ending: &str) -> Option<PathBuf> {
         (self.path.as_os_str() != ":memory:").then(|| with_suffix(&self.path, ending))
     }
@@ -128,7 +127,7 @@ impl Database {
 
     /// Returns the ids of active memories of a namespace with the same words.
     pub(crate) fn with_same_words(&self, namespace: &Namespace, content: &str) -> Result<Vec<MemoryId>, StoreError> {
-        // Without the sign, the index by namespace is used, and reads all memories of the namespace.
+        // Without the plus sign, SQLite would use the index by namespace and read all memories of the namespace.
         let sql =
             "SELECT id FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND +status = 'active' ORDER BY id";
         let values = params![normalised_hash(content), namespace.to_string()];
@@ -170,7 +169,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Gives a target another address.
+    /// Changes the address of a target.
     #[cfg(test)]
     pub(crate) fn move_sync_target(&self, id: i64, address: &str) -> Result<(), StoreError> {
         self.execute("UPDATE sync_targets SET address = ?2 WHERE id = ?1", params![id, address]).map(drop)
@@ -187,7 +186,7 @@ impl Writer<'_> {
         self.execute(sql, params![target, place.device, place.seq, place.hash]).map(drop)
     }
 
-    /// Writes a record, which then counts as equal to its row unless `dirty`.
+    /// Writes a record, which then counts as matching its row unless `dirty`.
     pub(crate) fn put_sync_record(&self, target: i64, record: &StoredRecord, dirty: bool) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO sync_records (target, key, entity, memory_id, other_id, record, dirty)
@@ -206,7 +205,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Marks the records of a memory as equal to their rows.
+    /// Marks the records of a memory as matching their rows.
     pub(crate) fn clean_sync_records(&self, target: i64, id: &MemoryId) -> Result<(), StoreError> {
         let sql = "UPDATE sync_records SET dirty = 0 WHERE target = ?1 AND memory_id = ?2 AND +dirty = 1";
         self.execute(sql, params![target, id.as_str()]).map(drop)
@@ -223,7 +222,7 @@ impl Writer<'_> {
         self.execute("DELETE FROM sync_outbox WHERE target = ?1 AND seq <= ?2", params![target, seq]).map(drop)
     }
 
-    /// Gives the changeset of this write an id by which it is recognised as a synchronisation.
+    /// Assigns an id to the changeset of this write that marks it as a synchronisation.
     pub(crate) fn begin_sync(&self) -> Result<(), StoreError> {
         self.begin_changeset(&format!("{SYNCED}{}", uuid::Uuid::now_v7()))
     }
@@ -256,7 +255,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Removes a memory with its texts because another machine erased it; returns whether it was there.
+    /// Removes a memory with its texts because another machine erased it; returns whether it existed.
     pub(crate) fn erase_synced(&self, id: &MemoryId) -> Result<bool, StoreError> {
         if self.find(id)?.is_none() {
             return Ok(false);
@@ -297,7 +296,7 @@ impl Store {
     }
 }
 
-/// Clears the texts of a purged memory from the records, so that the erasure travels to the other machines.
+/// Clears the texts of a purged memory from the records, so that the erasure reaches the other machines.
 pub(super) fn forget_purged(conn: &Connection, id: &MemoryId) -> Result<(), StoreError> {
     let blanked = conn
         .prepare_cached(
@@ -328,8 +327,8 @@ pub(super) fn forget_evidence(conn: &Connection, id: &MemoryId, keys: &str) -> R
     rewrite_if(conn, blanked > 0)
 }
 
-/// Demands that the logs are replaced by snapshots, and drops the items that were not sent: both may contain erased
-/// text, and a snapshot contains everything else that the items say.
+/// Marks the logs to be replaced with snapshots, and drops the items that were not sent: both may contain erased text,
+/// and a snapshot contains everything else in the items.
 fn rewrite_if(conn: &Connection, needed: bool) -> Result<(), StoreError> {
     if needed {
         conn.execute("UPDATE sync_targets SET rewrite = 1", ())?;

@@ -9,15 +9,15 @@ use crate::memory::MemoryId;
 use crate::store::row::time;
 use crate::store::{Database, Store, StoreError};
 
-/// Maximum time for which counting waits for another process; counting can delay a read by no more than this. A use that
-/// takes longer is counted with the next one, or when the store is closed.
+/// Maximum time for which counting waits for another process; counting can delay a read by no more than this. If
+/// counting a use takes longer, it is counted with the next one, or when the store is closed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Store {
     /// Counts a use of each of these memories, and returns whether this succeeded. A locked or read-only file must not
     /// cause the read to fail. While the file is locked, the uses wait in memory for the next call.
     ///
-    /// A memory is used if a person or an agent opened it by its ID or followed it with success. A memory that was only
+    /// A memory is used if a person or an agent opened it by its ID or followed it successfully. A memory that was only
     /// listed is not used; otherwise, a search would rank a memory higher merely because the memory was found before.
     #[must_use = "to ignore the result, use `let _`"]
     pub(crate) fn record_use(&self, memories: &[MemoryId], now: Timestamp) -> bool {

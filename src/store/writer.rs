@@ -105,7 +105,7 @@ impl Database {
     pub(crate) fn together<T, E: From<StoreError>>(&self, change: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let name = |error: rusqlite::Error| StoreError::from(error).at(&self.path);
         let bracket = Bracket::begin(&self.conn).map_err(name)?;
-        // The revision of vectors is rolled back too, so the cache could later be taken for current.
+        // The revision of vectors is rolled back too, so the cache could later be mistaken for current.
         let changed = change().inspect_err(|_| drop(self.vectors.take()))?;
         bracket.commit().map_err(name)?;
         Ok(changed)

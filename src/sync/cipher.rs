@@ -91,7 +91,7 @@ mod with_age {
 
     /// The keys in a file.
     pub(super) struct Keys {
-        /// The keys that can decrypt, of which the first one also encrypts.
+        /// The keys that can decrypt; the first one also encrypts.
         identities: Vec<Identity>,
         /// Public keys of others, for whom items are encrypted as well.
         recipients: Vec<Recipient>,

@@ -191,7 +191,7 @@ pub(super) fn rows_of(
     Ok(rows.into_iter().filter_map(|row| Some((key_of(&row)?, row))).collect())
 }
 
-/// Returns a memory as it travels: without its uses, which each machine counts for itself.
+/// Returns a memory in the form in which it is sent: without its uses, which each machine counts for itself.
 pub(super) fn memory_row(memory: Memory) -> Row {
     Row::memory(None, Some(Memory { usage: Usage::default(), ..memory }))
 }
@@ -205,7 +205,7 @@ pub(super) fn says_the_same(a: &Memory, b: &Memory) -> bool {
     statement(a) == statement(b)
 }
 
-/// Returns the removal of a row.
+/// Returns the row as a change that removes it.
 fn without_state(row: &Row) -> Row {
     match row {
         Row::Memory { .. } => Row::Memory { before: None, after: None },

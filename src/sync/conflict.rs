@@ -1,7 +1,8 @@
 //! Decides what to do with statements of two machines that were made independently and contradict or repeat each other.
 //!
 //! The decision depends only on the versions, so that every machine makes the same one, and is then sent like any other
-//! change. The statement that was made later in logical time counts; a pinned memory counts more than any other.
+//! change. The statement that was made later in logical time takes precedence, except that a pinned memory takes
+//! precedence over one that is not pinned.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ fn known(w: &Writer<'_>, target: &SyncTarget, id: &MemoryId) -> Result<Option<(M
     Ok(record.map(|record| (memory, record)))
 }
 
-/// Returns whether both memories are recalled, and neither statement was made in the knowledge of the other.
+/// Returns whether both memories are recalled, and neither statement was made with knowledge of the other.
 fn is_independent(memory: &Memory, a: &Version, rival: &Memory, b: &Version) -> bool {
     let knows = |one: &Version, id: &MemoryId, other: &Version| one.knew.get(id) == Some(other.said());
     let is_active = |memory: &Memory| memory.status == Status::Active;
@@ -63,7 +64,8 @@ fn counts_more(memory: &Memory, a: &Version, rival: &Memory, b: &Version) -> boo
     (memory.pinned, a.said(), &memory.id) > (rival.pinned, b.said(), &rival.id)
 }
 
-/// Supersedes the loser if both say the same, or moves it to the inbox if they contradict; returns whether it was moved.
+/// Supersedes the loser if both say the same thing, or moves it to the inbox if they contradict; returns whether it was
+/// moved.
 fn compare(w: &Writer<'_>, winner: &Memory, loser: Memory) -> Result<bool, SyncError> {
     if loser.pinned {
         return Ok(false);
@@ -87,7 +89,7 @@ fn compare(w: &Writer<'_>, winner: &Memory, loser: Memory) -> Result<bool, SyncE
     Ok(status == Status::Pending)
 }
 
-/// Compares claims alone: their evidence may not have arrived on every machine.
+/// Only the claims are compared, because their evidence may not have arrived on every machine.
 fn relation(winner: &Claim, loser: &Claim) -> ClaimRelation {
     if normalised_hash(&winner.content) == normalised_hash(&loser.content) {
         return ClaimRelation::Same;
@@ -95,8 +97,8 @@ fn relation(winner: &Claim, loser: &Claim) -> ClaimRelation {
     pair(&View::of(winner, &[]), &View::of(loser, &[]), false).pairing
 }
 
-/// Adds to the inbox the statements of a memory that was changed on two machines at once, if they contradict the one
-/// that counts.
+/// Adds to the inbox the statements of a memory that was changed on two machines at the same time, if they contradict
+/// the one that takes precedence.
 fn keep_other_states(
     w: &Writer<'_>,
     target: &SyncTarget,
@@ -113,7 +115,7 @@ fn keep_other_states(
         {
             continue;
         }
-        // The id follows from the statement, so that every machine adds the same memory.
+        // The id is derived from the statement, so that every machine adds the same memory.
         let id = MemoryId::from_stored(format!("{} {}", memory.id, normalised_hash(&other.claim.content))).into_uuid();
         if w.find(&id)?.is_some() || w.sync_record(target.id, &memory_key(&id))?.is_some() {
             continue;
@@ -135,7 +137,7 @@ fn keep_other_states(
     Ok(kept)
 }
 
-/// Recalls one of two memories that superseded each other on two machines; otherwise, neither would be recalled.
+/// Reactivates one of two memories that superseded each other on two machines; otherwise, neither would be recalled.
 fn end_circle(w: &Writer<'_>, target: &SyncTarget, memory: &Memory, record: &Record) -> Result<(), SyncError> {
     if memory.status != Status::Superseded {
         return Ok(());

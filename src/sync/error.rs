@@ -87,7 +87,7 @@ pub enum SyncError {
         /// The fault, described without quoting the key.
         what: String,
     },
-    /// A new key was to be written to a file that exists.
+    /// A new key was to be written to an existing file.
     #[error("{} already exists; choose another file, or add a new key to its keys with `--rotate`", .file.display())]
     KeyExists {
         /// The file.
@@ -104,7 +104,7 @@ pub enum SyncError {
         /// Name of the feature.
         feature: &'static str,
     },
-    /// A pattern names no namespace.
+    /// A pattern is not a valid name of a namespace.
     #[error("{pattern:?} is not a namespace; write it like global, project/shop, or 'project/*' for all projects")]
     BadPattern {
         /// The pattern.

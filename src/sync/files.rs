@@ -1,4 +1,4 @@
-//! A log whose items are files, in any place that can list, read and add files.
+//! A log whose items are files, in any place where files can be listed, read and added.
 //!
 //! Each item is a file `LOG/NUMBER-HASH.change` or `LOG/NUMBER-HASH.snapshot` that is never changed. The hash shows
 //! whether a file has arrived completely.
@@ -40,7 +40,7 @@ pub(crate) trait Files {
     /// Writes the new files, and then deletes the old ones.
     fn put(&mut self, log: &str, new: &[(String, &[u8])], old: &[String]) -> Result<PutOutcome, LogError>;
 
-    /// Returns a file as it is named in messages.
+    /// Returns the name of a file in messages.
     fn shown(&self, log: &str, name: &str) -> String;
 
     /// Returns, once, messages about the place.
@@ -113,7 +113,7 @@ impl<F: Files> FileLog<F> {
         let names: Vec<String> = entries.iter().map(Entry::name).collect();
         let mut items = Vec::new();
         for (entry, bytes) in entries.iter().zip(self.files.read(name, &names)?) {
-            // Another machine may have replaced the file by a snapshot in the meantime.
+            // Another machine may have replaced the file with a snapshot in the meantime.
             let Some(bytes) = bytes else { break };
             if hash_of(&bytes) != entry.hash {
                 self.notes.insert(format!(
@@ -152,7 +152,7 @@ impl<F: Files> FileLog<F> {
                     let item = LogItem { seq: last.seq, hash: last.hash, bytes: bytes.clone() };
                     return Ok(AppendOutcome::Done(item));
                 }
-                // Machines that wait for different times do not meet again.
+                // Machines that wait for different times are unlikely to collide again.
                 PutOutcome::Raced => std::thread::sleep(pause(attempt)),
             }
         }

@@ -105,7 +105,7 @@ fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a new file completely, including to the disk.
+/// Writes a new file completely, and flushes it to the disk.
 fn write_to(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;

@@ -27,8 +27,8 @@ const FETCHED: &str = "refs/target/log";
 const OUTGOING: &str = "refs/outgoing";
 /// Maximum duration of one git command.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
-/// Maximum size of the clone, and of the output of a command, in bytes. A repository may be made so that it grows
-/// without end when it is read.
+/// Maximum size of the clone, and of the output of a command, in bytes. A malicious repository may grow without limit
+/// when it is read.
 const SIZE_LIMIT: u64 = 2 << 30;
 /// Interval between checks of the size of the clone.
 const SIZE_CHECK: Duration = Duration::from_millis(500);
@@ -45,11 +45,12 @@ const SETTINGS: [&str; 7] = [
     "maintenance.autoDetach=false",
     "advice.pushUpdateRejected=false",
 ];
-/// Options of git for a repository on this machine, whose hooks and settings git would use as if it were ours.
+/// Git options for a repository on this machine, whose hooks and settings git would otherwise trust.
 const UPLOAD: &str = "--upload-pack=git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true upload-pack";
 const RECEIVE: &str = "--receive-pack=git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true \
                        -c receive.autogc=false receive-pack";
-/// Variables by which another git command would redirect ours, e.g. if a hook of a repository started this program.
+/// Environment variables with which another git command would redirect ours, e.g. if a hook of a repository started
+/// this program.
 const REDIRECTING: &str = "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES \
                            GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX GIT_SHALLOW_FILE GIT_GRAFT_FILE GIT_CONFIG \
                            GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT";
@@ -61,7 +62,7 @@ pub(crate) fn is_repository(address: &str) -> bool {
     is_remote(address) || path.extension().is_some_and(|ending| ending == "git") || is_bare()
 }
 
-/// Returns whether a target is the address of a repository, and not a path.
+/// Returns whether a target is the address of a repository rather than a path.
 pub(crate) fn is_remote(address: &str) -> bool {
     // `ana@example.com:memories.git`, but not `C:\memories.git`.
     let is_scp = || {
@@ -88,7 +89,7 @@ pub(crate) struct Repository {
     /// Whether this process uses the clone.
     is_open: bool,
     state: Option<State>,
-    /// Whether the repository refuses to forget earlier commits.
+    /// Whether the repository refuses to discard earlier commits.
     keeps_history: bool,
 }
 
@@ -146,7 +147,7 @@ impl Repository {
         fs::write(mark, "").map_err(at)
     }
 
-    /// Makes the clone equal to the repository.
+    /// Updates the clone to the current state of the repository.
     fn fetch(&mut self) -> Result<&State, LogError> {
         self.prepare()?;
         let refs = "+refs/heads/afterthought/*:refs/target/*";
@@ -174,7 +175,7 @@ impl Repository {
     }
 
     /// Makes a commit with the new files and without the old ones. A commit that deletes files has no parent, so that
-    /// the repository forgets what they contained, unless it `keeps_history`.
+    /// the repository does not keep their content, unless it `keeps_history`.
     fn commit(&self, log: &str, new: &[(String, &[u8])], old: &[String]) -> Result<(), LogError> {
         let tip = self.state.as_ref().and_then(|state| state.tip.as_ref());
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -200,7 +201,7 @@ impl Repository {
         self.checked(&["fast-import", "--quiet", "--force", "--done"], &input).map(drop)
     }
 
-    /// Sends the commit if the branch is still as it was fetched.
+    /// Pushes the commit if the branch has not changed since it was fetched.
     fn push(&self) -> Result<Output, LogError> {
         let tip = self.state.as_ref().and_then(|state| state.tip.as_ref()).map_or("", |(commit, _)| commit);
         let (lease, refs) = (format!("--force-with-lease={BRANCH}:{tip}"), format!("{OUTGOING}:{BRANCH}"));
@@ -354,7 +355,7 @@ fn read_tree(listing: &[u8]) -> BTreeMap<String, BTreeMap<String, Blob>> {
         };
         let parts: Vec<&str> = path.split('/').collect();
         let about: Vec<&str> = about.split_whitespace().collect();
-        // Links and submodules have another mode.
+        // Links and submodules have other modes.
         if let (["100644", "blob", id, bytes], [LOGS, log, name]) = (about.as_slice(), parts.as_slice())
             && let Ok(bytes) = bytes.parse()
         {
@@ -374,9 +375,9 @@ fn next_object(rest: &mut &[u8]) -> Option<Vec<u8>> {
     Some(bytes.to_vec())
 }
 
-/// Returns the line in which git says why it failed.
+/// Returns the line in which git states why it failed.
 fn reason(stderr: &str) -> String {
-    // What the server prints says more than its outcome, which follows.
+    // The messages of the server are more informative than the outcome, which follows them.
     let lines =
         || stderr.lines().map(|line| line.trim().trim_start_matches("remote: ")).filter(|line| !line.is_empty());
     let is_cause = |line: &&str| ["! [", "fatal:", "error:"].iter().any(|start| line.starts_with(start));

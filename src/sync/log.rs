@@ -1,7 +1,7 @@
-//! The contract of a log: named, append-only sequences of items, in which one writer at a time adds an item.
+//! The contract of a log: named, append-only sequences of items, to which one writer at a time adds an item.
 //!
-//! A synchronisation gives each machine a log of its own, named after the machine, because a folder that another
-//! program copies about has no order across machines. A storage with such an order can give each namespace a log.
+//! Synchronisation uses one log per machine, named after the machine, because a folder that another program copies has
+//! no order across machines. Storage with such an order can have one log per namespace.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub(crate) struct Head {
 /// The outcome of an attempt to add items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AppendOutcome {
-    /// The items are in the log, of which this is the last one.
+    /// The items are in the log; this is the last of them.
     Done(LogItem),
     /// The log did not end with the expected item, so nothing was added.
     Moved,
@@ -91,7 +91,7 @@ pub(crate) enum LogError {
         /// The target as the user wrote it.
         address: String,
     },
-    /// Other machines wrote at the same time, again and again.
+    /// Other machines wrote at the same time in every attempt.
     #[error(
         "other machines write to the target all the time; nothing was lost, and the next synchronisation tries again"
     )]

@@ -1,4 +1,4 @@
-//! Merges the records of other machines into those of this database, and writes the rows that result.
+//! Merges the records of other machines into those of this database, and writes the resulting rows.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn merge(
             continue;
         }
         if let Some(known) = &known {
-            // The own log may contain the erased text as well.
+            // This machine's log may contain the erased text as well.
             target.rewrite |= joined.erased && !known.erased;
             erase_evidence(w, known, &joined)?;
             note_losers(w, known, &joined, &arrived)?;
@@ -61,7 +61,7 @@ fn erase_evidence(w: &Writer<'_>, known: &Record, joined: &Record) -> Result<(),
     Ok(())
 }
 
-/// Records in the history the states that arrived and do not count, because a change made at the same time does.
+/// Records in the history the received states that another change made at the same time takes precedence over.
 fn note_losers(w: &Writer<'_>, known: &Record, joined: &Record, arrived: &[Version]) -> Result<(), SyncError> {
     let Some(Version { stamp, .. }) = joined.current() else { return Ok(()) };
     let is_new = |version: &&Version| !known.versions.iter().any(|one| one.stamp == version.stamp);
@@ -76,7 +76,7 @@ fn note_losers(w: &Writer<'_>, known: &Record, joined: &Record, arrived: &[Versi
     Ok(())
 }
 
-/// What was written for other machines.
+/// Numbers of changes that were applied for other machines.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Written {
     /// Rows that were added, changed or removed.
@@ -85,7 +85,7 @@ pub(super) struct Written {
     pub(super) erased: usize,
 }
 
-/// Writes the rows of these memories as their records say.
+/// Writes the rows of these memories according to their records.
 pub(super) fn write_rows(
     w: &Writer<'_>,
     target: &SyncTarget,
@@ -97,7 +97,7 @@ pub(super) fn write_rows(
     for id in touched {
         let stored = w.find(id)?;
         let records = records_about(w, target, id)?;
-        // A rejection has a namespace of its own, which its memory may have left.
+        // A rejection has its own namespace, which its memory may have left.
         changes.extend(tombstone_change(w, id, &records, patterns)?);
         // A memory that was moved to a namespace that is not synchronised belongs to this machine alone.
         if stored.as_ref().is_some_and(|memory| !patterns.admits(&memory.namespace)) {
@@ -121,7 +121,7 @@ pub(super) fn write_rows(
         }
     }
     w.put_rows(&changes)?;
-    // Links need both memories, so they follow when all memories are there.
+    // Links need both memories, so they are written after all memories.
     let mut links = Vec::new();
     let mut seen = BTreeSet::new();
     for id in touched {
@@ -173,7 +173,7 @@ fn action_of(before: &Memory, after: &Memory) -> Action {
     }
 }
 
-/// Returns the changes that make the evidence or the links of a memory equal to their records.
+/// Returns the changes that make the evidence or the links of a memory match their records.
 fn row_changes(
     w: &Writer<'_>,
     id: &MemoryId,

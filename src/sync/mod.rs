@@ -1,5 +1,5 @@
-//! Keeps the memories of several machines equal, through a folder, a git repository or an object storage that all of them
-//! can reach.
+//! Keeps the memories of several machines the same, through a folder, a git repository, object storage or a database
+//! that all of them can reach.
 //!
 //! ```text
 //! changed rows ─▶ collect ─▶ records ─▶ outbox ─▶ item of the own log ─▶ target
@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Every machine appends only to its own log, so no order among machines is needed. A record contains the versions of a
-//! row that nothing has replaced, and the union of records does not depend on the order in which they arrive. Equal sets
-//! of records give equal rows, whatever the clocks say.
+//! row that nothing has replaced, and the union of records does not depend on the order in which they arrive. Equal
+//! sets of records result in equal rows, regardless of clocks.
 //!
-//! The content of a row leaves the machine only if its namespace is named for the target. Former states are not sent,
-//! because they may come from another namespace.
+//! The content of a row leaves the machine only if its namespace is one of those chosen for the target. Former states
+//! are not sent, because they may come from another namespace.
 
 mod collect;
 mod conflict;
@@ -56,10 +56,10 @@ use record::{Item, Record, read_record, stored, to_json};
 
 /// Name of the lease that one process has during a synchronisation.
 const LEASE: &str = "sync";
-/// Longest wait for another process that synchronises, and interval between checks of whether it has finished.
+/// Maximum wait for another process that synchronises, and interval between checks of whether it has finished.
 const LEASE_WAIT: Duration = Duration::from_secs(30);
 const LEASE_CHECK: Duration = Duration::from_millis(100);
-/// Number of own items after which the log is replaced by a snapshot.
+/// Number of items in this machine's log after which a snapshot replaces them.
 const ITEMS_BEFORE_SNAPSHOT: u64 = 200;
 
 /// The result of a synchronisation with one target.
@@ -75,7 +75,7 @@ pub struct SyncReport {
     pub conflicts: usize,
     /// Number of memories that were erased because another machine erased them.
     pub erased: usize,
-    /// What could not be read or is incomplete, and what to do.
+    /// Descriptions of what could not be read or is incomplete, and of what to do.
     pub problems: Vec<String>,
     /// Files that were ignored.
     pub notes: Vec<String>,
@@ -103,7 +103,7 @@ pub(crate) struct NewTarget<'a> {
     pub(crate) key: Option<&'a str>,
 }
 
-/// Adds a target, or changes a known one. Returns it with remarks about what the target already contains.
+/// Adds a target, or changes a known one. Returns the target with remarks about what it already contains.
 pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<(SyncTarget, Vec<String>), SyncError> {
     let automatic = new.policy == SyncPolicy::Automatic;
     NamespacePatterns::new(new.namespaces)?;
@@ -152,7 +152,7 @@ pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<
 /// Creates the folder of a target; repositories and servers must exist.
 fn create(address: &str) -> Result<(), SyncError> {
     if is_postgresql(address) {
-        // Its client refuses passwords in an address, and says where they belong.
+        // The client refuses passwords in an address, and its message states where they belong.
         Ok(())
     } else if git::is_repository(address) {
         git::check_address(address)
@@ -161,8 +161,8 @@ fn create(address: &str) -> Result<(), SyncError> {
     }
 }
 
-/// Checks that the target can be read, and that its last items are encrypted with the given key, or not at all if there
-/// is none. Returns remarks about other items.
+/// Checks that the target can be read, and that its last items are encrypted with the given key, or not encrypted if no
+/// key is given. Returns remarks about other items.
 fn examine(log: &mut dyn ChangeLog, keys: &TargetKeys, known: Option<&SyncTarget>) -> Result<Vec<String>, SyncError> {
     let (mut notes, mut unread, mut is_read) = (Vec::new(), None, false);
     for head in log.heads()? {
@@ -196,21 +196,21 @@ fn examine(log: &mut dyn ChangeLog, keys: &TargetKeys, known: Option<&SyncTarget
     }
 }
 
-/// Removes a target; memories and the content of the target stay.
+/// Removes a target; the memories and the content of the target are kept.
 pub(crate) fn remove(store: &Store, address: &str, now: Timestamp) -> Result<(), SyncError> {
     let target = store.sync_targets()?.into_iter().find(|target| target.address == address);
     let target = target.ok_or_else(|| SyncError::Unknown { address: address.to_owned() })?;
-    // There is none if the target is a folder or was never synchronised.
+    // There is no clone if the target is a folder or was never synchronised.
     std::fs::remove_dir_all(clone_of(store, &target)).ok();
     Ok(store.write::<_, StoreError>(None, now, |w| w.remove_sync_target(target.id))?)
 }
 
-/// Whether a synchronisation replaces the own log by a snapshot.
+/// Whether a synchronisation replaces this machine's log with a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Only changes are sent.
     Changes,
-    /// The own log is replaced by a snapshot, so that lost items are no longer needed.
+    /// A snapshot replaces this machine's log, so that lost items are no longer needed.
     Whole,
 }
 
@@ -320,7 +320,7 @@ fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError
     })
 }
 
-/// Returns whether a target is a place in an object storage.
+/// Returns whether a target is a place in object storage.
 fn is_objects(address: &str) -> bool {
     ["s3://", "gs://", "az://"].iter().any(|scheme| address.starts_with(scheme))
 }
@@ -330,7 +330,7 @@ fn is_postgresql(address: &str) -> bool {
     address.starts_with("postgres://") || address.starts_with("postgresql://")
 }
 
-/// Returns the folder for the clone of a repository, which is beside the database and only for this database.
+/// Returns the folder for the clone of a repository, which is next to the database and only for this database.
 fn clone_of(store: &Store, target: &SyncTarget) -> PathBuf {
     let ending = format!(".sync-{}", target.id);
     store.path_beside(&ending).unwrap_or_else(|| std::env::temp_dir().join(format!("{}{ending}", target.device)))
@@ -345,7 +345,7 @@ fn apply(
 ) -> Result<(), SyncError> {
     let patterns = NamespacePatterns::new(&target.namespaces)?;
     let is_complete = target.collected.is_none();
-    // First, so that a change made here counts as made without knowledge of those that arrive now.
+    // Local changes are collected first, so that they count as independent of the changes that arrive now.
     report.sent += collect(w, target, &patterns, Origin::Local)?;
     if records.is_empty() && !is_complete {
         return Ok(());
@@ -411,7 +411,7 @@ fn snapshot_of(db: &Database, id: i64) -> Result<String, SyncError> {
     Ok(format!("[{}]", db.sync_records(id)?.join(",")))
 }
 
-/// Records that the own log ends with this item.
+/// Records that this machine's log ends with this item.
 fn mark_sent(store: &Store, id: i64, last: &LogItem, now: Timestamp) -> Result<(), SyncError> {
     store.write(None, now, |w| {
         let target = target_of(w, id)?;
@@ -462,9 +462,9 @@ fn fork_problem(head: &Head) -> Option<String> {
     ))
 }
 
-/// The relation of the own log in the target to what this database wrote.
+/// How this machine's log in the target differs from what this database wrote.
 enum Own {
-    /// The log ends as this database knows.
+    /// The log ends with the item that this database last recorded.
     AsKnown,
     /// The log also contains items of the outbox, because the process ended before it noted this.
     Sent(LogItem),
@@ -509,8 +509,8 @@ fn check_own(
     Ok(last.filter(|_| is_all).map_or(Own::Foreign { common: target.seq }, Own::Sent))
 }
 
-/// Continues under another name, because another database writes to the log, or has its items. Changes that the log may
-/// contain under the numbers of this database are sent again.
+/// Continues under a different name, because another database writes to the log, or has a copy of its items. Changes
+/// that the log may contain under the numbers of this database are sent again.
 fn rename(w: &Writer<'_>, target: &mut SyncTarget, name: &str, common: u64) -> Result<(), SyncError> {
     for json in w.sync_records(target.id)? {
         let mut record = read_record(&json)?;
@@ -534,7 +534,7 @@ fn target_of(db: &Database, id: i64) -> Result<SyncTarget, SyncError> {
     found.ok_or_else(|| SyncError::Unknown { address: id.to_string() })
 }
 
-/// Returns a name for a log that no other machine has.
+/// Returns a name for a log that no other machine uses.
 fn device_name(name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let plain: String = plain.take(24).collect();

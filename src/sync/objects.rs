@@ -1,8 +1,9 @@
-//! Files in an object storage: S3 and what is compatible with it, Google Cloud Storage and Azure.
+//! Files in object storage: S3 and compatible services, Google Cloud Storage and Azure.
 //!
-//! An item is an object whose name contains its hash, and counts once there is a second object that is named by its
-//! number alone and contains this name. The second one is only written if it does not exist yet, so that of two writers
-//! with one name, one learns that the number is taken, and neither overwrites anything.
+//! An item is an object whose name contains its hash. It is part of the log once there is a second object whose name is
+//! only the number of the item, and which contains the name of the first. The second object is written only if it does
+//! not exist yet. If two machines use the same name, one of them therefore finds that the number is taken, and neither
+//! overwrites anything.
 //!
 //! Credentials come from the environment, as for other programs that use the storage, and are never stored.
 
@@ -21,12 +22,12 @@ use tokio::runtime::{Builder, Runtime};
 use super::files::{Files, LOGS, MAX_FILE, PutOutcome};
 use super::log::LogError;
 
-/// Number of objects that are read at once.
+/// Number of objects that are read at the same time.
 const PARALLEL: usize = 16;
-/// Number of times that a request is sent again, and the time after which it is not.
+/// Maximum number of retries of a request, and the time after which it is no longer retried.
 const RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Number of digits in the name of the object that gives an item its number.
+/// Number of digits in the name of an object that assigns a number to an item.
 const DIGITS: usize = 8;
 
 /// A prefix in a bucket, with logs.
@@ -36,7 +37,7 @@ pub(crate) struct Objects {
     root: Path,
     store: Arc<dyn ObjectStore>,
     runtime: Runtime,
-    /// The names of all objects of each log, when they were last listed.
+    /// The names of all objects of each log, as last listed.
     listed: Option<BTreeMap<String, BTreeSet<String>>>,
 }
 
@@ -122,14 +123,14 @@ impl Objects {
         Ok(found.iter().flatten().any(|found| found == name.as_bytes()))
     }
 
-    /// Gives the number `seq` to the object `name`; returns whether no other object has it.
+    /// Assigns the number `seq` to the object `name`; returns whether no other object has it.
     fn claim(&self, log: &str, seq: u64, name: &str) -> Result<bool, LogError> {
         let claim = numbered(seq);
         let path = self.path(log, &claim);
         let put = self.store.put_opts(&path, name.to_owned().into(), PutMode::Create.into());
         match self.runtime.block_on(put) {
             Ok(_) => Ok(true),
-            // A request that was sent again finds what the first one wrote.
+            // A retried request finds the object that the first attempt wrote.
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => self.is_of(log, &claim, name),
             Err(error) => Err(self.fault(&error)),
         }
@@ -156,7 +157,7 @@ impl Files for Objects {
         let mut names = Vec::new();
         for name in objects.iter().filter(|name| !is_number(name)) {
             let Some(number) = name.get(..DIGITS).filter(|number| is_number(number)) else {
-                // It does not belong to a log, and is named in a message.
+                // It does not belong to a log, so a message mentions it.
                 names.push(name.clone());
                 continue;
             };
@@ -173,7 +174,7 @@ impl Files for Objects {
 
     fn put(&mut self, log: &str, new: &[(String, &[u8])], old: &[String]) -> Result<PutOutcome, LogError> {
         let mut objects = self.objects(log)?;
-        // The next use lists what is there then.
+        // The next use lists the objects again.
         self.listed = None;
         let mut next =
             objects.iter().filter(|name| is_number(name)).filter_map(|name| number_of(name)).max().unwrap_or(0) + 1;
@@ -185,7 +186,7 @@ impl Files for Objects {
         for (at, (name, _)) in new.iter().enumerate() {
             let seq = number_of(name).unwrap_or(0);
             let mut is_taken = seq < next;
-            // A snapshot may leave out numbers, which nobody else may use.
+            // A snapshot may skip numbers, which no other writer may use.
             while next <= seq && !is_taken {
                 is_taken = !self.claim(log, next, name)?;
                 objects.insert(numbered(next));
@@ -200,7 +201,7 @@ impl Files for Objects {
         if old.is_empty() {
             return Ok(PutOutcome::Done);
         }
-        // Only a snapshot replaces items. What was written before it and never got a number goes, too.
+        // Only a snapshot replaces items. Objects that were written before it and never got a number are deleted, too.
         let first = new.iter().filter_map(|(name, _)| number_of(name)).min().unwrap_or(0);
         objects.retain(|name| number_of(name).is_some_and(|number| number < first));
         self.delete(log, &objects.into_iter().collect::<Vec<_>>())?;
@@ -220,12 +221,12 @@ fn number_of(name: &str) -> Option<u64> {
     name.get(..DIGITS)?.parse().ok()
 }
 
-/// Returns whether a name is that of the object that gives an item its number.
+/// Returns whether this is the name of an object that assigns a number to an item.
 fn is_number(name: &str) -> bool {
     name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the innermost cause of an error, which says more than what surrounds it.
+/// Returns the innermost cause of an error, which is the most informative part.
 fn reason(error: &Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {

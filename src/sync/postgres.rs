@@ -33,7 +33,7 @@ pub(crate) struct PostgresLog {
 }
 
 impl PostgresLog {
-    /// Returns the logs at `address`. A lost connection is opened again for at most `patience`.
+    /// Returns the logs at `address`. If the connection is lost, attempts to reopen it continue for at most `patience`.
     pub(crate) fn new(address: &str, place: LogPlace, patience: Duration) -> Result<Self, LogError> {
         let connection = Connection::new(address, patience)?;
         Ok(Self { connection, place: place.as_str(), notes: Vec::new() })
@@ -74,7 +74,7 @@ impl PostgresLog {
                 )?
             };
             if moved == 0 {
-                // The connection may have been lost after these same items were written.
+                // The connection may have been lost after these items were written.
                 let sql = "SELECT hash = $4 FROM afterthought.logs WHERE place = $1 AND name = $2 AND seq = $3";
                 let same = transaction.query_opt(sql, &[&place, &name, last, hash])?;
                 return Ok(same.is_some_and(|row| row.get(0)));

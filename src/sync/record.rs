@@ -1,8 +1,9 @@
-//! Records, the form in which rows travel: the versions of a row that no machine has replaced yet, and a vector that
-//! says which versions are known; the items that contain them; and the namespaces whose rows travel.
+//! Records, the form in which rows are sent: the versions of a row that no machine has replaced yet, and a vector of
+//! the known versions; the items that contain records; and the namespaces whose rows are sent.
 //!
-//! Two records of one row have a union that does not depend on the order or the number of deliveries. A change on one
-//! machine is a record with one version; a snapshot is the list of all records. Both are therefore read in the same way.
+//! The union of two records of one row does not depend on the order or the number of deliveries. A change on one
+//! machine is a record with one version; a snapshot is the list of all records. Both are therefore read in the same
+//! way.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -19,10 +20,10 @@ use super::cipher::is_log_of;
 use super::error::SyncError;
 use super::log::LogItem;
 
-/// A point in logical time: no clock is involved, so a wrong clock cannot decide which change counts.
+/// A point in logical time: no clock is involved, so a wrong clock cannot affect which change takes precedence.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Stamp {
-    /// Larger than that of every change that the machine knew.
+    /// Counter that is larger than that of every change known to the machine.
     pub(crate) lamport: u64,
     /// The machine that made the change.
     pub(crate) device: String,
@@ -49,7 +50,7 @@ pub(crate) struct Version {
     pub(crate) state: Row,
 }
 
-/// All that is known about one row.
+/// Everything that is known about one row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// Hash of the row's identity.
@@ -63,7 +64,7 @@ pub(crate) struct Record {
     /// The versions that no known change has replaced, sorted by stamp.
     #[serde(default)]
     pub(crate) versions: Vec<Version>,
-    /// Whether the row was erased, which no other change outweighs.
+    /// Whether the row was erased, which takes precedence over any other change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) erased: bool,
 }
@@ -74,7 +75,7 @@ impl Version {
         self.said.as_ref().unwrap_or(&self.stamp)
     }
 
-    /// Returns the memory, if the version is one.
+    /// Returns the memory, if the row is one.
     pub(crate) fn memory(&self) -> Option<&Memory> {
         match &self.state {
             Row::Memory { after, .. } => after.as_deref(),
@@ -82,7 +83,7 @@ impl Version {
         }
     }
 
-    /// Returns whether the version has no former state, which it must not have.
+    /// Returns whether the version has no former state, as required.
     pub(crate) const fn is_sound(&self) -> bool {
         !exists(&self.state).0
     }
@@ -95,7 +96,7 @@ impl Version {
         }
     }
 
-    /// Compares two versions that were made independently: the greater one counts.
+    /// Compares two versions that were made independently: the greater one takes precedence.
     fn rank(&self, other: &Self) -> Ordering {
         let class = |version: &Self| (!version.derived, version.is_gone());
         class(self)
@@ -129,7 +130,7 @@ impl Record {
         })
     }
 
-    /// Returns the version that counts.
+    /// Returns the version that takes precedence.
     pub(crate) fn current(&self) -> Option<&Version> {
         self.versions.iter().max_by(|a, b| a.rank(b))
     }
@@ -200,7 +201,7 @@ fn hash_of_key((entity, parts): RowKey<'_>) -> String {
     hex(&digest.finalize())[..32].to_owned()
 }
 
-/// Reads a record that is stored.
+/// Reads a stored record.
 pub(super) fn read_record(json: &str) -> Result<Record, SyncError> {
     serde_json::from_str(json).map_err(SyncError::BadRecord)
 }
@@ -210,7 +211,7 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, SyncError> {
     serde_json::to_string(value).map_err(SyncError::BadRecord)
 }
 
-/// Returns a record with the columns by which it is found.
+/// Returns a record in the form in which it is stored, with the columns used to find it.
 pub(super) fn stored(record: &Record) -> Result<StoredRecord, SyncError> {
     Ok(StoredRecord {
         key: record.key.clone(),
@@ -230,12 +231,12 @@ pub(crate) struct Item {
     afterthought_log: u64,
     pub(crate) device: String,
     seq: u64,
-    /// Hash of the item before this one; a snapshot continues any item.
+    /// Hash of the item before this one; a snapshot may follow any item.
     prev: Option<String>,
     pub(crate) records: Vec<Record>,
 }
 
-/// The part of an item that all versions of the content have.
+/// The part of an item that is the same in all versions of the format.
 #[derive(Deserialize)]
 struct Mark {
     afterthought_log: u64,
@@ -252,8 +253,8 @@ pub(crate) fn encode(device: &str, seq: u64, prev: Option<&str>, records: &str) 
     .into_bytes()
 }
 
-/// Reads the item that the log `log` of the machine `device` contains as `stored`; `bytes` is its content, decrypted, and
-/// `prev` the hash of the item before it, `None` for any.
+/// Reads the item that the log `log` of the machine `device` contains as `stored`; `bytes` is its decrypted content,
+/// and `prev` is the hash of the item before it, or `None` if this is not checked.
 pub(crate) fn decode(
     (log, device): (&str, &str),
     stored: &LogItem,
@@ -274,7 +275,7 @@ pub(crate) fn decode(
     {
         return Err(fault("does not continue the item before it"));
     }
-    // A record under a wrong key would replace the row of another.
+    // A record under a wrong key would replace a different row.
     let fits = |record: &Record| {
         record.versions.iter().all(|version| {
             version.is_sound() && (is_none(&version.state) || key_of(&version.state).as_ref() == Some(&record.key))
@@ -286,12 +287,12 @@ pub(crate) fn decode(
     Ok(content)
 }
 
-/// Namespaces, each as a name or as a name with `/*`, which stands for everything below it.
+/// Namespaces, each as a name, or as a name with `/*` for everything below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamespacePatterns(Vec<String>);
 
 impl NamespacePatterns {
-    /// Returns the patterns, or an error if one of them names no namespace.
+    /// Returns the patterns, or an error if one of them is invalid.
     pub(crate) fn new(patterns: &[String]) -> Result<Self, SyncError> {
         for pattern in patterns {
             let name = pattern.strip_suffix("/*").unwrap_or(pattern);
@@ -311,7 +312,7 @@ impl NamespacePatterns {
         })
     }
 
-    /// Returns whether a row itself names no other namespace.
+    /// Returns whether the row is in a synchronised namespace, or contains no namespace.
     pub(crate) fn admits_row(&self, row: &Row) -> bool {
         match row {
             Row::Memory { after: Some(memory), .. } => self.admits(&memory.namespace),

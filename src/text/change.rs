@@ -20,7 +20,7 @@ pub(crate) enum ChangeEffect {
     Ended,
     /// Something else replaces the thing, as in "instead of tabs".
     Replaced,
-    /// The thing has another value, as in "the port was changed to 8080".
+    /// The thing has a different value, as in "the port was changed to 8080".
     Moved,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct ChangePassage {
     pub named: String,
     /// Whether the thing is the subject of its clause, as in "Heroku is gone".
     pub is_subject: bool,
-    /// The matter that somebody no longer handles, such as "the release checklist" in "Tomasz handed the release
+    /// The responsibility that somebody handed over, such as "the release checklist" in "Tomasz handed the release
     /// checklist over".
     pub matter: Option<String>,
     /// The rest of the clause after the name.
@@ -42,14 +42,14 @@ pub(crate) struct ChangePassage {
     pub clause: String,
     /// The words of the clause before the phrase, such as the subject of a Chinese sentence.
     pub lead: String,
-    /// The verb of what no longer happens, if the phrase leaves it open: `own` in "no longer own".
+    /// The verb after "no longer", if the phrase does not determine it: `own` in "no longer own".
     pub verb: Option<String>,
 }
 
 const START: &str = r#"(?:^|[,;:!?…"“„«(]\s*|[.。！，；：]\s*|\s[–—-]\s|\b(?:and|but|so|und|aber|et|mais|y|pero)\s)"#;
 const ENGLISH_WE: &str = r"(?:(?:i|we|they|the user|the team|our team|you can|you may)(?:'ve| have|'re| are|'m| am|'d| had| has|'s)?\s)?(?:(?:just|finally|recently|now|already|also|all|actually|completely|officially|then|since|meanwhile|therefore)\s)*";
 
-/// The rules, as `changes.toml` contains them.
+/// The rules in `changes.toml`.
 #[derive(Deserialize)]
 struct Rules {
     forms: Forms,

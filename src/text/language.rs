@@ -51,8 +51,8 @@ pub(crate) const COMPARED: &[Language] =
 // A few sentences are sufficient to detect a language, and detection must be fast because it runs for every memory.
 const MAX_CHARS: usize = 400;
 
-/// Returns which of the languages `among` the text is written in, or `None` if neither script nor frequent words
-/// identify a language.
+/// Returns the language of `among` that the text is written in, or `None` if neither script nor frequent words identify
+/// a language.
 pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
     // The script is tried first, because a few characters are sufficient, whereas the method with frequent words needs
     // a sentence.
@@ -63,8 +63,8 @@ pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
     found.filter(|language| among.contains(language))
 }
 
-/// Returns which of the languages in [`READ`] the text is written in. If the language is uncertain, the result is
-/// `usual`, or English if `usual` is `None`. If the text is in another script, the result is `None`.
+/// Returns the language of [`READ`] that the text is written in. If the language is uncertain, the result is `usual`,
+/// or English if `usual` is `None`. If the text is in another script, the result is `None`.
 pub(crate) fn detect_read(text: &str, usual: Option<Language>) -> Option<Language> {
     let is_latin = || !text.chars().any(|c| c.is_alphabetic() && !is_latin(c) && !is_han(c));
     detect(text, READ).or_else(|| is_latin().then_some(usual.unwrap_or(Language::English)))

@@ -31,7 +31,7 @@ pub(crate) fn harmless(text: &str) -> String {
     without_labels(&without(&text, angle, square))
 }
 
-/// Makes every text of a JSON document harmless for an agent.
+/// Makes every string in a JSON document harmless for an agent.
 pub(crate) fn harmless_json(value: &mut Value) {
     match value {
         Value::String(text) => *text = harmless(text),

@@ -112,7 +112,7 @@ pub(crate) fn folded(text: &str) -> String {
         return text.bytes().map(plain).collect();
     }
     let visible = |c: char| if c.is_control() { ' ' } else { c };
-    // The small form of the Turkish capital İ would otherwise keep its dot as a character of its own.
+    // The small form of the Turkish capital İ would otherwise keep its dot as a separate character.
     let plain = |c: char| if c == 'İ' { 'i' } else { c };
     text.nfkc().map(plain).flat_map(char::to_lowercase).map(visible).collect()
 }

@@ -1,4 +1,4 @@
-//! Many patterns of which few match a text.
+//! A set of many patterns, few of which match any one text.
 //!
 //! A counted repetition such as `.{2,60}` is compiled to sixty copies, so hundreds of such patterns take a tenth of a
 //! second and tens of megabytes. One automaton, in which repetitions are not counted, finds the patterns that may match
@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// Patterns, in the order in which they are tried.
 #[derive(Debug)]
 pub(crate) struct PatternSet {
-    /// Matches whatever one of the patterns matches, and more.
+    /// Matches everything that any of the patterns matches, and more.
     relaxed: RegexSet,
     patterns: Vec<(String, OnceLock<Regex>)>,
 }
@@ -37,7 +37,7 @@ impl PatternSet {
         self.relaxed.is_match(text)
     }
 
-    /// Returns the patterns that may match a text, each with its place.
+    /// Returns the patterns that may match a text, each with its index.
     pub(crate) fn candidates(&self, text: &str) -> impl Iterator<Item = (usize, &Regex)> {
         self.relaxed.matches(text).into_iter().map(|place| (place, self.pattern(place)))
     }
@@ -48,7 +48,7 @@ impl PatternSet {
     }
 }
 
-/// A pattern that ignores case, as a rule file contains it: `(?-i:…)` makes case significant.
+/// A pattern from a rule file, which ignores case; `(?-i:…)` makes case significant.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
 pub(crate) struct Pattern<const AT_START: bool>(Regex);
@@ -78,7 +78,7 @@ pub(crate) fn at_start(pattern: &str) -> String {
     format!("(?i)^(?:{pattern})")
 }
 
-/// Patterns that ignore case, of which one has to match.
+/// Patterns that ignore case, one of which has to match.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Vec<String>")]
 pub(crate) struct Patterns(RegexSet);
@@ -97,7 +97,7 @@ impl Deref for Patterns {
     }
 }
 
-/// Returns the pattern without numbers of repetitions: `{2,60}` becomes `+`, and `{0,4}` becomes `*`.
+/// Returns the pattern without repetition counts: `{2,60}` becomes `+`, and `{0,4}` becomes `*`.
 fn uncounted(pattern: &str) -> String {
     let mut relaxed = String::with_capacity(pattern.len());
     let mut rest = pattern;

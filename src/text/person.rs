@@ -20,7 +20,7 @@ static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the tests compile the pattern")
 });
 
-/// Whether a sentence begins with the person, whom memories call "the user".
+/// Whether a sentence begins with the person that memories call "the user".
 pub(crate) fn is_about_user(text: &str) -> bool {
     USER.is_match(text.trim_start())
 }

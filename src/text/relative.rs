@@ -35,7 +35,7 @@ pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -
     }
 }
 
-/// Words of relative dates, with the number of days or years from now that they denote.
+/// Words for relative dates, with the number of days or years from now that they denote.
 #[derive(Deserialize)]
 struct Words {
     days: HashMap<String, i32>,
@@ -55,7 +55,7 @@ fn day_named(word: &str, today: Date) -> Option<Date> {
 struct Resolved {
     date: Date,
     words: String,
-    /// The preposition before the date if the original, such as "yesterday", has no preposition.
+    /// The preposition to put before the date if the original, such as "yesterday", has no preposition.
     preposition: &'static str,
 }
 
@@ -172,8 +172,8 @@ fn weekday_in(monday: Date, weekday: Weekday) -> Option<Date> {
     monday.checked_add(i32::from(weekday.to_monday_zero_offset()).days()).ok()
 }
 
-/// Returns the latest date in `month` and `day` that is not after `today` or, with `is_ahead`, the next such date that
-/// is not before `today`.
+/// Returns the latest date with this `month` and `day` that is not after `today` or, with `is_ahead`, the first such
+/// date that is not before `today`.
 fn nearest(today: Date, month: i8, day: i8, is_ahead: bool) -> Option<Date> {
     let step: i16 = if is_ahead { 1 } else { -1 };
     // 29 February recurs within eight years.
@@ -405,7 +405,7 @@ fn weekday_ahead(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     bare_weekday(found, now, |before| before == "since")
 }
 
-/// Resolves a weekday to the latest or the coming one, depending on the preposition.
+/// Resolves a weekday to the last or the next such day, depending on the preposition.
 fn bare_weekday(found: &Captures<'_>, now: DateTime, is_past: fn(&str) -> bool) -> Option<Resolved> {
     let weekday = weekday(&found.name("weekday")?.as_str().to_lowercase())?;
     if found.name("nth").is_some() {

@@ -20,7 +20,7 @@ const LOOKUPS: &str = "\
     [ [[ awk basename cat cd cmp column comm cut date df diff dirname du echo export false fd file find grep head \
     hexdump id jq kill less ls lsof md5sum nl od pgrep pkill printf ps pwd readlink realpath rg sed set sha256sum sleep \
     sort source ss stat strings tac tail test tree true type uname uniq wait wc which whoami xargs xxd .";
-/// Other programs that are used in every project, and words of the shell.
+/// Other programs that are used in every project, and shell keywords.
 const COMMON: &str = "\
     alias apply_patch base64 break case chgrp chmod chown clear continue cp curl done esac eval exit fi for function \
     gunzip gzip install kill ln local man mkdir mktemp mv nano openssl patch popd pushd python2 read return rm rmdir \
@@ -31,9 +31,9 @@ const TOOLS: &str = "\
     gdb gunicorn isort java javac jest ld mocha mongo mypy mysql ninja nodemon pg_dump playwright pre-commit prettier \
     psql pyenv pylint pyright pytest redis-cli ruff rustc rustfmt screen sphinx-build sqlite3 strace tmux tox tsc \
     unittest uvicorn valgrind venv virtualenv vite vitest webpack";
-/// Runners of tasks that a project defines; the name of the task follows.
+/// Programs that run tasks defined by the project; the name of the task follows.
 const TASK_RUNNERS: &[&str] = &["just", "make", "rake", "task"];
-/// Words of the shell before the name of a program.
+/// Shell keywords that precede the name of a program.
 const KEYWORDS: &[&str] = &["do", "elif", "else", "if", "then", "until", "while", "!"];
 
 fn is_assignment(word: &str) -> bool {
@@ -133,7 +133,7 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     Some(name.join(" ").chars().take(80).collect())
 }
 
-/// Returns the command's calls of programs, scripts and tasks that not every project has, each with the name by which
+/// Returns the command's calls of programs, scripts and tasks that are not in general use, each with the name by which
 /// people refer to it, such as `gaugectl`, `deploy.sh` or `make release`.
 pub(crate) fn calls(command: &str) -> Vec<(String, &str)> {
     segments(command)
@@ -142,7 +142,7 @@ pub(crate) fn calls(command: &str) -> Vec<(String, &str)> {
         .collect()
 }
 
-/// Returns the names of the programs, scripts and tasks that a command calls and that not every project has.
+/// Returns the names of the programs, scripts and tasks that a command calls and that are not in general use.
 pub(crate) fn programs(command: &str) -> BTreeSet<String> {
     calls(command).into_iter().map(|(program, _)| program).collect()
 }

@@ -1,4 +1,4 @@
-//! Stems, with which the inflected forms of a word are treated as the same word.
+//! Stemming, which makes the inflected forms of a word count as the same word.
 
 use std::borrow::Cow;
 
@@ -133,8 +133,8 @@ pub(crate) fn without_korean_ending(word: &str) -> String {
 
 /// Removes the tense from the last syllable of a verb, as in `마신` from `마신다`.
 fn open_syllable(root: &str) -> String {
-    // Unicode orders Hangul syllables by their initial sounds. For each beginning, there is one syllable without a
-    // final consonant and 27 with a final consonant.
+    // Unicode orders Hangul syllables by their initial sounds. For each initial sound and vowel, there is one syllable
+    // without a final consonant and 27 with one.
     const FIRST: u32 = 0xAC00;
     const FINALS: u32 = 28;
     let Some(last) = root.chars().next_back() else { return String::new() };

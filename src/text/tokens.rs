@@ -24,7 +24,7 @@ pub(crate) struct Word {
     pub(crate) text: String,
     /// The script of the characters.
     pub(crate) script: Script,
-    /// Whether the run begins a sentence, so that a capital letter has no significance.
+    /// Whether the run begins a sentence, so that a capital letter is not significant.
     pub(crate) first: bool,
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn is_stop(word: &str) -> bool {
     word.len() <= LONGEST_STOP && STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Words of requests in general, which do not show that two texts have the same subject.
+/// Words of requests on any subject, which do not show that two texts have the same subject.
 const GENERAL: &str = "able actually add added again all also already always another any anything app back because before \
     better branch bug build built but call called change check class code command commit config copy correct create \
     current data default delete different doc docs done each edit else error even every everything example existing \
@@ -146,7 +146,7 @@ const GENERAL: &str = "able actually add added again all also already always ano
     work working write written wrong yes yet 查看 所有 代码 文件 问题 一个 这个 那个 可以 需要 使用 修改 添加 增加 实现 功能 测试 运行 \
     错误 项目 现在 没有 什么 怎么 如何 为什 告诉 哪些 进行 必要 日志 信息 当前 刚才";
 
-/// Whether a word, in lower case, occurs in requests of any subject.
+/// Whether a word, in lower case, occurs in requests on any subject.
 pub(crate) fn is_general(word: &str) -> bool {
     GENERAL.split_ascii_whitespace().any(|general| general == word)
 }
@@ -193,7 +193,7 @@ pub(crate) struct Query {
     pub(crate) sought: Vec<Sought>,
     /// The words of the query in lower case, for reporting which of them a memory contains.
     pub(crate) words: Vec<String>,
-    /// Function words that are names here, each with the text beside it, in lower case: `vitamin a` and `a股`. No index
+    /// Function words that are names here, each with the text next to it, in lower case: `vitamin a` and `a股`. No index
     /// contains function words.
     pub(crate) phrases: Vec<String>,
 }
@@ -224,7 +224,7 @@ impl Query {
 fn phrases(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().map(trimmed).collect();
     let lower: Vec<String> = words.iter().map(|word| folded(word)).collect();
-    // In a title or in a text of capital letters, a capital letter has no significance.
+    // In a title or in a text of capital letters, a capital letter is not significant.
     let is_title = words.len() > 2 && !words.iter().any(|word| word.starts_with(char::is_lowercase));
     let has_case = !is_title && text.contains(char::is_lowercase);
     let mut phrases = Vec::new();
@@ -264,13 +264,13 @@ fn names_beside_unspaced(chunk: &str) -> Vec<String> {
             }
             _ => None,
         };
-        // A symbol may stand between the two runs.
+        // There may be a symbol between the two runs.
         phrases.extend(phrase.filter(|phrase| chunk.contains(phrase.as_str())));
     });
     phrases
 }
 
-/// Whether `text`, in lower case, contains `phrase` neither beginning nor ending within a word.
+/// Whether `text`, in lower case, contains `phrase` in a position where it neither begins nor ends within a word.
 pub(crate) fn contains_phrase(text: &str, phrase: &str) -> bool {
     let joins = |a: Option<char>, b: Option<char>| {
         a.zip(b).is_some_and(|(a, b)| [a, b].iter().all(|c| c.is_alphanumeric() && !is_unspaced(*c)))
@@ -282,8 +282,8 @@ pub(crate) fn contains_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Returns the parts of a query's word of which a text may contain some: the pairs of characters of text without spaces,
-/// and otherwise the whole word.
+/// Returns the parts of a query's word that a text may contain individually: the pairs of characters of text without
+/// spaces, and otherwise the whole word.
 pub(crate) fn word_parts(word: &str) -> Vec<String> {
     if !word.contains(is_unspaced) {
         return vec![word.to_owned()];

@@ -1,4 +1,4 @@
-//! Handles characters that are invisible or change the display of other text, by removing or escaping them.
+//! Removes or escapes characters that are invisible or change the display of other text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

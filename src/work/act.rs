@@ -58,7 +58,7 @@ impl Fact {
     }
 
     fn of_memory(memory: &Memory) -> Self {
-        // The separate key allows the memory to be shown here even if the brief has shown it long before.
+        // The separate key allows the memory to be shown here even if the brief showed it long ago.
         Self { key: format!("act:{}", memory.id), text: memory.claim.content.clone() }
     }
 }
@@ -121,7 +121,7 @@ impl Session<'_> {
                 facts.extend(failing_form(&failed, &tasks, &shown));
             }
         }
-        // A name that consists of one word, such as `make`, begins too many commands.
+        // Too many commands begin with a name of one word, such as `make`.
         if let Some(name) = signature(command).filter(|name| name.contains(' ')) {
             let notes = fixes::notes_of_failure(self.store, self.namespaces, &name, self.now)?;
             facts.extend(notes.iter().map(Fact::of_memory));
@@ -299,7 +299,7 @@ pub(super) mod tests {
     use crate::store::Store;
     use crate::store::testing::{day as at, insert, memory, put_tasks, shop, task};
 
-    /// Returns the facts for which `ask` asks in a session of the shop.
+    /// Returns the facts that `ask` requests in a session of the shop.
     pub(in crate::work) fn asked(store: &Store, ask: impl FnOnce(&Session<'_>) -> Vec<Fact>) -> Vec<Fact> {
         let namespaces = [shop(), Namespace::global()];
         let guard = Guard::default();

@@ -55,8 +55,8 @@ pub struct FileUsage {
     pub(crate) namespace: Namespace,
 }
 
-/// Returns the tasks that used `path`. The tasks that changed the file come first, and each group is sorted from new to
-/// old.
+/// Returns the tasks that used `path`. The tasks that changed the file come first, and both groups are sorted newest
+/// first.
 ///
 /// The path may be relative to the project, or only the end of a path. Files whose paths end in this way are used only
 /// if no task contains the whole path. `commit` is the commit of the line in question. If any tasks made this commit,

@@ -121,7 +121,7 @@ fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
         !command.contains("<<") && !only_looks(command) && !runs_tests(command) && !runs_checks(command)
     });
     found.extend(ran.map(|command| plain(command)).filter(|command| *command != own).map(Cause::Ran));
-    // A file outside the project is a note of the agent.
+    // A file outside the project is one of the agent's notes.
     found.extend(cleared.files.iter().filter(|file| !file.starts_with('/')).cloned().map(Cause::Changed));
     if found.is_empty() {
         found.insert(Cause::Again);
@@ -204,7 +204,7 @@ fn judged(
             // An option is specific to one program, whereas a folder or the name of a program may appear in any
             // command.
             let fits = fits && (is_same_program || out.iter().any(|word| !word.starts_with('-')));
-            // The folder of the shell is unknown, unless the error is about the folder.
+            // The shell's folder is unknown, unless the error is about the folder.
             let is_named = out.iter().any(|word| names(word));
             let fits = fits && (is_named || !out.contains("cd") || in_.contains("cd"));
             let is_spoken = is_misuse(line) || out.iter().any(|word| !word.starts_with('-')) && !in_.is_empty();

@@ -41,8 +41,8 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
 
 static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]").expect("the tests compile it"));
 
-/// Returns the line that states the reason: the first line that looks like an error, or otherwise the last line, or
-/// `None` without output.
+/// Returns the line that states the reason: the first line that looks like an error, or otherwise the last line; `None`
+/// if there is no output.
 pub(crate) fn error_line(printed: &str) -> Option<String> {
     // Colour codes inside a line would prevent the patterns from matching.
     let plain = COLOUR.replace_all(printed, "");

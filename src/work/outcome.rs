@@ -42,7 +42,7 @@ pub(super) enum Proof {
     Verdict(bool, String),
 }
 
-/// The reason why a log stopped.
+/// The reason why the work in a log stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum StopReason {
     /// The user interrupted the agent.
@@ -207,7 +207,7 @@ fn asks_back(report: &str) -> bool {
         .ends_with(['?', '？'])
 }
 
-/// Returns whether the program reports, in the name of the model, that it could not continue.
+/// Returns whether the program reports, on behalf of the model, that it could not continue.
 pub(super) fn stops_with_error(text: &str) -> bool {
     let text = text.trim_start();
     let starts = ["API Error", "Prompt is too long", "Credit balance", "Invalid API key"];
@@ -216,7 +216,7 @@ pub(super) fn stops_with_error(text: &str) -> bool {
     starts.iter().any(|start| text.starts_with(start)) || is_limit
 }
 
-/// Returns whether the text stands for an answer that the model was not asked for.
+/// Returns whether the text is the placeholder that an agent writes when no answer was requested.
 pub(super) fn is_no_answer(text: &str) -> bool {
     text.trim() == "No response requested."
 }

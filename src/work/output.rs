@@ -26,7 +26,7 @@ pub(super) fn unframed(output: &str) -> Cow<'_, str> {
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
     match values.next() {
         Some(Ok(text)) => text.into(),
-        // A long output may be clipped, so that the string is not terminated.
+        // A long output may be clipped, in which case the string is not terminated.
         _ => rest.replace("\\n", "\n").replace("\\\"", "\"").into(),
     }
 }

@@ -1,7 +1,7 @@
 //! Programs that a prompt or a new script names: the errors of earlier calls and their remedies, or the last call that
 //! worked.
 //!
-//! Only programs, scripts and tasks that not every project has are considered, because agents know the others.
+//! Programs, scripts and tasks in general use are ignored, because agents know them.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ impl Session<'_> {
         let mut known = Vec::new();
         let keys: Vec<String> = names.iter().map(|(name, _)| name.clone()).collect();
         for name in self.store.known_keys(FactKind::Program, &keys, &within)? {
-            // The source of the project describes the project's own program.
+            // The source code of the project documents the project's own program.
             if self.namespaces.iter().any(|namespace| is_named_after(&namespace.to_string(), &name)) {
                 continue;
             }
@@ -62,14 +62,14 @@ impl Session<'_> {
             let facts = if has_failed { errors } else { program.last_success(&tasks).into_iter().collect() };
             known.push((has_failed, facts));
         }
-        // An error that is avoided saves more than a call that is shown.
+        // Avoiding an error saves more than showing a call that works.
         known.sort_by_key(|(has_failed, _)| !has_failed);
         let facts = known.into_iter().take(MAX_PROGRAMS).flat_map(|(_, facts)| facts.into_iter().take(MAX_FACTS));
         Ok(facts.map(Fact::of_ledger).collect())
     }
 }
 
-/// Returns whether a project has the name of a program, as `project/shop-602ed5` has the name `shop`.
+/// Returns whether a project has the same name as a program; the name of `project/shop-602ed5` is `shop`.
 fn is_named_after(namespace: &str, program: &str) -> bool {
     let rest = namespace.rsplit('/').next().and_then(|name| name.strip_prefix(&program.to_lowercase()));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -85,7 +85,7 @@ fn named(text: &str) -> Vec<(String, Option<String>)> {
     for at in 0..words.len() {
         let phrase = words[at..(at + WORDS_IN_NAME).min(words.len())].join(" ");
         for name in programs(&phrase) {
-            // A word of two letters is rarely meant as the name of a program, unless it is marked as code.
+            // A two-letter word rarely refers to a program, unless it is marked as code.
             let is_meant = name.chars().count() > 2 || raw[at].starts_with('`');
             if is_meant && known.insert(name.clone()) {
                 let next = words.get(at + name.split(' ').count()).map(|&word| word.to_owned());
@@ -101,7 +101,7 @@ fn action(call: &str) -> Option<&str> {
     call.split_whitespace().nth(1)
 }
 
-/// A program whose calls are sought.
+/// A program whose calls are looked up.
 struct Program {
     name: String,
     /// The first argument of the calls, if only such calls are of interest.
@@ -109,7 +109,7 @@ struct Program {
 }
 
 impl Program {
-    /// Returns the last call of the program in a command, without redirections of its errors.
+    /// Returns the last call of the program in a command, without redirections of its error output.
     fn call_in(&self, command: &str) -> Option<String> {
         let is_sought = |call: &&str| self.action.is_none() || action(call) == self.action.as_deref();
         let call = self.own_calls(command).rfind(is_sought)?;
@@ -143,7 +143,7 @@ impl Program {
 
     fn failures_in(&self, record: &TaskRecord, has_worked: bool) -> Vec<String> {
         let mut facts = Vec::new();
-        // The errors that one change of files cleared belong together.
+        // Errors that were cleared by the same change of files belong together.
         let mut by_change: Option<(&TaskError, String, Vec<String>)> = None;
         for error in &record.errors {
             let Some(failed) = self.call_in(&error.command) else { continue };
@@ -181,7 +181,7 @@ impl Program {
         worked.find_map(|one| self.call_in(&one.command))
     }
 
-    /// Returns the last successful call, if it had an option: agents find out other calls by themselves.
+    /// Returns the last successful call, if it had an option: agents work out other calls by themselves.
     fn last_success(&self, tasks: &[Task]) -> Option<String> {
         let last = |task: &Task| Some((self.succeeded(&task.record)?, task.record.ended_at));
         let (call, at) = tasks.iter().find_map(last)?;

@@ -1,8 +1,8 @@
-//! Quotes of what people explained in earlier tasks of a project about the subject of a prompt.
+//! Quotes explanations that people gave in earlier tasks of a project on the subject of a prompt.
 //!
-//! Without a model, only explicit statements become memories. People say most of what a later session needs in passing:
-//! why something must not be done, or what a tool expects. Such words are quoted with a prompt that shares enough
-//! specific words with them. Most prompts share too few.
+//! Without a model, only explicit statements become memories. Much of what a later session needs is said in passing:
+//! why something must not be done, or what a tool expects. Such a remark is quoted if the prompt shares enough specific
+//! words with it. Most prompts share too few.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -41,14 +41,15 @@ const MAX_PASSAGES: usize = 2;
 /// characters of a script without spaces counts 1.
 // With one shared word, a passage is often about something else.
 const MIN_SHARED: usize = 4;
-/// Number of specific words in a prompt for which one more shared word is required.
+/// Number of specific words in a prompt that raises the required number of shared words by one.
 const WORDS_FOR_ONE_MORE: usize = 24;
 /// A word that occurs in more than this share of the compared tasks describes the project rather than a subject.
 const MAX_SHARE: f64 = 0.5;
-/// Minimum number of compared tasks for [`MAX_SHARE`]; among fewer tasks, shares say little.
+/// Minimum number of compared tasks for [`MAX_SHARE`]; among fewer tasks, shares are not meaningful.
 const MIN_TASKS: usize = 8;
 
-/// Words of a sentence that explains: necessity, exclusion, a reason or a comparison. Negations are recognised as well.
+/// Words that indicate an explanation: necessity, exclusion, a reason or a comparison. Negations are recognised as
+/// well.
 static EXPLAINS: LazyLock<Regex> = LazyLock::new(|| {
     let words = concat!(
         r"(?i)\b(?:only|always|every|must|has to|have to|had to|needs? to|because|since|so that|otherwise|instead|except|",
@@ -60,7 +61,7 @@ static EXPLAINS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).expect("the pattern is constant and a test compiles it")
 });
 
-/// A sentence that asks for work or reports a failure. What it says holds for its task alone.
+/// A sentence that asks for work or reports a failure. It applies only to its own task.
 static OF_THE_TASK: LazyLock<Regex> = LazyLock::new(|| {
     let words = concat!(
         r"(?i)^\W*(?:(?:ok(?:ay)?|now|so|and|also|then|next|great|good|thanks?|hi|hey|yes|no),?\s+)*(?:",
@@ -76,10 +77,10 @@ static OF_THE_TASK: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 impl Session<'_> {
-    /// Returns passages of earlier tasks of the project about the subject of a prompt, the best first.
+    /// Returns passages from earlier tasks of the project on the subject of a prompt, the best first.
     ///
-    /// A message that some memory quotes is left out, whatever became of the memory: if it is active, the memory itself
-    /// is shown, and otherwise its words are outdated or unwanted.
+    /// A message that a memory quotes is left out, whatever the memory's status: an active memory is shown itself, and
+    /// the words of any other memory are outdated or unwanted.
     pub(crate) fn on_subject(&self, prompt: &str) -> Result<Vec<Fact>, StoreError> {
         let within = self.project();
         if within.is_empty() || prompt.chars().nth(MAX_PROMPT).is_some() || is_pasted(prompt, &prose_sentences(prompt))
@@ -110,7 +111,7 @@ impl Session<'_> {
     }
 }
 
-/// A message of a person in a task.
+/// A person's message in a task.
 struct Said<'t> {
     text: &'t str,
     message: &'t str,
@@ -139,8 +140,8 @@ struct Passage {
 }
 
 impl Passage {
-    /// Returns the passage of `said` that shares most words with the prompt, if it shares enough of them and explains
-    /// something.
+    /// Returns the passage of `said` that shares the most words with the prompt, if it shares enough of them and
+    /// explains something.
     fn best_in(said: &Said<'_>, asked: &BTreeSet<String>, least: usize) -> Option<Self> {
         let sentences = prose_sentences(said.text);
         if is_pasted(said.text, &sentences) {
@@ -164,7 +165,7 @@ impl Passage {
             text
         });
         let shares = passages.map(|text| (weight(specific(&text).intersection(asked)), text));
-        // Of passages with the same words, the first has more of the sentences before them.
+        // Among passages with the same words, the first contains the most preceding sentences.
         let best = shares.fold(None, |best: Option<(usize, String)>, next| match best {
             Some(best) if best.0 >= next.0 => Some(best),
             _ => Some(next),
@@ -192,7 +193,7 @@ fn is_pasted(text: &str, sentences: &[&str]) -> bool {
     share(prose, whole) < MIN_PROSE || share(words.iter().filter(has_symbol).count(), words.len()) > MAX_SYMBOLS
 }
 
-/// Returns the stems of the words of a text that say what it is about.
+/// Returns the stems of the words in a text that indicate its subject.
 fn specific(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     code_words(text, |word| {
@@ -205,7 +206,7 @@ fn specific(text: &str) -> BTreeSet<String> {
     words
 }
 
-/// Returns the weight of words, in halves of a word.
+/// Returns the weight of words, in units of half a word.
 fn weight<'w>(words: impl IntoIterator<Item = &'w String>) -> usize {
     let is_pair = |word: &String| word.chars().all(|c| Script::of(c).is_some_and(|script| script != Script::Spaced));
     words.into_iter().map(|word| if is_pair(word) { 1 } else { 2 }).sum()

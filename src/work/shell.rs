@@ -57,7 +57,7 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
                 let target = |one: &str| into_folder(one, to, from.len());
                 from.iter().for_each(|one| add(one, FileAccess::Renamed(under(&folder, &target(one)))));
             }
-            // A copied folder is no file.
+            // A copied folder is not a file.
             (Some("cp"), [from @ .., to]) if is_path(to) && !["-r", "-R", "-a"].iter().any(|flag| has(flag)) => {
                 from.iter().for_each(|one| add(&into_folder(one, to, from.len()), FileAccess::Written));
             }
@@ -88,8 +88,8 @@ fn is_path(word: &str) -> bool {
     !word.is_empty() && word.contains(['.', '/']) && !word.contains([' ', ';', '=', ',']) && !word.starts_with("s/")
 }
 
-/// Returns where a file is after it was moved or copied `to` a path, which is a folder if several files go there, or if
-/// the file has an ending and the path has none.
+/// Returns the path of the file `from` after it was moved or copied to `to`, which is a folder if there are several
+/// files, if it ends with `/`, or if only `from` has an extension.
 fn into_folder(from: &str, to: &str, files: usize) -> String {
     let name = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
     let has_ending = |path: &str| name(path).trim_start_matches('.').contains('.');
@@ -97,7 +97,7 @@ fn into_folder(from: &str, to: &str, files: usize) -> String {
     if is_folder { format!("{}/{}", to.trim_end_matches('/'), name(from)) } else { to.to_owned() }
 }
 
-/// Returns a path that is relative to the command's current folder as a path that includes this folder.
+/// Returns `path` with the command's current folder prepended, unless the path is absolute.
 fn under(folder: &str, path: &str) -> String {
     if folder.is_empty() || path.starts_with(['/', '~']) {
         path.to_owned()
@@ -120,8 +120,7 @@ fn redirected(words: &[Word]) -> Vec<&str> {
     kept
 }
 
-/// Splits a command line at the separators of the shell. Bodies of here-documents are left out, and quoted text is not
-/// split.
+/// Splits a command line at shell separators. Bodies of here-documents are left out, and quoted text is not split.
 fn commands(text: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     let (mut quote, mut end_of_body): (Option<char>, Option<String>) = (None, None);

@@ -292,8 +292,8 @@ impl<'t> Reader<'t> {
         let is_open = self.open.iter().any(|open| open.draft == call.draft && open.place == place);
         if !is_open {
             let (folder, root) = (call.action.folder.as_deref(), draft.record.folder.as_deref());
-            // A file that the same command has written anew is its result and no remedy, unless the command contains
-            // the text of the file.
+            // A file that the same command wrote is its result rather than a remedy, unless the command contains the
+            // text of the file.
             let has_text = command.contains("<<") || command.contains("echo ") || command.contains("printf ");
             let files =
                 changed_files(command).into_iter().filter(|file| file.access == FileAccess::Written && !has_text);
@@ -312,7 +312,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Closes the errors that the success of a command clears: errors of the same command and, if the error was about
+    /// Closes the errors that a successful command clears: errors of the same command and, if the error was about
     /// incorrect usage, errors of another spelling of the command.
     fn clear(&mut self, command: &str, name: Option<&str>, shown: &str, result: &Message) {
         let target = target(command);
@@ -432,7 +432,7 @@ impl Draft {
         }
     }
 
-    /// Notes what the person says after the request. Short messages, such as "go on", say nothing by themselves.
+    /// Records what the person says after the request. Short messages, such as "go on", say nothing by themselves.
     fn note_remark(&mut self, message: &Message) {
         let remarks = &mut self.record.remarks;
         if remarks.len() < MAX_REMARKS && words(&message.text).len() >= MIN_REMARK_WORDS {

@@ -11,8 +11,8 @@ const MAX_VALUE_UNITS: usize = 3;
 /// Words after which the value of the attribute follows, the longest first.
 const COPULAS: &[&[&str]] = &[&["is", "called"], &["is", "named"], &["is", "set", "to"], &["is"]];
 
-/// Whether two claims without keys are the same sentence up to its end, where each gives another value to an attribute
-/// that has one value at a time.
+/// Whether two claims without keys are the same sentence up to its end, where each gives a different value to an
+/// attribute that has one value at a time.
 pub(super) fn give_other_values(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let (left, right) = (&a.features, &b.features);
     let is_plain = |view: &View<'_>| {
@@ -36,7 +36,7 @@ pub(super) fn give_other_values(a: &View<'_>, b: &View<'_>, words: &Words) -> bo
     if !ends_with_value || !has_size(&slot.incoming) || !has_size(&slot.known) {
         return false;
     }
-    // "The database is slow" says nothing about which database it is, so only names and numbers are values.
+    // "The database is slow" does not identify the database, so only names and numbers are values.
     let is_value = |view: &View<'_>, value: &[String]| {
         value
             .iter()

@@ -85,7 +85,7 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
             // After "instead of", the rest of the clause may follow without punctuation.
             let exact = named.others.is_empty() || (phrase.kind == ChangeEffect::Replaced && named.leads);
             let identifies = named.is_value || (exact && (named.is_head || named.covers));
-            // "I dropped the database" may be about the tables, and not about the choice of a database.
+            // "I dropped the database" may be about the tables rather than the choice of a database.
             let is_stated = named.is_value || named.covers || phrase.matter.is_some();
             let is_listed = is_list(known) && named.leaves_names;
             let certain =
@@ -95,12 +95,12 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
     }
 }
 
-/// Verbs that say of most things that they are in use.
+/// Verbs that, for most things, only state that they are used.
 const GENERAL: &str = "use using us have run do go work need apply keep nutzen nutze verwenden verwende haben habe nehmen nehme \
     brauchen brauche usamos uso usa tenemos tengo trabajo trabajamos vamos voy utilizamos utilizo";
 
-/// Whether every clause of `incoming` that says "no longer" or the like mentions something that `known` does not: that
-/// the team no longer meets on Fridays says nothing about Mondays.
+/// Whether every clause of `incoming` that says "no longer" or something similar mentions something that `known` does
+/// not: "the team no longer meets on Fridays" does not affect Mondays.
 pub(super) fn ends_something_else(incoming: &View<'_>, known: &View<'_>) -> bool {
     const JOINTS: &str = ", |; |: |. | and | but | since | because | und | aber | weil | y | pero |，|；|。";
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.polarity == Polarity::Positive {
@@ -127,7 +127,7 @@ pub(in crate::consolidate) fn ends_one_of_several(incoming: &View<'_>, known: &V
 /// Whether a clause has a name, a number or a word that `known` does not have.
 fn has_more(clause: &Features, known: &View<'_>) -> bool {
     let theirs = &known.features;
-    // Verbs in Japanese and Korean have another form in a negation, and no stem that could be compared.
+    // Verbs in Japanese and Korean have a different form in a negation, and no stem that could be compared.
     let has_stem = |token: &str| !token.chars().any(|c| is_hiragana(c) || Script::of(c) == Some(Script::Hangul));
     let is_new = |token: &String| {
         has_stem(token)
@@ -141,10 +141,10 @@ fn has_more(clause: &Features, known: &View<'_>) -> bool {
         || clause.tokens.iter().any(is_new)
 }
 
-/// Whether the clause of a phrase has a subject or a verb that `known` does not have: that the reports no longer run
-/// on a cluster says nothing about the orders that do.
+/// Whether the clause of a phrase has a subject or a verb that `known` does not have: "the reports no longer run on a
+/// cluster" does not affect the orders that still do.
 fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
-    /// Words of time and of the first person, without which a Chinese clause begins with its subject.
+    /// Time expressions and first-person pronouns, without which a Chinese clause begins with its subject.
     const OPENINGS: &[&str] = &[
         "我们", "咱们", "大家", "我", "咱", "现在", "目前", "如今", "以后", "今后", "已经", "早就", "终于", "最近",
         "都", "也", "就", "早",
@@ -226,7 +226,8 @@ fn wide_measures(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns a finding if a clause of `incoming` says the opposite of a clause of `known`, apart from words of change.
+/// Returns a finding if a clause of `incoming` says the opposite of a clause of `known`, apart from words that express
+/// a change.
 fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     if incoming.features.cue != Some(Turn::Changed) || incoming.features.planned {
         return None;
@@ -257,8 +258,8 @@ fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'sta
     is_home.then_some((Certainty::Certain, "says that the person has moved"))
 }
 
-/// Whether a clause of `incoming` that repeats words of `known` has another subject: "the docs no longer deploy from
-/// Jenkins" says nothing about the shop that does.
+/// Whether a clause of `incoming` that repeats words of `known` has a different subject: "the docs no longer deploy
+/// from Jenkins" does not affect the shop, which still does.
 pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
     const ARTICLES: &str = "the our my their das der die unser unsere mein meine el la los las nuestro nuestra mi le les \
         notre nos mon ma";
@@ -266,7 +267,7 @@ pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
         let lower = clause.trim().to_lowercase();
         let mut start = lower.split(' ');
         let has_article = start.next().is_some_and(|first| is_listed(ARTICLES, first));
-        // "The user" and "the team" are whoever speaks.
+        // "The user" and "the team" refer to whoever speaks.
         let is_noun = has_article && start.next().is_some_and(|noun| !is_frame(noun));
         is_noun && Naming::words(&lower).iter().position(|word| in_text(word, known)).is_some_and(|shared| shared > 0)
     })
@@ -291,7 +292,7 @@ struct Naming {
     is_value: bool,
     /// Whether the words name what the claim is about.
     is_head: bool,
-    /// Whether the words are a third or more of what the claim says.
+    /// Whether the words make up at least a third of the claim.
     covers: bool,
     /// Whether the claim's own words come first.
     leads: bool,

@@ -1,4 +1,4 @@
-//! Features of a claim used in comparisons: polarity, numbers, names, people, time, and words of change.
+//! Features of a claim used in comparisons: polarity, numbers, names, people, time, and words that express a change.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ pub(crate) struct Features {
     pub planned: bool,
     /// Whether the claim mentions an exception.
     pub except: bool,
-    /// Whether a word such as `also` says that the thing exists alongside others.
+    /// Whether a word such as `also` indicates that the thing exists alongside others.
     pub also: bool,
     /// Whether words say that something changed or was wrong.
     pub cue: Option<Turn>,
@@ -179,7 +179,8 @@ fn is_entity(word: &Word, german: bool) -> bool {
     }
 }
 
-/// Whether the first word of a sentence is a single letter that names something, as in `C is used`, and not an article.
+/// Whether the first word of a sentence is a single letter that names something, as in `C is used`, rather than an
+/// article.
 fn is_label(word: &Word, next: Option<&Word>) -> bool {
     let is_letter = word.text.len() == 1 && word.text.starts_with(|c: char| c.is_ascii_uppercase());
     is_letter && word.text != "I" && next.is_some_and(|next| is_stop_word(&next.text.to_lowercase()))
@@ -286,7 +287,7 @@ fn hear(words: &[Word]) -> Heard {
     heard
 }
 
-/// Removes the first word of `not X but Y`, which negates X and not the claim.
+/// Removes the first word of `not X but Y`, which negates X rather than the claim.
 fn without_contrast(text: &str) -> String {
     const PAIRS: &[(&str, &str)] = &[
         (" is  not ", " but "),

@@ -74,7 +74,7 @@ pub fn canonical(key: &str) -> String {
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
 }
 
-/// Returns the key of a memory if it was given by hand and names no attribute with a value. Such a key stands for one
+/// Returns the key of a memory if it was given by hand and names no attribute with a value. Such a key identifies one
 /// memory, and is compared exactly as it was given.
 pub(in crate::consolidate) fn own_key(claim: &Claim, method: ExtractionMethod) -> Option<&str> {
     claim.key.as_deref().filter(|_| claim.value.is_none() && method == ExtractionMethod::Manual)
@@ -116,7 +116,7 @@ pub(crate) fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
     let head = key.split_once('.').map_or("", |(head, _)| head);
-    // At the start of a key, `project` says only what the key is about, not that there are several values.
+    // At the start of a key, `project` states what the key is about, and does not indicate several values.
     let under_many = parts.any(|part| part != "project" && is_listed(MANY, part));
     if ONLY.iter().any(|start| last.strip_prefix(start).is_some_and(|rest| !is_plural(rest))) {
         return Arity::Single;
@@ -147,9 +147,9 @@ fn is_plural(name: &str) -> bool {
 pub(in crate::consolidate) enum Values {
     /// Both values are the same.
     Equal,
-    /// The first value says more: for example, it adds a version, or the country of a city.
+    /// The first value is more specific: for example, it adds a version, or the country of a city.
     More,
-    /// The first value says less.
+    /// The first value is less specific.
     Less,
     /// The values are not the same.
     Different,

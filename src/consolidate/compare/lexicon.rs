@@ -12,9 +12,9 @@ pub(super) enum Cue {
     Negate,
     /// Negates the claim and states that this is always so.
     Never,
-    /// Negates the claim and stands for the given positive word.
+    /// Negates the claim and has the meaning of the given positive word.
     Against(String),
-    /// Stands for the given word.
+    /// Has the meaning of the given word.
     Means(String),
     /// The claim is about a single event.
     Once,

@@ -1,4 +1,4 @@
-//! Compares the order of words: "tabs over spaces" and "spaces over tabs" have the same words and say the opposite.
+//! Compares the order of words: "tabs over spaces" and "spaces over tabs" have the same words but opposite meanings.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ const COMPARING: &str = "over to than of before als dem statt vor que a al sobre
 const DIRECTING: &str = "after from into by for on under against behind above below nach von auf für gegen unter über \
     después de por para en tras après pour sur sous par";
 
-/// Words that say that somebody prefers something.
+/// Words that express a preference.
 const PREFERRING: &str = "prefer prefers preferred preferring rather favour favours favor favors like likes love loves \
     value values rank ranks choose chooses trust trusts better more bevorzugt bevorzuge bevorzugen lieber zieht ziehe \
     ziehen mag schätzt schätze prefiere prefiero preferimos mejor gusta gustan más préfère préfères préférons aime \
@@ -27,7 +27,7 @@ const PREFERRING: &str = "prefer prefers preferred preferring rather favour favo
 /// Comparisons in scripts without spaces, in which the order of the characters matters.
 const WIDE_COMPARING: &[&str] = &["比", "胜过", "多于", "优于", "而不是", "而非", "より"];
 
-/// Words in these scripts that say that somebody prefers something.
+/// Words in these scripts that express a preference.
 const WIDE_PREFERRING: &[&str] = &["喜欢", "偏好", "偏爱", "宁愿", "更", "好き", "好む"];
 
 /// Two claims with the same words on opposite sides of one function word.
@@ -75,14 +75,15 @@ pub(super) fn exchange(a: &View<'_>, b: &View<'_>) -> Option<ExchangeFinding> {
     Some(if is_one_kind && (prefers || wide_prefers) { ExchangeFinding::Preference } else { ExchangeFinding::Roles })
 }
 
-/// Whether a content word before `word` in one text comes after it in the other text, and another one the reverse.
+/// Whether a content word before `word` in one text comes after it in the other text, and the reverse is true of
+/// another content word.
 fn is_exchanged_around(word: &str, a: &[String], b: &[String]) -> bool {
     let Some(((a_before, a_after), (b_before, b_after))) = sides(word, a).zip(sides(word, b)) else { return false };
     let moves = |from: &BTreeSet<&str>, to: &BTreeSet<&str>| from.intersection(to).next().is_some();
     moves(&a_before, &b_after) && moves(&a_after, &b_before)
 }
 
-/// Returns the content words that occur only before and only after the single `word`.
+/// Returns the content words that occur only before the single `word`, and those that occur only after it.
 fn sides<'a>(word: &str, units: &'a [String]) -> Option<(BTreeSet<&'a str>, BTreeSet<&'a str>)> {
     let mut places = units.iter().enumerate().filter(|(_, unit)| *unit == word).map(|(place, _)| place);
     let place = places.next().filter(|_| places.next().is_none())?;

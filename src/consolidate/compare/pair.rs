@@ -44,7 +44,7 @@ pub(crate) struct PairFinding {
     pub overlap: f64,
 }
 
-/// Minimum overlap for a closer examination of two claims that each have words of their own.
+/// Minimum overlap for a closer examination of two claims each of which has words that the other lacks.
 const GREY_OVERLAP: f64 = 0.6;
 
 /// Minimum overlap for a closer examination of two claims with a common subject.
@@ -59,7 +59,7 @@ const OPPOSED_EXTRA_WORDS: usize = 3;
 /// wording.
 const DETAIL_WORDS: usize = 4;
 
-/// Returns how `incoming` relates to `known`. `hinted` says that the extractor named `known` as the memory that
+/// Returns how `incoming` relates to `known`. `hinted` is true if the extractor named `known` as the memory that
 /// `incoming` replaces.
 #[must_use]
 pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding {
@@ -172,7 +172,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
     }
 }
 
-/// Whether the words name the one thing of its kind, as in "my preferred framework is React".
+/// Whether the words refer to the only thing of its kind, as in "my preferred framework is React".
 fn is_only_one(view: &View<'_>) -> bool {
     const ONLY: &str = "preferred |favourite |favorite |default |primary |bevorzugte|lieblings|preferido |preferida |favorito |\
         favorita |préféré|首选|最喜欢的|默认";
@@ -342,7 +342,8 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
         return (ClaimRelation::Opposed, "says that the known state has ended");
     }
-    // `does not smoke in the car` says nothing about other places, nor `guide dogs are allowed` about other dogs.
+    // `does not smoke in the car` does not apply to other places, and `guide dogs are allowed` does not apply to other
+    // dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
         return (ClaimRelation::Unsure, "may be negated only in a special case");
@@ -377,7 +378,7 @@ const SAME_MATTER: f64 = 0.6;
 /// Minimum number of shared units for one text to count as containing all of the other.
 const UNITS_CONTAINED: usize = 3;
 
-/// Minimum number of shared units before a number for it to be a quantity and not a label.
+/// Minimum number of shared units before a number for it to be a quantity rather than a label.
 const UNITS_BEFORE: usize = 3;
 
 /// Compares two claims by the positions where their sentences differ; `None` if these positions are not sufficient to
@@ -473,7 +474,8 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
-    // Words of change show that both claims are about the same thing, whichever of the two is the incoming claim.
+    // Words that express a change show that both claims are about the same thing, whichever of the two is the incoming
+    // claim.
     let has_cue = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
@@ -507,7 +509,7 @@ fn begin_alike(x: &str, y: &str) -> bool {
     x == y || (letters && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
-/// Whether any of the units names something, apart from the values, function words and words of change.
+/// Whether any of the units names something, apart from the values, function words and words that express a change.
 fn names(units: &[String], values: &str, others: &[String]) -> bool {
     let is_kana = |unit: &str| unit.chars().all(is_hiragana);
     let is_number =
@@ -527,8 +529,8 @@ fn names(units: &[String], values: &str, others: &[String]) -> bool {
             .is_none()
 }
 
-/// Whether a word that both claims contain has moved to or from the position after a word of direction, as in `tabs to
-/// spaces`.
+/// Whether a word that both claims contain has moved to or from the position after a word that expresses a direction,
+/// as in `tabs to spaces`.
 fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
     const TOWARDS: &[&str] = &[
         "to", "from", "before", "after", "than", "over", "into", "by", "a", "antes", "después", "que", "zu", "nach",
@@ -580,7 +582,7 @@ fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
     framed && arity(key) == Arity::Single && !stood.is_empty() && stood == value && !a.features.also
 }
 
-/// Whether the incoming claim says, with a word such as "now", that another name stands where the known claim has one:
+/// Whether the incoming claim says, with a word such as "now", that another name replaces the one in the known claim:
 /// "the API is now deployed on Fly.io" after "the API is deployed on Heroku".
 fn is_now_another(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     /// Words before the name that show that a thing has one such name or place at a time.

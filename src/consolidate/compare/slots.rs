@@ -6,7 +6,7 @@ use crate::text::script::Script;
 use crate::text::tokens::is_listed;
 
 /// Maximum number of units of a text that are aligned.
-// The size of the table of common units grows with the square of this number.
+// The table of common units grows with the square of this number.
 const MAX_UNITS: usize = 120;
 
 /// A position where two texts differ, with the units of each text. A unit is a word, a Han character, or a comma.
@@ -161,7 +161,7 @@ pub(super) fn each_adds(slots: &[Slot]) -> bool {
     // If both texts have a word in different positions, its role may have changed, as in who gave what to whom.
     let moved = !own(|slot| &slot.incoming).is_disjoint(&own(|slot| &slot.known));
     let details = slots.iter().all(|slot| {
-        // `before the review` and `after the review` are one detail with another preposition.
+        // `before the review` and `after the review` are one detail with different prepositions.
         let is_bare = |units: &[String]| matches!(units, [one] if slot.opener(units) == Some(one));
         !slot.is_substitution()
             || !(is_bare(&slot.incoming) && is_bare(&slot.known))

@@ -16,7 +16,7 @@ pub(super) fn language_of(text: &str) -> Option<Language> {
 /// Splits a run of characters into the tokens that are counted: a stemmed word, a whole Katakana word, or pairs of
 /// characters.
 ///
-/// `language` is the language of the text, if it is known, and `ends` says that no word follows.
+/// `language` is the language of the text, if it is known, and `ends` indicates that no word follows.
 pub(super) fn tokens_of(word: &Word, language: Option<Language>, ends: bool, out: &mut Vec<String>) {
     let lower: String = word.text.to_lowercase();
     match word.script {
@@ -120,8 +120,8 @@ fn is_stop_word_of(word: &str, language: Option<Language>) -> bool {
     WORDS.get(word).is_some_and(|languages| language.is_none_or(|language| languages.contains(&language)))
 }
 
-/// Articles, prepositions and conjunctions that do not end a sentence. German ones that may end it, as in `kommt mit`,
-/// are not listed.
+/// Articles, prepositions and conjunctions that do not end a sentence. German words that may end a sentence, as in
+/// `kommt mit`, are not listed.
 const LEADING: &str = "a an the to of in on at for by and or de del el la los las un una en y que con por para su der die das den \
     dem des eine und im am von";
 

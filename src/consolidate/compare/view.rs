@@ -63,7 +63,7 @@ impl<'a> View<'a> {
             features,
             key,
             subject: claim.subject.as_deref().map(comparable).filter(|subject| !subject.is_empty()),
-            // Such names may refer to anybody, so two equal names do not show that the same person spoke.
+            // Such names may refer to anybody, so the same name twice does not show that the same person spoke.
             speakers: speakers.filter(|name| !matches!(name.as_str(), "" | "user" | "human" | "you" | "me")).collect(),
         }
     }
@@ -113,7 +113,7 @@ impl View<'_> {
     }
 }
 
-/// Whether a text ends with words of leaving, ignoring function words after them: `instead of in the`.
+/// Whether a text ends with words such as `instead of`, ignoring function words after them: `instead of in the`.
 fn is_after_leaving(text: &str) -> bool {
     const SMALL: &[&str] = &[
         "the", "a", "in", "on", "with", "at", "to", "der", "die", "das", "dem", "den", "auf", "mit", "bei", "aus",

@@ -60,7 +60,7 @@ impl<'a> Met<'a> {
         self.paired.pairing == ClaimRelation::Same && self.view.features.text == case.view.features.text
     }
 
-    /// Whether the memory says the same in the same words, ignoring their order and function words.
+    /// Whether the memory says the same thing in the same words, ignoring their order and function words.
     fn is_plainly_same(&self, case: &Case<'_>) -> bool {
         let (a, b) = (&case.view.features, &self.view.features);
         self.is(ClaimRelation::Same, &[Status::Active, Status::Pending])
@@ -92,7 +92,7 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
     if is_rejected(&case, known, rejected) {
         return Verdict::certain(Ruling::new(Decision::Skip, "rejected before"));
     }
-    // Namespaces separate projects and people; the same words in another namespace are another memory.
+    // Namespaces separate projects and people; the same words in another namespace are a different memory.
     let here = known.iter().filter(|known| known.memory.namespace == incoming.namespace);
     let pairs: Vec<Met<'_>> = here.map(|known| Met::of(&case, known)).collect();
     if let Some(ruling) = by_identity(&case, &pairs) {
@@ -257,7 +257,7 @@ fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
 /// Makes the cautious choice if the words are not sufficient to decide, and adds a new memory if nothing is similar.
 fn unsettled(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
     let open = closest(pairs, ClaimRelation::Unsure, &[Status::Active]);
-    // Memories with similar words but other attributes must not displace memories with the same attribute.
+    // Memories with similar words but different attributes must not displace memories with the same attribute.
     let same_key = open.iter().find(|met| met.view.same_key(&case.view));
     if let Some(met) = same_key.or_else(|| open.first()) {
         return Verdict { open: true, ..Verdict::certain(Ruling::beside(met.known, met.paired.why)) };

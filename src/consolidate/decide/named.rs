@@ -57,7 +57,8 @@ pub(crate) struct Ask {
     pub closeness: f64,
 }
 
-/// Returns the memories to ask about; each known memory is given with whether the extractor named it as replaced.
+/// Returns the memories to ask about; each known memory comes with a flag for whether the extractor named it as
+/// replaced.
 ///
 /// A term has more weight if fewer of the known memories contain it, so a term that all of them contain favours none.
 pub(super) fn choose<'a>(
@@ -179,7 +180,7 @@ pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now:
         .iter()
         .map(|(known, named)| Met { known, view: View::of(&known.memory.claim, &known.evidence), named })
         .collect();
-    // The order is by caution: rejected statements, no changes, retired memories, and reworded memories.
+    // The most cautious decisions come first: rejected statements, no changes, retired memories, and reworded memories.
     forgotten(&case, &met)
         .or_else(|| known_already(&case, &met))
         .or_else(|| against(&case, &met))
@@ -197,8 +198,8 @@ impl Met<'_> {
     }
 }
 
-/// A forgotten statement is not stored again in other words. A statement that adds to a forgotten statement waits for a
-/// person.
+/// A forgotten statement is not stored again in different words. A statement that adds to a forgotten statement waits
+/// for a person.
 fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let gone = met.iter().find(|met| met.known.memory.status == Status::Forgotten && met.is_one_fact())?;
     is_turned(&case.view, &gone.view).is_none().then(|| match gone.named {

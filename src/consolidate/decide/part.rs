@@ -84,7 +84,7 @@ impl Coverage {
     }
 
     /// Whether the statement is still true, whatever the incoming claim denies. A statement other than the most
-    /// affected one may even share half of its words, as happens in scripts without spaces, if it has enough words of
+    /// affected one may even share half of its words, as happens in scripts without spaces, if enough of its words are
     /// its own.
     const fn is_untouched(&self, is_met_most: bool) -> bool {
         self.shared * 2 < self.own || (!is_met_most && self.own - self.shared >= ENOUGH_OF_ITS_OWN)

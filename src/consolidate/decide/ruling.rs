@@ -144,8 +144,8 @@ pub(in crate::consolidate) fn shares_message(evidence: &[Evidence], known: &[Evi
     evidence.iter().any(|piece| known.iter().any(|other| is_same_message(piece, other)))
 }
 
-/// A message is identified by its transcript and id, or by its content if a fork of the conversation gave it another
-/// id. A fork keeps the time of a message, so the same words at another time are a repetition.
+/// A message is identified by its transcript and id, or by its content if a fork of the conversation gave it a
+/// different id. A fork keeps the time of a message, so the same words at a different time are a repetition.
 fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
     (a.transcript == b.transcript && a.messages.first() == b.messages.first())
         || (!a.content_hash.is_empty() && a.content_hash == b.content_hash && !are_apart(a, b))
@@ -235,7 +235,7 @@ fn join(old: &str, new: &str) -> String {
     format!("{old}{between}{new}")
 }
 
-/// Returns the expiry of what both claims state: none if one of them never expires, otherwise the later one.
+/// Returns the expiry of a claim that combines both: none if one of them never expires, otherwise the later one.
 pub(in crate::consolidate) fn joint_expiry(one: &Claim, other: &Claim) -> Option<Timestamp> {
     one.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b))
 }
@@ -280,9 +280,9 @@ fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
 
 /// Decides about a candidate that contradicts current memories.
 ///
-/// The claim that is true later wins. If the times are equal or unknown, words of change or correction decide, and a
-/// claim of low confidence does not replace a claim of high confidence. An undecided conflict waits for review by a
-/// person, as does everything that would change a pinned memory.
+/// The claim that is true later wins. If the times are equal or unknown, words that express a change or a correction
+/// decide, and a claim of low confidence does not replace a claim of high confidence. An undecided conflict waits for
+/// review by a person, as does everything that would change a pinned memory.
 pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
     let latest = known.iter().max_by(|a, b| {
         ValidTime::known(a.0).at.cmp(&ValidTime::known(b.0).at).then_with(|| a.0.memory.id.cmp(&b.0.memory.id))
@@ -298,7 +298,8 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
         return born_superseded(ruling, view, why);
     }
     let weak = case.view.claim.confidence + WEAK_BY <= target.memory.claim.confidence;
-    // A later time is sufficient by itself; otherwise, words of change and a claim that is not weak are required.
+    // A later time is sufficient by itself; otherwise, words that express a change and a claim that is not weak are
+    // required.
     let open = order != Some(Ordering::Greater) && (turn.is_none() || weak);
     let pinned = known.iter().any(|(known, _)| known.memory.pinned);
     if open || pinned {

@@ -120,7 +120,7 @@ impl Field {
         all.into_iter().map(|(_, (_, id))| id).collect()
     }
 
-    /// Returns a memory with all memories that it replaced, directly or indirectly, because they said the same.
+    /// Returns a memory with all memories that it replaced, directly or indirectly, because they said the same thing.
     pub(super) fn cluster(&self, id: &MemoryId) -> Vec<&Known> {
         let (mut seen, mut open) = (BTreeSet::from([id.clone()]), vec![id.clone()]);
         let mut members = Vec::new();

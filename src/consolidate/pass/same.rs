@@ -1,4 +1,4 @@
-//! Merges memories that state the same, and resolves contradictions between memories.
+//! Merges memories that state the same thing, and resolves contradictions between memories.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -106,7 +106,7 @@ fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
         && !reflect::is_for_reflection(a, b)
 }
 
-/// Whether both memories have keys of their own, and different ones: each key stands for one memory.
+/// Whether both memories have keys that were given by hand, and these differ: each such key identifies one memory.
 fn have_other_keys(a: &Known, b: &Known) -> bool {
     let key = |known: &'_ Known| own_key(&known.memory.claim, known.memory.extraction_method).map(str::to_owned);
     key(a).zip(key(b)).is_some_and(|(one, other)| one != other)

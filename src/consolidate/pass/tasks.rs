@@ -58,7 +58,7 @@ static DONE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant that a test uses")
 });
 
-/// Words of obligation; a report that the task is done does not contain them.
+/// Words that express an obligation; a report that the task is done does not contain them.
 static OBLIGES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:must|ha(?:s|ve) (?:yet )?to|needs? to|should|is to|todo:?|muss|müssen|soll|debe|tiene que|necesita)\b|需要|必须|应该",
@@ -164,7 +164,7 @@ fn finished(task: &Known, by: &Known, now: Timestamp) -> PassChange {
     claim.valid_to = claim.valid_to.or(Some(said_at(by)));
     change.change(task, Memory { claim, status: Status::Superseded, ..task.memory.clone() });
     change.link(&by.memory.id, RelationType::Supersedes, &task.memory.id);
-    // The other memory replaced the task, but does not say the same.
+    // The other memory replaced the task, but does not say the same thing.
     change.link(&by.memory.id, RelationType::Contradicts, &task.memory.id);
     change
 }

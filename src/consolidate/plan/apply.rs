@@ -112,7 +112,7 @@ pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, 
     Ok(applied)
 }
 
-/// Plans what happens to `incoming` by the rules alone, writes the plan, and returns it.
+/// Plans what happens to `incoming` using only the rules, writes the plan, and returns it.
 ///
 /// The plan is made again if another process has changed the same memories; the last attempt blocks other writers.
 ///

@@ -92,7 +92,7 @@ pub fn draft(
         let is_update = case.incoming.candidate.updates_only;
         let mut known = working.around(case);
         if is_update {
-            // What the same message states in other words is the change itself, and not what it changes.
+            // A memory from the same message states the change in different words; it is not the memory that changes.
             known.retain(|known| !shares_message(&case.incoming.candidate.evidence, &known.evidence));
         }
         let suspicion = suspicion_of(&case.incoming);
@@ -264,7 +264,7 @@ impl Working {
         let mut named: Vec<(&Known, Named)> = Vec::new();
         for (id, said) in &answer.named {
             let (now_in, said) = match self.absorber(id) {
-                // The candidate says more than one wording, but perhaps not more than all of them.
+                // The candidate adds something to one wording, but perhaps not to all of them together.
                 Some(other) if *said == Named::MoreDetail => (other, Named::Overlapping),
                 Some(other) => (other, said.clone()),
                 None => (id, said.clone()),

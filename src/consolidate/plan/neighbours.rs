@@ -53,14 +53,15 @@ fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<Can
     Ok(CandidateContext { id, known, rejected: Vec::new(), settled, incoming })
 }
 
-/// Share of the words of the shorter claim from which a known claim is named beside a new one.
+/// Minimum share of the shorter claim's words that a known claim must have in common with a new one to be listed with
+/// it.
 const NEAR_OVERLAP: f64 = 0.4;
 
-/// The same share for a new claim with words of change.
+/// The same share for a new claim with words that express a change.
 const NEAR_OVERLAP_OF_CHANGE: f64 = 0.3;
 
-/// Returns at most `limit` active memories in the same namespace that are about the matter of `incoming`, closest first,
-/// except for `own`. The words alone do not show whether `incoming` replaces any of them.
+/// Returns at most `limit` active memories in the same namespace that are about the same matter as `incoming`, closest
+/// first, except for `own`. The words alone do not show whether `incoming` replaces any of them.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -96,7 +97,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
     let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
     let (mut memories, forgotten) = db.around_and_forgotten(&around, MAX_NEIGHBOURS, MAX_FORGOTTEN)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
-    // Forgotten memories must be included; otherwise, the same fact would be learnt again in other words.
+    // Forgotten memories must be included; otherwise, the same fact would be learnt again in different words.
     memories.extend(forgotten);
     memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);
@@ -141,7 +142,8 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        // The tombstone contains no words, but until the memory is purged, its content shows if the value was affirmed.
+        // The tombstone contains no words, but until the memory is purged, its content shows whether the value was
+        // affirmed.
         let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }

@@ -27,7 +27,7 @@ pub(crate) fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     confidence + gain
 }
 
-/// Whether `change` would reword or retire a pinned memory, whether rules or a model made the decision.
+/// Whether `change` would reword or retire a pinned memory, regardless of whether rules or a model made the decision.
 pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known]) -> bool {
     let changes_targets = match change.decision {
         Decision::Merge | Decision::Refine | Decision::Contradict => !change.pending && !change.born_superseded,
@@ -89,7 +89,7 @@ fn merge(change: &Change, known: &Known, rows: &mut Rows) {
     rows.gain(&known.memory.id, &new_evidence(change, known));
 }
 
-/// Creates a new memory that replaces the target and inherits its evidence; the target never stopped being true.
+/// Creates a new memory that replaces the target and inherits its evidence; the statement of the target remains true.
 fn refine(change: &Change, known: &Known, now: Timestamp, rows: &mut Rows) {
     let claim = enrich(&change.incoming.candidate.claim, &known.memory.claim);
     let sure = claim.confidence.max(known.memory.claim.confidence);

@@ -1,4 +1,4 @@
-//! A plan as a file, which is created now, reviewed by a person, and applied later.
+//! A plan in a file, which a person can review before it is applied.
 //!
 //! ```text
 //! {
@@ -313,7 +313,7 @@ fn decided_again(
     Ok(changes.into_iter().next())
 }
 
-/// Whether a memory that the change names has changed since the decision, or cannot be changed by it any more.
+/// Whether a memory that the change refers to has changed since the decision, or can no longer be changed by it.
 fn is_about_changed(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<bool, StoreError> {
     let named = || change.targets().chain(&change.related);
     if named().any(|id| touched.contains(id)) {

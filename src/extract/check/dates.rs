@@ -114,7 +114,7 @@ impl Dates {
         number.len() == 4 && dates.iter().any(|one| one.meanings.iter().any(is_traced))
     }
 
-    /// Returns where dates appear in `content`.
+    /// Returns the positions of dates in `content`.
     pub(super) fn places(content: &str) -> Vec<Range<usize>> {
         written(content).into_iter().map(|one| one.at).collect()
     }

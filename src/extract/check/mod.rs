@@ -232,8 +232,8 @@ impl<'a> EntryChecker<'a> {
             && all().any(|&index| self.message(index).is_human() && self.message(index).speaker == quoted.speaker);
         let is_participant = (quoted.kind == Kind::Prose || is_shown_by_speaker)
             && matches!(quoted.role, Role::User | Role::Assistant | Role::Other);
-        // What a command printed shows what happened when a problem was solved. As with a claim of an assistant, a
-        // person must have gone on from there.
+        // The output of a command shows what happened when a problem was solved. As with an assistant's claim, a person
+        // must have continued from there.
         let is_result = proposal.episode.is_some() && self.is_printed_by_command(cited.quoted);
         if !is_participant && !is_result {
             return not_said("the quote is not what a participant said");
@@ -262,7 +262,7 @@ impl<'a> EntryChecker<'a> {
         Ok(())
     }
 
-    /// Whether the message is the output of a shell command, and not of a page or a file that somebody else wrote.
+    /// Whether the message is the output of a shell command, rather than a page or a file that somebody else wrote.
     fn is_printed_by_command(&self, index: usize) -> bool {
         let result = self.message(index);
         let call = result.action.as_ref().and_then(|action| action.call.as_ref());

@@ -27,8 +27,8 @@ const MAX_FRUITLESS: u32 = 31;
 /// Maximum number of times that the rest of a cut answer is requested.
 const MAX_CONTINUATIONS: u8 = 8;
 
-/// Asks `model` for memories from the windows of `tasks`, which are equal except for transcript and span. Returns one
-/// result per window, in order. The cost of a request is counted once, for the first window that it shows.
+/// Asks `model` for memories from the windows of `tasks`, which are identical except for transcript and span. Returns
+/// one result per window, in order. The cost of a request is counted once, for the first window that it shows.
 ///
 /// A window in which nobody says anything needs no call. All other windows are read in one request. If the answer, or
 /// part of it, cannot be used, the model is called once more with the errors, and entries that are still unusable are
@@ -452,7 +452,8 @@ fn again(guard: &Guard, request: &Request, text: &str, answer: &Answer) -> Reque
     request
 }
 
-/// Returns `request` extended by its answer, which was cut after the entry that says `last`, and a request for the rest.
+/// Returns `request` extended by its answer, which was cut after the entry with the content `last`, and a request for
+/// the rest.
 fn rest(guard: &Guard, request: &Request, text: &str, last: Option<&str>) -> Request {
     let mut request = request.clone();
     let text = tokens::clip_middle(text.trim(), ANSWER_TOKENS).into_owned();

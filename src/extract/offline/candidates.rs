@@ -22,8 +22,8 @@ pub(super) struct Gathered<'a> {
     candidates: Vec<Candidate>,
     /// Position of each candidate, by its normalised statement.
     known: BTreeMap<String, usize>,
-    /// Changes of memories that may be known. They come last, so that the statements of the window are stored before
-    /// the changes are compared.
+    /// Changes to memories that may already be stored. They come last, so that the statements of the window are stored
+    /// before the changes are compared.
     updates: Vec<Candidate>,
 }
 

@@ -49,7 +49,7 @@ fn of_person(name: &str, key: &str) -> String {
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let shared = *hit.act == Act::Preference;
-    // Among people, "I like" and "I hate" are small talk or an invented example of a lecturer, but "I prefer" is a real
+    // Among people, "I like" and "I hate" are small talk or a lecturer's invented example, but "I prefer" is a real
     // preference.
     let clause = hit.clause.to_lowercase();
     let prefers = ["prefer", "更", "偏好", "比起"].iter().any(|word| clause.contains(word));
@@ -217,7 +217,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     if key == "user.os" {
         value = slot_of(&value, "").value.unwrap_or(value);
     }
-    // "I live in Vim" mentions a product and not a place.
+    // "I live in Vim" mentions a product, not a place.
     if key == "user.residence" && !product::named(&value).is_empty() {
         return None;
     }
@@ -249,7 +249,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     Some(Finding { claim, audience: Audience::User, since: None })
 }
 
-/// Returns how a person wants to be called, if the clause says so.
+/// Returns the name that a person wants to be called, if the clause contains it.
 fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     let clause = hit.clause.to_lowercase();
     let phrases = &hit.language.phrases;
@@ -296,7 +296,7 @@ fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
         (Some(noun), None) if !placed && product::is_plausible(noun, &plain_value(value)) => {
             Some(Slot { attribute: Some(noun.to_owned()), value: Some(plain_value(value)) })
         }
-        // "The output is meant for Windows" is about the output and not about the project.
+        // "The output is meant for Windows" is about the output, not about the project.
         (None, Some(_)) => {
             let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
             let own = hit.language.subject.is_match(what) || product::is_project(what);

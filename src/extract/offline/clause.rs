@@ -64,8 +64,8 @@ pub(super) fn value(hit: &Hit<'_>, name: &str) -> Option<String> {
     (!says_nothing && !switched && value.chars().count() <= 200).then(|| value.to_owned())
 }
 
-/// Returns the clause, cut before a side clause that refers to something outside the sentence, or `None` if the main
-/// clause itself refers to such a thing.
+/// Returns the clause, cut before a subordinate clause that refers to something outside the sentence, or `None` if the
+/// main clause itself refers to such a thing.
 pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
     let Some(pointing) = hit.language.pointing(hit.clause) else { return Some(hit.clause.to_owned()) };
     let cut = hit
@@ -102,7 +102,7 @@ pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     Slot { attribute: Some((*attribute).to_owned()), value: Some(first.clone()) }
 }
 
-/// Returns where in `value` the rejected alternatives begin, such as Y in "X instead of Y".
+/// Returns the position in `value` at which the rejected alternatives begin, such as Y in "X instead of Y".
 pub(super) fn alternatives_start(value: &str) -> usize {
     let lower = value.to_ascii_lowercase();
     ["instead of", " rather than", " over ", ", not ", " not ", "而不是", "代替", " from "]

@@ -46,7 +46,7 @@ pub(super) struct Table {
     pub(super) lends: Patterns,
     /// Messages that continue somebody else's words or invented words.
     pub(super) goes: Patterns,
-    /// Sentences from which on the person speaks for themselves again.
+    /// Sentences after which the person speaks for themselves again.
     pub(super) earnest: Patterns,
     /// Meaningless words at the start of a sentence.
     lead: AtStart,

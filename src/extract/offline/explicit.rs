@@ -36,7 +36,7 @@ pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Opti
         return None;
     }
     let kind = table.cue(bare)?;
-    // In a conversation among people, orders apply only to the day, and likes are small talk.
+    // In a conversation among people, orders apply only to that day, and statements of likes are small talk.
     if voice.speaker.is_some() && !matches!(kind, Kind::Decision | Kind::Own) {
         return None;
     }

@@ -37,13 +37,13 @@ static ALTERNATIVES: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is a constant that a test uses")
 });
 
-/// Words that say nothing about a topic.
+/// Words before a topic that do not belong to it.
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)^(?:(?:any|all|every|the|my|our|your|their|his|her)\s+|(?:anything|everything|things?|memories|information|what (?:i|we|they) say)\s+(?:about|on)\s+|关于|有关|任何)+")
         .expect("the pattern is a constant that a test uses")
 });
 
-/// Words with which a topic is more than a list of words.
+/// Words that make a topic a condition rather than a plain list of words.
 const CONDITIONS: &[&str] = &[
     "of", "who", "that", "which", "when", "if", "unless", "except", "from", "with", "without", "before", "after", "as",
     "because", "until", "than", "not", "no", "to", "in", "for", "by", "are", "is", "was",
@@ -61,7 +61,7 @@ pub(super) struct InstructionFilter {
     unfollowed: Vec<String>,
 }
 
-/// What an instruction is about. A candidate must meet all conditions that are set.
+/// The subject of an instruction. A candidate must meet all conditions that are set.
 #[derive(Debug, Default, PartialEq)]
 struct Topic {
     category: Option<&'static str>,

@@ -83,11 +83,11 @@ pub(super) struct LanguageRules {
     abiding: Anywhere,
     /// Patterns that only a standing instruction may match.
     conditions: Patterns,
-    /// Pattern of words for what is only imagined, which only a standing instruction may contain outside a reason.
+    /// Pattern of words for imagined situations, which only a standing instruction may contain outside a reason.
     imagined: Option<Anywhere>,
     /// Pattern of a word before a reason.
     reason: Anywhere,
-    /// Words without meaning before a statement.
+    /// Filler words before a statement.
     pub(super) lead_in: AtStart,
     /// Pattern of the boundary between a clause and the next clause with its own subject. The group `next` is the start
     /// of the next clause.
@@ -183,7 +183,7 @@ impl LanguageRules {
         if self.is_chinese { chinese_third_person(clause, speaker) } else { grammar::third_person(clause, speaker) }
     }
 
-    /// Returns what `text` asks to put into a file that every later session reads.
+    /// Returns the part of `text` that it asks to put into a file that every later session reads.
     pub(super) fn recorded<'t>(&self, text: &'t str) -> Option<&'t str> {
         Some(self.recorded.captures(text)?.name("rest")?.as_str())
     }

@@ -67,8 +67,8 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
     let people: Vec<usize> = people.iter().copied().filter(|&at| messages[at].text.len() <= MAX_BYTES).collect();
     let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
     let facts: Vec<Option<Dated>> = gathered.candidates().iter().map(|one| Dated::of(one, &places, messages)).collect();
-    // Reading the later messages is expensive and needless if no candidate contains a day or a number that could be out
-    // of date.
+    // Reading the later messages is expensive, and unnecessary if no candidate contains a day or a number that could be
+    // out of date.
     if !facts.iter().flatten().any(|fact| !fact.values.is_empty() || fact.has_day) {
         return;
     }
@@ -159,7 +159,7 @@ impl Dated {
     }
 }
 
-/// Returns where in `text` the `quote` ends.
+/// Returns the position in `text` at which the `quote` ends.
 fn end_of(quote: &str, text: &str) -> usize {
     text.find(quote).map_or(0, |start| start + quote.len())
 }
@@ -228,7 +228,7 @@ fn stems(text: &str) -> BTreeSet<String> {
 const MAX_NAME_MESSAGES: usize = 8;
 /// Number of earlier messages by people in which words other than names are compared.
 const MAX_BETWEEN: usize = 10;
-/// Minimum number of letters of the one word that identifies the topic of a short statement.
+/// Minimum number of letters in the one word that identifies the topic of a short statement.
 const MIN_TOPIC_LETTERS: usize = 6;
 /// Minimum number of words, or half the number of pairs of Chinese characters, shared by two sentences on one topic.
 const MIN_SHARED: usize = 2;
@@ -330,8 +330,8 @@ struct Topic {
 
 impl Topic {
     /// Returns the topic of a sentence that says that something has ended: the words after "no longer" and its verb, if
-    /// there are any. The subject and the verb also occur in statements about something else: "we deploy with Nomad"
-    /// is not over if "we no longer deploy with Heroku".
+    /// there are any. The subject and the verb also occur in statements about something else: "we no longer deploy with
+    /// Heroku" does not end "we deploy with Nomad".
     fn of_end(said: &str) -> Self {
         static OVER: LazyLock<Regex> = LazyLock::new(|| {
             pattern(

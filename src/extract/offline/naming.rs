@@ -82,7 +82,7 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     }
 });
 
-/// Returns the conventions in `order`, in the sequence of the text.
+/// Returns the conventions in `order`, in the order of the text.
 fn conventions(order: &str) -> Vec<Convention> {
     let forms = &*FORMS;
     let mut found: Vec<(usize, Convention)> = Vec::new();
@@ -174,7 +174,7 @@ fn reworded(finding: &Finding, whole: &str, order: &str, convention: Option<&Con
     Finding { claim, audience: finding.audience, since: finding.since }
 }
 
-/// What a pattern found: the case of names, or the verb that says how names begin or end.
+/// The match of a pattern: the case of names, or the verb for how names begin or end.
 #[derive(Clone, Copy)]
 enum Stated<'a> {
     Case,

@@ -18,7 +18,7 @@ enum Spelling {
     Exact,
 }
 
-/// The names of `product.toml`, and words that are no names.
+/// The names in `product.toml`, and words that are not names.
 #[derive(Deserialize)]
 struct Products {
     /// Attribute, names that ignore case, and names with exactly these capitals.

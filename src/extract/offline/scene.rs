@@ -106,7 +106,7 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     let text = &message.text;
     let usual = detect_read(text, None);
     let Some(table) = usual.map(Table::of) else {
-        // Without a known language, no words can be recognised that end the game.
+        // Without a known language, the words that end the game cannot be recognised.
         let all = std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own);
         return all.chain(scripted(text)).collect();
     };

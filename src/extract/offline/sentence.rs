@@ -297,7 +297,8 @@ pub(super) fn own_sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Returns where other people's words begin in `text`: a text to be edited, to be written, or only shown.
+/// Returns the position in `text` at which other people's words begin: a text to be edited, to be written, or only
+/// shown.
 fn foreign_from(text: &str) -> usize {
     let asked = asked_from(text);
     let shown = SHOWN.find(text).map(|found| text.ceil_char_boundary(found.start() + 1));
@@ -314,7 +315,7 @@ pub(super) fn asked_from(text: &str) -> Option<usize> {
     Some(ends.next().map_or(0, |(at, c)| at + c.len_utf8()))
 }
 
-/// Returns where a long text begins if the paragraph before it refers to it with a word like "this".
+/// Returns the position at which a long text begins if the paragraph before it refers to it with a word like "this".
 fn below(text: &str) -> Option<usize> {
     static THIS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)\b(?:this|these|the following|below|dies(?:en|e|es)|folgende[nrs]?|est[eao]s?|siguiente)\b|这|下面|以下")

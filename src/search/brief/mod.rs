@@ -86,12 +86,13 @@ impl Brief {
     }
 }
 
-/// Returns, for each of some memories, what it names that has changed, in words.
+/// For each of the given memories, returns a description of what has changed among the files, symbols and commits that
+/// it mentions.
 pub(crate) type Changes<'c> = &'c dyn Fn(&[&Memory]) -> Vec<Option<String>>;
 
-/// What the folder of a conversation contributes to its brief.
+/// The information that the folder of a conversation contributes to its brief.
 pub(crate) struct Folder<'c> {
-    /// Finds what the memories name that has changed.
+    /// Describes what has changed among the things that memories mention.
     pub(crate) changes: Changes<'c>,
     /// Memories about the branch and the issue at hand, which come first in their sections.
     pub(crate) at_hand: HashSet<MemoryId>,
@@ -148,7 +149,7 @@ pub(crate) fn compose_with(
 /// Maximum number of blockers, and of open tasks, of each namespace that come first in a brief.
 const MAX_OPEN_WORK: usize = 5;
 
-/// Returns the most important blockers and open tasks. Nothing else would remind of them.
+/// Returns the most important blockers and open tasks. Nothing else would remind anyone of them.
 fn open_work(store: &Database, request: &BriefRequest, now: Timestamp) -> Result<Vec<MemoryId>, StoreError> {
     let mut ids = Vec::new();
     for namespace in &request.namespaces {

@@ -20,7 +20,7 @@ const MIN_SHARE: f64 = 0.35;
 const UNSEEN_PAIR: f64 = 0.3;
 /// Number of leading letters of a word that are compared, so that endings are ignored.
 const STEM_CHARS: usize = 5;
-/// Words that do not show the subject of a question.
+/// Words that do not indicate the subject of a question.
 const EMPTY_WORDS: &[&str] = &[
     "about", "after", "again", "also", "and", "any", "are", "been", "before", "but", "can", "could", "did", "does",
     "done", "for", "from", "get", "give", "had", "has", "have", "her", "here", "him", "his", "how", "into", "its",

@@ -110,7 +110,8 @@ const NOTE_CHARS: usize = 80;
 /// Maximum length of a memory's text in the formats that show all details of a memory.
 const DETAILED_CHARS: usize = 1_200;
 
-/// Returns the lines of a memory, each with its line break. `now` says how what it names stands now.
+/// Returns the lines of a memory, each with its line break. `now` describes the current state of the files, symbols and
+/// commits that the memory mentions.
 pub(super) fn line(memory: &Memory, now: Option<&str>, format: Format) -> String {
     // A path comes from the memory or from the repository, and either may contain anything.
     let now = now.map(harmless_line);
@@ -221,7 +222,7 @@ fn json_line(memory: &Memory, now: Option<String>) -> String {
     value.to_string().replace('<', "\\u003c")
 }
 
-/// Parts of which a memory may have several; in JSON, they are lists.
+/// Parts that a memory may have several of; in JSON, they are lists.
 const LISTS: &[&str] = &["learnt", "when", "step"];
 
 /// Returns the type-specific parts of a memory that are not contained in its content.

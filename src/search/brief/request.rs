@@ -37,7 +37,7 @@ pub struct BriefRequest {
     pub half_lives: HalfLives,
 }
 
-/// Maximum number of memories shown for a question, unless the settings specify another number.
+/// Maximum number of memories shown for a question, unless the settings specify a different number.
 const MAX_ASKED_FOR: usize = 10;
 
 impl BriefRequest {

@@ -18,7 +18,7 @@ use super::{Event, HookCall, HookError, logs, prompt};
 /// Maximum number of files that are looked up for one call, and maximum number of lines about them.
 const MAX_FILES: usize = 8;
 const MAX_LINES: usize = 3;
-/// Minimum time between a synchronisation and the next one that the start of a session causes.
+/// Minimum time between a synchronisation and the next one that the start of a session triggers.
 const SYNC_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// Work that is left to the caller of [`handle`].
@@ -26,7 +26,7 @@ const SYNC_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 pub struct FollowUp {
     /// Whether jobs wait while no worker is running.
     pub wants_worker: bool,
-    /// Whether a target wants to be synchronised.
+    /// Whether a target is due to be synchronised.
     pub wants_sync: bool,
     /// The reason why a search used words alone although vectors are configured.
     pub fallback: Option<EmbedError>,
@@ -76,7 +76,7 @@ fn attempt(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> 
     noted?;
     let wants_worker = match call.event {
         Event::SessionStart | Event::Stop | Event::SubagentStop | Event::PreCompact | Event::SessionEnd => {
-            // A worker is worth starting for jobs that become due while it would still linger.
+            // Starting a worker is worthwhile if a job becomes due while the worker would still wait for jobs.
             memories.next_job_at(now)?.is_some_and(|at| at <= now + LINGER)
         }
         Event::UserPromptSubmit => follow_up.wants_worker,

@@ -330,7 +330,7 @@ pub(super) enum CallOutcome {
 
 /// Returns how a call ended, based on the agent's report and the tool's response.
 pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
-    // An interrupted command does not show whether the command works.
+    // An interruption does not show whether the command works.
     if call.is_interrupt || call.response["interrupted"].as_bool() == Some(true) {
         return CallOutcome::Unclear;
     }

@@ -15,8 +15,9 @@ pub(super) const IDLE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Queues the log of the event, and returns whether a log is now waiting.
 ///
-/// At the end of a session, its log is due at once. During the session, each answer of the agent postpones the log.
-/// Before a compaction, the log is due at once, so that the agent can be reminded of the text that it is about to lose.
+/// At the end of a session, its log is due immediately. During the session, each answer from the agent postpones the
+/// log. Before a compaction, the log is due immediately, so that the agent can be reminded of the text that it is about
+/// to lose.
 pub(super) fn enqueue(memories: &Memories, call: &HookCall, now: Timestamp) -> Result<bool, HookError> {
     let input = &call.input;
     let is_subagent = call.event == Event::SubagentStop || input.subagent.is_some();

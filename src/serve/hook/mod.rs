@@ -45,7 +45,7 @@ pub struct HookCall {
     pub subagents: bool,
 }
 
-/// The reason why a hook failed. The reason contains no text of the conversation.
+/// The reason why a hook failed. The reason contains no text from the conversation.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     /// The agent's input cannot be used.

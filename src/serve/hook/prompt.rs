@@ -1,5 +1,5 @@
-//! Handles a user's prompt: `/remember`, `/recall` and `/forget` are executed at once; for any other prompt, relevant
-//! memories and earlier calls of the programs that it names are added.
+//! Handles a user's prompt: `/remember`, `/recall` and `/forget` are executed immediately; for any other prompt,
+//! relevant memories and earlier calls of the programs that it names are added.
 
 use super::input::{HookOutput, fenced};
 use super::{HookCall, HookError};
@@ -35,7 +35,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Returns the output for a command of a person that failed; `None` for any other prompt.
+/// Returns the output for a person's command that failed; `None` for any other prompt.
 pub(super) fn failed(call: &HookCall, error: &HookError) -> Option<HookOutput> {
     let what = match Command::read(call.input.prompt.as_deref()?)? {
         Command::Remember(_) => "remembered",
@@ -86,7 +86,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
     }
     let mut remembered = memories.remember(&draft);
     if global.is_none() && matches!(remembered, Err(ApiError::OutOfReach { .. })) {
-        // The settings of the folder choose one namespace, which then also receives what is about the user.
+        // The settings of the folder specify a single namespace, which therefore also receives memories about the user.
         remembered = memories.remember(&MemoryDraft { audience: Audience::Project, ..draft.clone() });
     }
     let Remembered { change, memory, restored, near, .. } = match remembered {

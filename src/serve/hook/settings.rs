@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Agent, Event};
 
-/// Timeout of a hook in the agent's settings, in seconds; each hook ends by itself long before.
+/// Timeout of a hook in the agent's settings, in seconds; each hook ends by itself long before that.
 const TIMEOUT: u64 = 5;
 /// Maximum timeout, in seconds, that agents allow at the end of a session.
 const TIMEOUT_AT_END: u64 = 3;
@@ -92,7 +92,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
             emptied.push(event.clone());
         }
     }
-    // `shift_remove` keeps the order of the other keys; unlike `remove`.
+    // `shift_remove` keeps the order of the other keys, unlike `remove`.
     for event in &emptied {
         hooks.shift_remove(event);
     }

@@ -40,7 +40,7 @@ const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
 pub struct MemoryServer {
     pool: Arc<MemoryPool>,
     profile: Profile,
-    /// Keeps calls of one client in order: a call sees the writes that were sent before it, and reads run side by side.
+    /// Keeps calls of one client in order: a call sees the writes that were sent before it, and reads run in parallel.
     turns: Arc<RwLock<()>>,
 }
 

@@ -14,7 +14,7 @@ use crate::api::{
 use crate::memory::{MemoryId, Scope, Status};
 
 /// Maximum number of memories per call.
-// A model pays for every line that it is shown.
+// Every line that a model is shown costs tokens.
 pub(super) const MOST_RECALLED: usize = 50;
 
 pub(in crate::serve) struct Recall;
@@ -71,7 +71,7 @@ impl MemoryTool for RecallCounter {
         let mut found = arguments.found(memories)?;
         let ids: Vec<MemoryId> = found.iter().map(|hit| hit.memory.id.clone()).collect();
         memories.note_use(&ids);
-        // The results show their use including this one.
+        // The usage counts in the results include this use.
         for hit in &mut found {
             if let Some(memory) = memories.get_memory(&hit.memory.id)? {
                 hit.memory = memory;
@@ -98,7 +98,7 @@ impl RecallArguments {
             found.truncate(limit);
         }
         if let (Some(category), true) = (&self.category, found.is_empty()) {
-            // An empty answer would say that nothing is known, which a misspelled category does not show.
+            // An empty answer would suggest that nothing is known, although the category may only be misspelled.
             memories.check_category(category)?;
         }
         Ok(found)
@@ -113,7 +113,7 @@ impl RecallArguments {
         }
     }
 
-    /// Returns the results with their total, which is known only if no words decide what matches.
+    /// Returns the results with their total, which is known only if there is no query.
     fn page(&self, found: Vec<SearchResult>, memories: &Memories) -> Result<Value, ApiError> {
         let query = self.query.as_deref().unwrap_or_default();
         let found = found_views(found, query, memories)?;

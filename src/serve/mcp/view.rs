@@ -38,7 +38,7 @@ pub(in crate::serve) struct MemoryView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     structured: Option<&'a Structured>,
-    // What was true once may no longer be, so clients are shown what is left.
+    // Confidence fades, so clients are shown the remaining confidence.
     /// How certain the memory still is, 0-1
     confidence: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,8 +69,8 @@ pub(in crate::serve) struct MemoryView<'a> {
     tier: Tier,
 }
 
-/// Returns a memory. Its confidence is what is left of it now, its heat says how often it was recalled, and its tier
-/// is its place in the lookup hierarchy.
+/// Returns a memory. Its confidence is what remains after fading, its heat shows how often it was recalled, and its
+/// tier is its place in the lookup hierarchy.
 pub(in crate::serve) fn view(memory: &Memory) -> Value {
     json!(MemoryView { value: None, ..whole(memory) })
 }
@@ -119,7 +119,7 @@ pub(in crate::serve) fn stated(mut object: Value) -> Value {
     object
 }
 
-/// Gives the importance of a memory from 1 to 10, as the tools of blockcell take it.
+/// Converts the importance of a memory to a number from 1 to 10, as in the tools of blockcell.
 pub(in crate::serve) fn in_tenths(memory: &mut Value) {
     let importance = memory["importance"].as_f64().unwrap_or_default();
     memory["importance"] = json!(rounded((importance * 10.0).clamp(1.0, 10.0)));
@@ -166,7 +166,7 @@ pub(in crate::serve) fn found_views(
 }
 
 /// Returns the outcome of storing a memory: the decision, the resulting memory unless it was rejected before, the
-/// memories that it replaced or contradicts, and known memories about the same.
+/// memories that it replaced or contradicts, and known memories about the same thing.
 pub(in crate::serve) fn stored(Remembered { change, memory, near, .. }: Remembered) -> Value {
     let near = near.iter().map(|near| json!({"id": near.id, "content": near.claim.content})).collect::<Vec<_>>();
     let own = memory.as_ref().map(|memory| &memory.id);

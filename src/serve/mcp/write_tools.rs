@@ -66,7 +66,7 @@ impl MemoryTool for Store {
         if arguments.subject.trim().is_empty() {
             return Err(ApiError::NoSubject);
         }
-        // The category and the subject are always given, so they do not say that a known memory should change.
+        // The category and the subject are always given, so they do not indicate that a known memory should change.
         let given = MemoryChange {
             title: arguments.title,
             summary: arguments.summary,
@@ -283,7 +283,7 @@ enum Action {
     Restore,
 }
 
-/// Returns what was done with which memories: they were forgotten or restored, or would be.
+/// Returns the answer about memories that were forgotten or restored, or would be; `done` names the action.
 pub(in crate::serve) fn done(done: &str, memories: &[Memory]) -> Value {
     json!({"done": done, "count": memories.len(), "memories": views(memories)})
 }

@@ -164,7 +164,7 @@ pub(super) fn columns(values: &[(String, f64)], spell: impl Fn(f64) -> String) -
     })
 }
 
-/// Returns rows of a table with bars, of which the longest fills the cell.
+/// Returns rows of a table with bars, the longest of which fills its cell.
 pub(super) fn bars(values: Vec<(String, usize)>) -> Vec<Value> {
     let most = values.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
     #[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]

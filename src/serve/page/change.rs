@@ -13,8 +13,7 @@ use crate::memory::short;
 pub(super) fn entry(entry: &HistoryEntry, language: Language) -> Value {
     let mut fields = Vec::new();
     for (name, before, after) in differences(entry) {
-        // Parts of the structure are compared one by one.
-        // A hash says nothing to a person.
+        // Parts of the structure are compared one by one. A hash is meaningless to a person.
         let leaves = leaves(&name, before, after).into_iter().filter(|(name, ..)| !name.ends_with("_hash"));
         for (name, before, after) in leaves {
             let [before, after] = [before, after].map(|value| value.map(|value| spelled(language, &name, &value)));

@@ -16,9 +16,9 @@ use crate::api::Memories;
 
 /// Maximum number of files on the page.
 const SHOWN: usize = 200;
-/// The folder beside the database.
+/// The folder next to the database.
 const FOLDER: &str = "evals";
-/// How a result file begins, within its first bytes.
+/// Text near the start of every result file, and the number of bytes that are searched for it.
 const FORM: &str = "\"afterthought-eval-results\"";
 const HEAD_BYTES: u64 = 256;
 
@@ -28,7 +28,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Reply {
     let folder = visit.evals.clone().unwrap_or_else(beside);
     let files = files(&folder);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    // Only names of the list are opened, so no name leads out of the folder.
+    // Only files of the list are opened, so that no name can refer to a file outside the folder.
     let chosen = |field: &str| files.iter().find(|(name, _)| visit.asked(field) == Some(name));
     let detail = if visit.asked("all").is_some() { Detail::Full } else { Detail::Short };
     let (a, b) = (chosen("a"), chosen("b"));
@@ -94,14 +94,14 @@ fn reason(error: &EvalError, language: Language) -> Vec<Span> {
     words(&reason, language)
 }
 
-/// Returns words of a report in this language.
+/// Returns a text of a report in this language.
 fn words(text: &str, language: Language) -> Vec<Span> {
     language.evaluation(text).unwrap_or_else(|| vec![Span::words(text)])
 }
 
 /// Returns the values of a part of a report.
 fn values(block: &Block, language: Language) -> Value {
-    // The page has a link in the place of the option.
+    // The page has a link instead of the option.
     let line = |text: &str| words(text.strip_suffix("; -v shows all").unwrap_or(text), language);
     let cell = |cell: &Cell| json!({"spans": spans(cell, language), "tone": tone(cell.tone)});
     let cells = |cells: &[Cell]| cells.iter().map(cell).collect::<Vec<_>>();
@@ -119,7 +119,7 @@ fn spans(cell: &Cell, language: Language) -> Vec<Span> {
     for part in cell.quoted.iter().cloned().chain(std::iter::once(cell.text.len()..cell.text.len())) {
         let own = &cell.text[at..part.start];
         let own = own.strip_suffix("; -v shows all").unwrap_or(own);
-        // Next to content, the reason for a finding may be content as well.
+        // Next to quoted content, unknown text may be content as well, such as the reason for a finding.
         let unknown = if cell.quoted.is_empty() { Span::words(own) } else { Span::content(own) };
         spans.extend(language.evaluation(own).unwrap_or_else(|| vec![unknown]));
         at = part.end;

@@ -24,7 +24,7 @@ pub(super) fn response(page: Arc<Page>) -> Response {
     let first = (page, None, true);
     let events = unfold(first, |(page, known, is_first): (Arc<Page>, State, bool)| async move {
         if is_first {
-            // The first event is sent at once, so that the client knows that it is connected.
+            // The first event is sent immediately, so that the client knows that it is connected.
             let state = look(&page).await;
             return Some((Ok::<_, Infallible>("retry: 2000\n\n"), (page, state, false)));
         }

@@ -46,7 +46,8 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     } else if let Some(subject) = visit.asked("subject") {
         (None, about(subject, &any)?)
     } else {
-        // Of everything, the last changed are found by an index; sorting all by importance would take long.
+        // Without a namespace, the last changed memories are used, which an index returns; sorting all memories by
+        // importance would take too long.
         let order = if any.namespaces.is_empty() { Order::Updated } else { Order::Importance };
         let active = Filter { statuses: vec![Status::Active], ..any };
         (None, memories.list_memories(active, order, MAX_NODES / 2, 0)?)
@@ -183,7 +184,7 @@ impl<'m> Graph<'m> {
 }
 
 /// Returns a position for each node: nodes repel each other, and edges attract, as in the method of Fruchterman and
-/// Reingold. The initial positions follow from the indices of the nodes, so the same graph always looks the same.
+/// Reingold. The initial positions are derived from the indices of the nodes, so the same graph always looks the same.
 #[expect(clippy::cast_precision_loss, reason = "at most 300 nodes")]
 fn layout(nodes: usize, edges: &[Edge]) -> Vec<(f64, f64)> {
     const ROUNDS: usize = 120;
@@ -271,7 +272,7 @@ fn extent(x: f64) -> (f64, f64) {
     if is_left(x) { (x - LABEL_WIDTH, x + NODE) } else { (x - NODE, x + LABEL_WIDTH) }
 }
 
-/// Returns whether the label stands to the left of its node, so that it stays inside the drawing.
+/// Returns whether the label is to the left of its node, so that it stays inside the drawing.
 fn is_left(x: f64) -> bool {
     x > WIDTH * 0.62
 }

@@ -9,7 +9,7 @@ use crate::memory::MemoryId;
 
 /// Number of pending memories on the page; further memories appear as these are reviewed.
 const SHOWN: usize = 50;
-/// Number of runs among which the last decisions are looked for.
+/// Number of runs in which the last decisions are searched for.
 const RUNS: usize = 40;
 /// Number of decisions that can be undone on the page.
 const DECISIONS: usize = 5;

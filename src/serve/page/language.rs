@@ -41,7 +41,7 @@ static CHINESE_EVALS: LazyLock<Catalogue> = LazyLock::new(|| catalogue(include_s
 pub(super) struct Span {
     /// The text of the part.
     pub text: String,
-    /// Whether the part is content, such as the name of a case, and not words of the program.
+    /// Whether the part is content, such as the name of a case, rather than words of the program.
     pub is_content: bool,
 }
 
@@ -106,7 +106,7 @@ impl Language {
         })
     }
 
-    /// Returns the message of an error as it is said in this language.
+    /// Returns the message of an error in this language.
     pub(super) fn error(self, message: &str) -> String {
         let said = if self == Self::English { None } else { translated(&CHINESE_ERRORS, message) };
         said.unwrap_or_else(|| message.to_owned())
@@ -170,7 +170,7 @@ fn translated(catalogue: &Catalogue, part: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns a text of a report in Chinese. A text that is not known may be a list, of which a part is known.
+/// Returns a text of a report in Chinese. An unknown text may be a list with known parts.
 fn evaluated(text: &str) -> Option<Vec<Span>> {
     if let Some(known) = CHINESE_EVALS.get(text) {
         return Some(vec![Span::words(known)]);
@@ -203,7 +203,7 @@ fn evaluated(text: &str) -> Option<Vec<Span>> {
 }
 
 /// Returns the text of the pattern that fits `part`, with the values of its placeholders by name. If several patterns
-/// fit, the one with the most words of its own is used.
+/// fit, the one with the most literal text is used.
 fn fitting<'c, 'p>(catalogue: &'c Catalogue, part: &'p str) -> Option<(&'c str, Vec<(&'c str, &'p str)>)> {
     let fitting = catalogue.iter().filter_map(|(pattern, text)| Some((pattern, text, values_in(pattern, part)?)));
     let (_, text, values) = fitting.max_by_key(|(pattern, ..)| own_length(pattern))?;
@@ -222,7 +222,7 @@ fn values_in<'c, 'p>(pattern: &'c str, part: &'p str) -> Option<Vec<(&'c str, &'
     while let Some((name, after)) = rest.split_once('}') {
         let (between, next) = after.split_once('{').unwrap_or((after, ""));
         let (value, left) = if between.is_empty() { (part, "") } else { part.split_once(between)? };
-        // A name of one letter stands for a number.
+        // A placeholder with a name of one letter matches a number.
         if matches!(name.as_bytes(), [b'a'..=b'z']) && value.contains(' ') {
             return None;
         }
@@ -448,7 +448,7 @@ mod tests {
                 assert_ne!(Language::Chinese.reason(&reason[1]), reason[1], "{path}");
             }
         }
-        // Comparisons say why two memories agree or not; decisions add to it.
+        // Comparisons state why two memories agree or not, and decisions add to this text.
         let compared = regex::Regex::new(r#"(?:[A-Z]\w+::\w+, |=> |&str = )"([a-z]+ [a-z ,;']+[a-z])""#).unwrap();
         let added = regex::Regex::new(r#"format!\("\{\w*\}; ([a-z ]+)""#).unwrap();
         for (path, pattern) in ["pair", "ended"]

@@ -69,7 +69,8 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
             // The form shows all fields, so a blank field was cleared by the user; only text fields can be cleared.
             let tags = visit.sent("tags").unwrap_or_default().split([',', '，', '、']).map(str::trim);
             let before = memories.resolve(id)?;
-            // A title that the person did not touch follows the new content if it was made from the former content.
+            // A title that the person did not change is derived from the new content if it was derived from the former
+            // content.
             let title = visit.sent("title").filter(|title| *title != before.claim.title);
             let change = MemoryChange {
                 content: visit.sent("content").map(str::to_owned),

@@ -66,7 +66,7 @@ pub(crate) enum PageError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// The error of the system.
+        /// The error from the system.
         source: std::io::Error,
     },
 }
@@ -79,7 +79,7 @@ pub(crate) struct PageOptions {
     pub read_only: bool,
     /// The user's own settings file.
     pub settings_file: PathBuf,
-    /// The folder with results of evaluations; beside the database by default.
+    /// The folder with results of evaluations; next to the database by default.
     pub evals: Option<PathBuf>,
     /// Reads the settings again after a change; `None` if they cannot be read.
     pub reload: Box<dyn Fn() -> Option<Config> + Send + Sync>,

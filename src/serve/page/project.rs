@@ -28,7 +28,8 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     let of_types = |types: &[MemoryType]| -> Result<Vec<Value>, ApiError> {
         let mut listed = Vec::new();
         for one in types {
-            // The memories of one type are in the order of an index; those of several would all have to be sorted.
+            // An index contains the memories of one type in order, whereas those of several types would have to be
+            // sorted.
             let filter = Filter { types: vec![*one], ..within.clone() };
             listed.extend(memories.list_memories(filter, Order::Importance, SHOWN, 0)?);
         }

@@ -24,7 +24,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     let (text, filter) = (visit.asked("q").unwrap_or_default(), visit.filter());
     let page = visit.asked_as::<usize>("page").unwrap_or(1).clamp(1, 10_000);
     let offset = (page - 1) * ON_PAGE;
-    // One result more than is shown indicates whether there is a next page.
+    // One more result than the page shows indicates whether there is a next page.
     let (mut found, tasks, total): (Vec<Value>, Vec<FoundTask>, Option<usize>) = if text.is_empty() {
         let listed = memories.list_memories(filter.clone(), Order::Updated, ON_PAGE + 1, offset)?;
         let listed = listed.iter().map(|memory| json!({"memory": values_of(memory)})).collect();

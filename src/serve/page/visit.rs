@@ -24,7 +24,7 @@ pub(super) struct Visit {
     pub language: Language,
     /// The user's settings file.
     pub settings_file: PathBuf,
-    /// The folder with results of evaluations; beside the database by default.
+    /// The folder with results of evaluations; next to the database by default.
     pub evals: Option<PathBuf>,
 }
 
@@ -93,7 +93,7 @@ impl Visit {
         self.sent("back").filter(is_ours).unwrap_or(other).to_owned()
     }
 
-    /// Returns to the page that a form was on, or else to `other`, which then says what was done.
+    /// Returns to the page that a form was on, or else to `other`, which then shows what was done.
     pub(super) fn done(&self, other: &str, done: &str) -> Reply {
         let back = self.back(other);
         let joint = if back.contains('?') { '&' } else { '?' };
@@ -107,7 +107,7 @@ impl Visit {
             Some(status) => vec![status.parse().unwrap_or(Status::Active)],
             None => vec![Status::Active],
         };
-        // The user of a log without names is called so on the page.
+        // The page uses this word for the user of a log without names.
         let speaker = self.asked("speaker").map(|name| {
             let is_user = Language::ALL.iter().any(|one| one.text("memory.speaker").is_some_and(|user| user == name));
             if is_user { "user".to_owned() } else { name.to_owned() }

@@ -35,7 +35,7 @@ use crate::memory::{Memory, Namespace};
 
 pub(super) use openapi::BASE;
 
-/// The memories that programs reach, and what programs may decide about them.
+/// The memories that programs can access, and the decisions that programs may make about them.
 #[derive(Clone)]
 pub(super) struct ProgramServer {
     pool: Arc<MemoryPool>,
@@ -82,7 +82,7 @@ fn json_response(document: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], document.to_string()).into_response()
 }
 
-/// What a request asks for.
+/// The operation that a request calls.
 struct Asked {
     route: &'static Endpoint,
     arguments: Map<String, Value>,
@@ -137,7 +137,7 @@ fn unfit(detail: String) -> Problem {
 
 /// Returns the object in a body; an empty body is an empty object.
 async fn body_of(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Problem> {
-    // The server has limited the length already.
+    // The server has already limited the length.
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if bytes.is_empty() {
         return Ok(Map::new());
@@ -157,8 +157,8 @@ async fn body_of(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, 
     }
 }
 
-/// Returns the value of a parameter, as its schema requires. A text that does not fit is left to the check of the
-/// arguments, which names the expected type.
+/// Returns the value of a parameter, as its schema requires. A text that does not fit is rejected by the check of the
+/// arguments, whose message contains the expected type.
 fn typed(schema: Option<&Value>, mut texts: Vec<String>) -> Value {
     let is = |kind: &str| {
         let types = schema.and_then(|schema| schema.get("type"));
@@ -229,20 +229,20 @@ impl ProgramServer {
         Ok(response)
     }
 
-    /// Answers with one memory a line, while the memories are read.
+    /// Answers with one memory per line, as the memories are read.
     async fn export(self, asked: Asked) -> Result<Response, Problem> {
         let arguments: ExportArguments = read_arguments(Value::Object(asked.arguments), asked.route.input)?;
         let (sender, mut lines) = tokio::sync::mpsc::channel::<Result<String, Problem>>(64);
         tokio::task::spawn_blocking(move || {
             let exported = self.pool.with_in(asked.namespace, |memories| {
-                // A client that left ends the export.
+                // The export ends if the client has disconnected.
                 export(memories, arguments, &mut |line| sender.blocking_send(Ok(line)).map_err(|_| Ended::Left))
             });
             if let Err(Ended::Failed(error)) = exported {
                 sender.blocking_send(Err(Problem::from(error))).ok();
             }
         });
-        // An error before the first line still has a status of its own; a later one breaks off the answer.
+        // An error before the first line results in an error status; a later error ends the answer early.
         let first = lines.recv().await.transpose()?;
         let rest = futures::stream::unfold(lines, async |mut lines| {
             let line: Result<String, Problem> = lines.recv().await?;
@@ -267,7 +267,7 @@ impl From<ApiError> for Ended {
     }
 }
 
-/// Checks that the memory of a change is the one that its author saw.
+/// Checks that a memory has not changed since the client read it.
 fn unchanged(memories: &Memories, version: &str, arguments: &Map<String, Value>) -> Result<(), Problem> {
     let memory = memories.resolve(arguments.get("id").and_then(Value::as_str).unwrap_or_default())?;
     if version == version_of(&memory) {

@@ -291,7 +291,7 @@ operation!(
     }
 );
 
-/// Returns one part of the past of a memory.
+/// Returns the part `name` of the history of a memory.
 fn part_of_past(memories: &Memories, arguments: &ById, name: &str) -> Result<Value, ApiError> {
     Ok(json!({name: past(memories, &arguments.id)?[name]}))
 }

@@ -43,13 +43,13 @@ impl Problem {
         Self { kind: "about:blank", title, status: status.as_u16(), detail, current: None, sent: None, allowed: None }
     }
 
-    /// Returns the refusal of a method where only the `allowed` ones work.
+    /// Returns the problem of a request whose method is not one of `allowed`.
     pub(super) fn method(method: &str, path: &str, allowed: String) -> Self {
         let detail = format!("{path} does not support {method}; use {allowed}");
         Self { allowed: Some(allowed), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
-    /// Returns the refusal of a change to a memory that is no longer what its author saw.
+    /// Returns the problem of a change to a memory that has changed since the client read it.
     pub(super) fn outdated(current: Value, sent: Value) -> Self {
         let detail = "the memory was changed in the meantime; compare `current` with `sent`, and send the change again \
                       with the new ETag in If-Match";
@@ -100,7 +100,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Returns the status of an error, by what a client can do about it.
+/// Returns the status of an error, which depends on what a client can do about it.
 fn status_of(error: &ApiError) -> StatusCode {
     match error {
         ApiError::Store(error) => status_of_store(error),

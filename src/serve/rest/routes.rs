@@ -52,7 +52,7 @@ pub(super) enum Access {
 pub(super) enum Run {
     /// With one document.
     Answer(ToolRow),
-    /// With one document a line, for any number of memories.
+    /// With one document per line, for any number of memories.
     Export,
 }
 
@@ -98,7 +98,7 @@ impl Endpoint {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// Whether the request may say which version of a memory it changes.
+    /// Whether the request may specify which version of a memory it changes.
     pub(super) fn takes_version(&self) -> bool {
         self.path == "/memories/{id}" && self.effect == Effect::Changes
     }

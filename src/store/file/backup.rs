@@ -228,7 +228,7 @@ fn unused(path: &Path, now: Timestamp) -> PathBuf {
 }
 
 /// Writes a copy under a temporary name first, so that the copy either is complete or does not exist. If `version` is
-/// given, a copy with another schema version is discarded.
+/// given, a copy with a different schema version is discarded.
 fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
     // Files left behind by killed processes contain earlier data, and no other code removes them.
     for left in unfinished(to).into_iter().filter(|path| is_left(path)) {

@@ -35,7 +35,7 @@ pub enum FlawKind {
     NearIndex,
     /// A vector does not belong to its memory.
     Vectors,
-    /// A number of memories differs from the memories.
+    /// A stored number of memories differs from the actual number.
     Counts,
     /// A memory or its evidence differs from its history.
     History,
@@ -155,7 +155,7 @@ impl Database {
             for (kind, what, sql) in WRONG_ROWS {
                 checked.add_each(kind, what, &places(conn, sql)?);
             }
-            // Words can be compared only with those of one place of the index.
+            // Words can be compared only if each memory is in one place of the index.
             if !checked.flaws.iter().any(|flaw| flaw.what.starts_with(NOT_ONCE)) {
                 let other = indexed_otherwise(conn)?;
                 checked.add_each(FlawKind::WordIndex, "memories that are indexed with different words, by row", &other);

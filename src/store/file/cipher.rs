@@ -101,7 +101,8 @@ fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> R
     if let Some(key) = key {
         unlock(&conn, key)?;
     }
-    // This is the first read of a page, and SQLite notices a wrong key only now: setting a key checks nothing.
+    // This is the first read of a page, and SQLite notices a wrong key only at this point: setting a key checks
+    // nothing.
     check_ours(&conn, path)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     if key.is_some()
@@ -293,7 +294,8 @@ impl<'a> Source<'a> {
             StoreError::Sqlite(error) if is_busy(&error) => StoreError::InUse { path: path.to_owned() },
             error => error.at(path),
         })?;
-        // The file is opened only now: closing it would release the locks of another connection of this process.
+        // The file is not opened earlier, because closing it would release the locks of another connection of this
+        // process.
         source.old.push(handle(path).map_err(|source| unwritable(path, source))?);
         Ok(source)
     }

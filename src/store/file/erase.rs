@@ -245,7 +245,7 @@ const OTHERS: &str = "
 impl Database {
     /// Returns the conversations of `scope`, sorted by key.
     fn conversations_in(&self, scope: &Scope) -> Result<Vec<Conversation>, StoreError> {
-        // A conversation is named by a part of its key; the empty text is a part of every key.
+        // A conversation is specified by a part of its key; the empty text is a part of every key.
         let part = match scope {
             Scope::Session(text) => text.as_str(),
             Scope::Source(_) | Scope::Project(_) | Scope::Before(_) => "",
@@ -393,7 +393,8 @@ impl Database {
 
     /// Returns the memories that only memories in `gone` have superseded.
     fn superseded_by(&self, gone: &[MemoryId]) -> Result<Vec<MemoryId>, StoreError> {
-        // The plus keeps SQLite from reading every superseded memory by the index of states.
+        // The plus sign keeps SQLite from using the index of states, through which it would read every superseded
+        // memory.
         let sql = "SELECT m.id FROM memories m WHERE +m.status = 'superseded'
                  AND m.id NOT IN (SELECT value FROM json_each(?1))
                  AND m.id IN (SELECT to_id FROM relations WHERE type = 'supersedes'
@@ -462,7 +463,7 @@ impl Writer<'_> {
         )
     }
 
-    /// Assigns another source to a memory if its source was erased.
+    /// Assigns a different source to a memory if its source was erased.
     fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
         let sql = "SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE value = ?2)";

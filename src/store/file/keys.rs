@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError};
 const VARIABLE: &str = "AFTERTHOUGHT_DB_KEY";
 /// The environment variable that contains the path of a key file.
 const FILE_VARIABLE: &str = "AFTERTHOUGHT_DB_KEY_FILE";
-/// The name of a key file in the folder of the user's settings.
+/// The name of a key file in the user's settings folder.
 const FILE_NAME: &str = "db.key";
 /// Minimum length, in characters, of a key that is not 64 hex digits.
 const MIN_CHARACTERS: usize = 12;
@@ -143,7 +143,7 @@ fn from_file(path: &Path) -> Result<Key, StoreError> {
 pub(crate) enum KeyHome {
     /// The key is stored in a new file with mode 0600.
     File(PathBuf),
-    /// The key is stored in the keyring of the system.
+    /// The key is stored in the system keyring.
     Keyring,
 }
 
@@ -231,7 +231,7 @@ pub(super) fn unwritable(path: &Path, source: std::io::Error) -> StoreError {
 
 #[cfg(feature = "encryption")]
 mod keyring {
-    //! The keyring of the system: Secret Service, Keychain or Credential Manager.
+    //! The system keyring: Secret Service, Keychain or Credential Manager.
 
     use std::sync::OnceLock;
 

@@ -239,7 +239,8 @@ fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreE
     point("migrate.begin");
     let migrated = Migrations::from_slice(&MIGRATIONS).to_latest(conn);
     migrated.map_err(|source| unmigrated(path, source))?;
-    // A migration may remove text, of which no copy may remain. If another process is reading, `maintain` does it later.
+    // A migration may remove text, and no copy of this text may remain. If another process is reading, `maintain` does
+    // it later.
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
     point("migrate.done");
     Ok(())

@@ -106,7 +106,7 @@ impl Store {
         match repaired {
             Err(
                 // A damaged page may cause any of these errors, for example in a migration that reads the page, or in
-                // an index that is rebuilt from rows of which two have the same key.
+                // an index that is rebuilt from rows, two of which have the same key.
                 StoreError::Corrupt { .. }
                 | StoreError::Migration { .. }
                 | StoreError::BadRecord { .. }
@@ -158,7 +158,7 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let remove = |path: &Path| {
         for ending in ["", "-wal", "-shm"] {
-            // Which of the three files exist depends on the progress of SQLite; a leftover file does no harm.
+            // Which of the three files exist depends on SQLite's progress; a leftover file does no harm.
             fs::remove_file(with_suffix(path, ending)).ok();
         }
     };

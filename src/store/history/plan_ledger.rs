@@ -215,7 +215,7 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn take_over(&self, carried: &PlanLedger) -> Result<usize, StoreError> {
-        // The plan may come from a file that was written elsewhere, using another guard.
+        // The plan may come from a file that was written elsewhere, using a different guard.
         let carried = self.redact(carried.clone());
         self.take_projects(&carried)?;
         carried.transcripts.iter().try_for_each(|transcript| self.take_transcript(transcript))?;

@@ -2,7 +2,7 @@
 //!
 //! The caller first determines the later changes that build on the run (see [`Database::built_upon`]), and may undo the
 //! later runs together with it. Otherwise, memories that were changed after the run are kept and reported, together
-//! with the memories that the run linked to them. Undoing half of a replacement would leave both memories recalled, or
+//! with the memories that the run linked to them. Undoing half of a replacement would leave both memories active, or
 //! neither. The windows of the run stay applied, so that the next run does not silently repeat the same changes. To
 //! apply the same candidates again, call [`Store::reopen_windows`], and then apply the windows.
 
@@ -111,8 +111,8 @@ impl Store {
             {
                 return Err(StoreError::RunUndone { id: first.to_string() });
             }
-            // Kept memories are determined in the undo's transaction, so that no other change can build on the run
-            // meanwhile.
+            // Kept memories are determined in the undo's transaction, so that no other change can build on the run in
+            // the meantime.
             let kept = kept(w, runs, &entries)?;
             let mut undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();

@@ -1,15 +1,15 @@
 //! Index of letters, which rules out memories for a literal search without reading their texts.
 //!
-//! For each memory, a row of bits records which runs of three bytes its texts contain. Each run sets one bit, and several
-//! runs share a bit, so a memory that has all bits of the searched text only may contain the text. The bits do not
-//! reveal the text of a memory.
+//! For each memory, a row of bits records which runs of three bytes its texts contain. Each run sets one bit, and
+//! several runs share a bit, so a memory that has all bits of the searched text may contain the text, but need not. The
+//! bits do not reveal the text of a memory.
 
 use rusqlite::{Connection, params};
 
 use crate::store::StoreError;
 
 /// Number of bytes for each memory.
-// With 512 bits, one in three bits is set for a memory of usual length, so a word of seven letters excludes all but a
+// With 512 bits, one in three bits is set for a memory of typical length, so a word of seven letters excludes all but a
 // few of a thousand memories.
 const BYTES: usize = 64;
 /// Length of a run, in bytes: one Chinese character, or three letters.
@@ -23,14 +23,14 @@ pub(in crate::store) type Letters = [u8; BYTES];
 /// Adds the bits of `text`.
 fn add(text: &str, letters: &mut Letters) {
     for run in text.as_bytes().windows(RUN) {
-        // The place of a run is part of existing files, so it must never change.
+        // The positions of the bits are part of existing files, so they must never change.
         let number = run.iter().fold(0_u32, |number, byte| (number << 8) | u32::from(normal(*byte)));
         let place = (number.wrapping_mul(0x9e37_79b1) >> 23) as usize;
         letters[place / 8] |= 1 << (place % 8);
     }
 }
 
-/// Returns the byte by which a literal search compares; see `holds`.
+/// Returns the byte in the form that a literal search compares; see `holds`.
 const fn normal(byte: u8) -> u8 {
     if byte.is_ascii_whitespace() { b' ' } else { byte.to_ascii_lowercase() }
 }

@@ -258,7 +258,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
         .filter(|(pattern, _)| !pattern.trim().is_empty())
         .unzip();
     let automaton = AhoCorasick::builder()
-        // With another match kind, a short spelling would hide a longer spelling that begins with it.
+        // With a different match kind, a short spelling would hide a longer spelling that begins with it.
         .match_kind(MatchKind::LeftmostLongest)
         .build(&patterns)
         .expect("the table is far below the automaton's size limit");

@@ -137,7 +137,7 @@ impl Database {
     /// Returns memories whose source contains all of `words`, latest first. Sources that only name the program that
     /// wrote the memory do not count.
     fn hits_by_source(&self, words: &[String], filter: &Filter, limit: usize) -> Result<Vec<Seq>, StoreError> {
-        // All given sources are read, so this is done only for a query that may name one, and not for a whole prompt.
+        // All given sources are read, so this is done only for a query that may name one, not for a whole prompt.
         if words.is_empty() || words.len() > MAX_SOURCE_WORDS {
             return Ok(Vec::new());
         }
@@ -165,7 +165,7 @@ impl Database {
         words.into_iter().zip(forms).filter(|(_, forms)| !forms.is_empty()).map(|(word, _)| word).collect()
     }
 
-    /// Returns the texts of a claim in which the words of a query count as its own.
+    /// Returns the claim's own texts, as opposed to its evidence, in which the words of a query are looked for.
     #[must_use]
     pub(crate) fn own_text(claim: &Claim) -> String {
         let subject = claim.subject.as_deref().unwrap_or_default();

@@ -131,7 +131,7 @@ impl Writer<'_> {
                 .prepare_cached("DELETE FROM vector_failures WHERE seq = (SELECT seq FROM memories WHERE id = ?1)")?;
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
-                // A stored vector does not include its dimension, so a wrong one would give wrong cosines.
+                // A stored vector does not include its dimension, so a wrong dimension would result in wrong cosines.
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has the wrong dimension", model.name);
                 // A vector without a direction has no cosine with any other; its memory continues to wait.
                 let Some(unit) = unit(vector) else { continue };
@@ -345,7 +345,7 @@ impl Database {
     /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first, and equally near memories in
     /// the order in which they were learnt. Memories without a vector of `model` are not found.
     ///
-    /// The filter is applied exactly. Of the memories that pass the filter, only the most promising are scored, at
+    /// The filter is applied exactly. Among the memories that pass the filter, only the most promising are scored, at
     /// least three quarters of `LEAST_READ`.
     ///
     /// # Errors
@@ -615,12 +615,12 @@ struct Codes {
 }
 
 impl Codes {
-    /// Adds a code for `dimension` components; a code of another length is left out.
+    /// Adds a code for `dimension` components; a code of a different length is left out.
     fn push(&mut self, seq: i64, code: &[u8], dimension: usize) {
         if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
             && bits.len() == dimension.div_ceil(8)
         {
-            // A code of another length would shift all codes that follow it, because codes have no separators.
+            // A code of a different length would shift all codes that follow it, because codes have no separators.
             self.seqs.push(seq);
             self.factors.push(f32::from_le_bytes(*factor));
             self.bits.extend_from_slice(bits);

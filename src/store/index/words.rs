@@ -6,8 +6,8 @@
 //! the terms of the query.
 //!
 //! A segment numbers its documents by namespace and then by memory, so that the documents of one namespace are
-//! contiguous. A changed memory loses its number and waits again. Postings of a number that is not in `search_docs` are
-//! void, and the next merge removes them.
+//! contiguous. A changed memory loses its number and waits again. Postings of a document number that is not in
+//! `search_docs` are void, and the next merge removes them.
 //!
 //! ```text
 //! list  = blocks of 128 postings, the table of blocks, and the number of postings (4 bytes)
@@ -33,7 +33,7 @@ const WAITING: i64 = 512;
 const WAITING_WITHIN: i64 = 16_384;
 /// Number of memories written between counts of the waiting memories within one transaction.
 const LOOKED_EVERY: i64 = 1_024;
-/// Number of bytes of a term of a waiting memory: the number and the weight of the term.
+/// Number of bytes for each term of a waiting memory: the number and the weight of the term.
 pub(in crate::store) const TERM_BYTES: usize = 9;
 
 /// The texts of a memory that are searched.
@@ -74,7 +74,7 @@ impl Texts<'_> {
         ])
     }
 
-    /// Returns the letters of the texts in which a literal search looks.
+    /// Returns the letters of the texts that a literal search examines.
     pub(in crate::store) fn letters(&self) -> Letters {
         letters_of(&[self.title, self.content, self.summary, self.subject, self.tags])
     }
@@ -84,7 +84,7 @@ impl Texts<'_> {
         let Terms { length, languages, weights } = self.terms(stems);
         let mut terms = Vec::with_capacity(weights.len() * TERM_BYTES);
         for (term, weight) in weights {
-            // The terms are sorted, so that a search can find a term by bisection.
+            // The terms are sorted, so that a search can find a term by binary search.
             terms.extend(term.to_be_bytes());
             terms.push(weight);
         }
@@ -252,7 +252,7 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
     fill_where(file, "1")
 }
 
-/// Indexes the memories with structured parts again, which an earlier version did not index.
+/// Indexes memories with structured parts again, because an earlier version did not index these parts.
 pub(in crate::store) fn fill_parts(file: &Transaction<'_>) -> Result<(), StoreError> {
     fill_where(file, "m.structured IS NOT NULL")
 }

@@ -18,7 +18,7 @@ use crate::store::{Database, Store, StoreError};
 // The lease is several times the interval between heartbeats, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// Pauses before the second, third and fourth attempt; if the fourth attempt fails, the job has failed.
-// The first pause bridges a network interruption; the others, of several hours, bridge a provider outage.
+// The first pause bridges a network interruption; the others last several hours and bridge a provider outage.
 const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.
@@ -166,7 +166,7 @@ impl Store {
     }
 
     /// Claims the next job that is due; returns `None` if no job is due. The jobs of a process that has ended are due
-    /// at once if the system reports that it has ended, and otherwise when their leases expire.
+    /// immediately if the system reports that it has ended, and otherwise when their leases expire.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -209,7 +209,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn finish_job(&self, held: &ClaimedJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
-        // A worker whose lease has expired finds another token here, so it cannot overwrite the newer result.
+        // A worker whose lease has expired finds a different token here, so it cannot overwrite the newer result.
         let mine = "WHERE id = ?1 AND owner = ?2 AND status = 'running'";
         let freed = "owner = NULL, pid = NULL, lease_until = NULL, updated_at = ?3";
         let now_ms = whole_milliseconds(now).as_millisecond();
@@ -244,8 +244,8 @@ impl Store {
         Ok(changed > 0)
     }
 
-    /// Makes failed jobs and jobs that wait for another attempt due at once: the job `one`, or all such jobs. Returns
-    /// the number of these jobs.
+    /// Makes failed jobs and jobs that wait for another attempt due immediately: the job `one`, or all such jobs.
+    /// Returns the number of these jobs.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

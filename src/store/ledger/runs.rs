@@ -219,7 +219,7 @@ impl Database {
         self.runs_where(EFFECTIVE, &[], 1)?.pop().ok_or(StoreError::NothingToUndo)
     }
 
-    /// Returns the newest `run` if it was undone and no later run has changed something.
+    /// Returns the newest `run` if it was undone and no later run has changed anything.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

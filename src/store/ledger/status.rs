@@ -109,11 +109,11 @@ pub(crate) struct Spent {
 }
 
 impl Database {
-    /// Returns the usage from the day `first` on in the time zone `zone`, sorted by day, newest first, and then by
+    /// Returns the usage from the day `first` onwards in the time zone `zone`, sorted by day, newest first, and then by
     /// model.
     ///
-    /// The usage is the sum of the stored answers and of the calls for vectors of memories. There is one answer for
-    /// each paid call, and there are none for requests answered from the ledger.
+    /// The usage is the sum over the stored answers and the calls for memory vectors. There is one answer for each paid
+    /// call, and there are none for requests answered from the ledger.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

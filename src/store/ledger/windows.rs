@@ -146,7 +146,7 @@ impl Store {
     }
 
     /// Records the results of windows that `owner` has claimed, either all of them or none. A window without candidates
-    /// counts as applied at once; a failed window can be claimed again.
+    /// counts as applied immediately; a failed window can be claimed again.
     ///
     /// Returns for each window whether its result was written. The result is not written if another process has claimed
     /// the window in the meantime, because only the result of that process counts.

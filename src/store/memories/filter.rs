@@ -35,9 +35,9 @@ pub struct Filter {
     pub source: Option<String>,
     /// A part of the name of somebody who said them. Case is ignored only for the letters A to Z.
     pub speaker: Option<String>,
-    /// The memories were last said at this time or later; those of unknown time, learnt.
+    /// The memories were last said or, if that time is unknown, learnt at this time or later.
     pub said_from: Option<Timestamp>,
-    /// The memories were last said before this time; those of unknown time, learnt.
+    /// The memories were last said or, if that time is unknown, learnt before this time.
     pub said_before: Option<Timestamp>,
     /// Whether the memories are pinned.
     pub pinned: Option<bool>,
@@ -57,15 +57,16 @@ pub struct Filter {
     pub used_from: Option<Timestamp>,
     /// The memories were true at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// The memories have expired at this time, even if they are not marked as expired. Of memories that are marked, also
-    /// those without an end, which have faded.
+    /// The memories have expired at this time, even if they are not marked as expired. Memories that are marked as
+    /// expired are included even if they have no expiry time, because these have faded.
     pub expired_at: Option<Timestamp>,
     /// The memories have not expired at this time.
     pub unexpired_at: Option<Timestamp>,
     /// Text that appears literally in the title, content, summary, subject or tags. Case is ignored only for the
     /// letters A to Z.
     pub text: Option<String>,
-    /// A person must decide on the memories: they are pending, or active and linked as contradicting an active memory.
+    /// A person must decide about the memories: they are pending, or active and linked as contradicting an active
+    /// memory.
     pub undecided: bool,
 }
 
@@ -177,10 +178,10 @@ impl Order {
     }
 }
 
-/// When a memory was last said, or else learnt.
+/// Time at which a memory was last said or, if that is unknown, learnt.
 const LAST_SAID: &str = "ifnull((SELECT max(e.said_at) FROM evidence e WHERE e.memory_id = m.id), m.created_at)";
 
-/// Defines the functions `faded`, `caseless` and `holds` of SQL on a connection; see [`Certainty::at`], [`caseless`] and
+/// Defines the SQL functions `faded`, `caseless` and `holds` on a connection; see [`Certainty::at`], [`caseless`] and
 /// [`holds`].
 pub(in crate::store) fn define_functions(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
@@ -238,7 +239,7 @@ impl Clauses {
             clauses.push(same, [Value::from(caseless(subject.trim()))]);
         }
         if let Some(source) = &filter.source {
-            // A memory is also from every conversation that confirmed it.
+            // The sources of a memory include every conversation that confirmed it.
             let condition =
                 "(m.source = ? OR EXISTS (SELECT 1 FROM evidence e WHERE e.memory_id = m.id AND e.transcript = ?))";
             clauses.push(condition, [Value::from(source.clone()), Value::from(source.clone())]);
@@ -250,7 +251,7 @@ impl Clauses {
             clauses.push(condition, [Value::from(speaker.replace('\0', "").to_ascii_lowercase())]);
         }
         for tag in &filter.tags {
-            // A memory that was stored under another subject, too, has that subject as a tag.
+            // A memory that was also stored under another subject has that subject as a tag.
             let has = "EXISTS (SELECT 1 FROM json_each(m.tags) WHERE caseless(value) = ?)";
             clauses.push(has, [Value::from(caseless(tag.trim()))]);
         }

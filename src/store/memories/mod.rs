@@ -107,7 +107,8 @@ impl Database {
         // Only row numbers are sorted, because sorting whole rows takes several times as long.
         let tables = match order {
             Order::Used => MEMORY_TABLES,
-            // A subject has few memories, a namespace may have most of them; the planner does not know.
+            // A subject has few memories, whereas a namespace may contain most of them, which the planner does not
+            // know.
             _ if filter.subject.is_some() => "memories m INDEXED BY memories_by_subject",
             _ => "memories m",
         };
@@ -127,7 +128,7 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn count(&self, filter: &Filter) -> Result<usize, StoreError> {
-        // The numbers of memories by namespace and status are stored.
+        // The table `memory_counts` contains the numbers of memories by namespace and status.
         let (namespaces, statuses) = (filter.namespaces.clone(), filter.statuses.clone());
         let is_stored = *filter == Filter { namespaces, statuses, ..Filter::default() };
         let rows = if is_stored {
@@ -165,7 +166,7 @@ impl Database {
         self.query_all(&sql, [namespace.to_string(), prefix.to_owned()], memory_from_row)
     }
 
-    /// Returns the memories that are found by a statement with the memory columns.
+    /// Returns the memories that are selected by a statement with the memory columns.
     pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
         self.query_all(sql, params_from_iter(clauses.values), memory_from_row)
     }
@@ -207,7 +208,7 @@ impl Writer<'_> {
             return Ok(false);
         }
         let deleted_at = (status == Status::Forgotten).then_some(self.now);
-        // A memory that faded must not look confirmed by that. For a short-term memory, the days until it is retired
+        // Fading must not make a memory look recently confirmed. For a short-term memory, the days until it is retired
         // are counted from this change.
         let is_faded = action == Action::Fade && before.claim.scope == Scope::LongTerm;
         let updated_at = if is_faded { before.updated_at } else { self.now };

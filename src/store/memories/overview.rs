@@ -12,11 +12,11 @@ use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, m
 use crate::store::row::{rows, time_or_none};
 use crate::store::{Database, StoreError};
 
-/// Greatest number of memories of a namespace that are sorted rather than found in the order of time.
+/// Maximum number of memories of a namespace that are sorted rather than read in chronological order from an index.
 const SMALL: usize = 2_000;
-/// Upper bounds of the classes of use, in times, as in the schema; the last class has none.
+/// Upper bounds of the usage classes, in number of uses, as in the schema; the last class has no upper bound.
 pub(crate) const USES: [u32; 3] = [0, 2, 9];
-/// Upper bounds of the classes of age, in days; the last class has none.
+/// Upper bounds of the age classes, in days; the last class has no upper bound.
 pub(crate) const AGES: [i64; 4] = [7, 30, 90, 365];
 
 /// Counts of active memories.
@@ -30,9 +30,9 @@ pub(crate) struct MemoryStatistics {
     pub namespaces: BTreeMap<String, usize>,
     /// Number of memories learnt on each day since 1970 in UTC.
     pub learnt: BTreeMap<i64, usize>,
-    /// Number of memories in each class of use: never, up to each of [`USES`], and more.
+    /// Number of memories in each usage class: never, up to each of [`USES`], and more.
     pub uses: [usize; USES.len() + 1],
-    /// Number of memories in each class of age, in days since they were last said or, if that is unknown, changed: up to
+    /// Number of memories in each age class, in days since they were last said or, if that is unknown, changed: up to
     /// each of [`AGES`], and more. Days begin in UTC.
     pub ages: [usize; AGES.len() + 1],
 }
@@ -51,7 +51,8 @@ impl Database {
     ) -> Result<Vec<(Memory, Option<Timestamp>)>, StoreError> {
         let clauses = Clauses::of(filter);
         let (conditions, enough) = (clauses.sql(), rows(limit.saturating_add(offset)));
-        // The last said are read in the order of an index, except in a small namespace, which has an index of its own.
+        // An index returns the most recently said memories first, but in a small namespace, sorting all memories is
+        // faster.
         let is_small = match filter.namespaces.as_slice() {
             [NamespaceSubtree::Exactly(namespace)] => !self.holds_more_than(namespace, SMALL)?,
             _ => false,

@@ -17,7 +17,7 @@ use crate::text::normalise::normalised_hash;
 pub(crate) const PROMOTED_BY: &str = "promoted by ";
 
 impl Writer<'_> {
-    /// Forgets a memory and prevents it from being learnt again; returns whether the memory had not been forgotten. The
+    /// Forgets a memory and prevents it from being learnt again; returns `false` if it was already forgotten. The
     /// memory can be restored until it is purged.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Database {
             // On other machines, the history names only the machine from which the memory came.
             let by_member = memory.source.starts_with(PROMOTED_BY).then(|| memory.source.clone());
             let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
-            // Imports record no reason of their own.
+            // Imports do not record a reason.
             let order = || order_in(&memory.claim, &evidence).map(|order| order.reason().to_owned());
             by_member.or_else(|| made.and_then(|entry| entry.reason).or_else(order))
         };

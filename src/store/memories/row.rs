@@ -88,14 +88,14 @@ impl Spelled {
     }
 }
 
-/// Writes a row without changes: a new row, or everything except the ID and the usage counts of an existing row.
+/// Writes a memory exactly as given: a new row, or everything except the ID and the usage counts of an existing row.
 pub(in crate::store) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     put_row(conn, memory)?;
     fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
     Ok(())
 }
 
-/// Writes a row without changes to it or its usage.
+/// Writes a memory exactly as given, except its usage counts.
 pub(in crate::store) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
     Ok(())

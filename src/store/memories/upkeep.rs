@@ -78,7 +78,7 @@ impl Store {
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let purged = self.purge_before(cutoff, now);
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
-        // The error is returned only now, so that the setting is restored in that case as well.
+        // The error is returned only at this point, so that the setting is restored in that case as well.
         let purged = purged?;
         if !purged.memories.is_empty() {
             // The samples of SQLite's query planner may contain keys of purged rows.
@@ -112,7 +112,7 @@ impl Store {
         })
     }
 
-    /// Optimises the index, updates the planner's statistics, and empties the WAL into the file.
+    /// Optimises the index, updates the planner's statistics, and checkpoints the WAL.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -122,8 +122,7 @@ impl Store {
             crate::store::index::words::merge(&merging)?;
             merging.commit()?;
             conn.execute_batch("PRAGMA optimize;")?;
-            // Readers in other processes may prevent emptying the WAL; in that case, it is emptied once they have
-            // finished.
+            // Readers in other processes may prevent the checkpoint; in that case, it happens once they have finished.
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
             Ok(())
         })

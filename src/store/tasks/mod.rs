@@ -39,7 +39,7 @@ pub(crate) enum FactKind {
     Command,
     /// A failed command that was replaced by another command.
     Failed,
-    /// A program, script or task that a command calls and that not every project has.
+    /// A program, script or task that a command calls and that is not in general use.
     Program,
 }
 
@@ -170,8 +170,8 @@ impl Writer<'_> {
         self.index_task(seq, record)
     }
 
-    /// Stores a task that was exported elsewhere, unless a task exists at the same position in the same log, which also
-    /// counts if a later state replaced it. Returns whether the task was stored.
+    /// Stores a task that was exported elsewhere, unless a task exists at the same position in the same log, even one
+    /// that a later state has replaced. Returns whether the task was stored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -284,7 +284,7 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
     found
 }
 
-/// Returns the programs that a task called and that not every project has.
+/// Returns the programs that a task called and that are not in general use.
 fn called(record: &TaskRecord) -> BTreeSet<String> {
     record.commands.iter().flat_map(|one| shell::programs(&one.command)).collect()
 }

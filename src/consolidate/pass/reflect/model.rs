@@ -164,7 +164,7 @@ const MAX_TEXT: usize = 400;
 const MAX_STATEMENT: usize = 240;
 
 /// Share of a statement's words that must appear in the episodes.
-// The share is below 1, because a summary may use function words and general words of its own, but no names or numbers.
+// The share is below 1, because a summary may add function words and general words, but no names or numbers.
 const MIN_GROUNDED: f64 = 0.6;
 
 /// A statement that episodes have in common.

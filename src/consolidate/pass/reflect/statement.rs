@@ -88,7 +88,7 @@ impl Span {
 
 /// Returns a sentence that each of the episodes contains, apart from its date.
 ///
-/// Either the episodes contain nothing else, or each continues with a part that can be omitted, which says why, when,
+/// Either the episodes contain nothing else, or each continues with a part that can be omitted, which states why, when,
 /// or how.
 pub(super) fn shared(episodes: &[&str]) -> Option<String> {
     let bare: Vec<String> = episodes.iter().map(|text| without_days(text)).collect();
