@@ -400,6 +400,19 @@ impl Memories {
         self.namespaces.as_ref().map_or(Ok(()), |namespaces| Err(namespaces.refused("all namespaces")))
     }
 
+    /// Returns the span of a memory operation, with the attributes of OpenTelemetry's conventions for generative AI. It
+    /// contains no text of a memory or a query.
+    fn span(&self, operation: &'static str, record: Option<&MemoryId>) -> tracing::span::EnteredSpan {
+        tracing::info_span!(
+            "memory",
+            otel.name = operation,
+            gen_ai.operation.name = operation,
+            gen_ai.memory.store.id = %self.home(),
+            gen_ai.memory.record.id = record.map(MemoryId::as_str),
+        )
+        .entered()
+    }
+
     /// Returns the database, which all operations except storing and finding require.
     fn ledger(&self, what: &'static str) -> Result<&Store, ApiError> {
         self.storage

@@ -279,6 +279,7 @@ impl Memories {
         draft: &MemoryDraft,
         is_compared: &dyn Fn(&Memory) -> bool,
     ) -> Result<Remembered, ApiError> {
+        let _span = self.span("create_memory", None);
         let incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
         store.together(|| self.compare_and_store(store, draft, incoming, is_compared))
@@ -450,6 +451,7 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
     pub(crate) fn upsert(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Remembered, ApiError> {
+        let _span = self.span("upsert_memory", None);
         let incoming = self.incoming(draft)?;
         let store = self.ledger("replace a memory by its key")?;
         let Some(key) = incoming.candidate.claim.key.clone() else { return self.remember(draft) };
@@ -645,6 +647,7 @@ impl Memories {
         change.confidence.map(unit_confidence).transpose()?;
         refuse_past(change.expires_at)?;
         let change = MemoryChange { importance, ..change.clone() };
+        let _span = self.span("update_memory", None);
         let (store, audit) = (self.ledger("change a memory with its history")?, self.audit()?);
         let (memory, is_changed) = store.together(|| self.change_memory(store, id, &change, author))?;
         if change.content.is_some() && !is_changed {
@@ -780,6 +783,8 @@ impl Memories {
     fn forget_all(&self, memories: &[Memory], reason: Option<&str>, author: Author) -> Result<(), ApiError> {
         self.check_maintainer(memories.iter().map(|memory| &memory.namespace), author)?;
         let audit = self.audit()?;
+        let only = if let [memory] = memories { Some(&memory.id) } else { None };
+        let _span = self.span("delete_memory", only);
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let forget = |writer: &Writer<'_>| {
             memories.iter().try_for_each(|memory| writer.forget(&memory.id, reason.text()).map(drop))

@@ -204,6 +204,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the memories cannot be read, or none of the requested namespaces can be accessed.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResults, ApiError> {
+        let _span = self.span("search_memory", None);
         let (store, now) = (self.ledger("explain a search")?, Timestamp::now());
         let (text, filter) = (request.text.as_str(), self.confined(request.filter.clone())?);
         let most = request.limit.saturating_add(request.offset);

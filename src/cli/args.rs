@@ -6,6 +6,9 @@ use anyhow::Context as _;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 use transcripts::known::{Machine, Platform};
 
 use crate::api::{
@@ -71,13 +74,17 @@ impl Global {
         let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG").unwrap_or_else(|_| {
             tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
         });
-        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
-        // This can only fail if a subscriber is already set, in which case that one is used.
-        if self.logs_json() {
-            subscriber.with_writer(|| DiagnosticsWriter::new(EscapeMode::Json)).json().try_init().ok();
+        let layer = tracing_subscriber::fmt::layer().with_ansi(false);
+        let diagnostics = if self.logs_json() {
+            layer.with_writer(|| DiagnosticsWriter::new(EscapeMode::Json)).json().boxed()
         } else {
-            subscriber.with_writer(|| DiagnosticsWriter::new(EscapeMode::Text)).without_time().try_init().ok();
-        }
+            layer.with_writer(|| DiagnosticsWriter::new(EscapeMode::Text)).without_time().boxed()
+        };
+        let subscriber = tracing_subscriber::registry().with(diagnostics.with_filter(filter));
+        #[cfg(feature = "otel")]
+        let subscriber = subscriber.with(super::telemetry::layer());
+        // This can only fail if a subscriber is already set, in which case that one is used.
+        subscriber.try_init().ok();
     }
 
     /// Returns whether diagnostics are JSON. Faulty settings are reported by the command that reads them. A hook has no

@@ -36,6 +36,8 @@ mod sources;
 mod status;
 mod sync;
 mod team;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod undo;
 mod work;
 mod worker;
@@ -279,6 +281,8 @@ pub fn main() -> ExitCode {
         out.error(&error);
         ExitStatus::Error
     });
+    #[cfg(feature = "otel")]
+    telemetry::finish();
     status.into()
 }
 

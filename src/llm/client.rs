@@ -12,6 +12,8 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Notify;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 use super::endpoint::ModelSettings;
 use super::endpoint::{self, Endpoint, fetch, http_client};
@@ -230,6 +232,48 @@ fn quotes(reason: &str, asked: &str) -> bool {
 
 impl Complete for Client {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        let span = self.span("chat");
+        span.record("gen_ai.request.max_tokens", request.max_completion_tokens);
+        let completed = self.complete_once_more_if_empty(request).instrument(span.clone()).await;
+        match &completed {
+            Ok((reply, _)) => {
+                span.record("gen_ai.usage.input_tokens", reply.prompt_tokens);
+                span.record("gen_ai.usage.output_tokens", reply.completion_tokens);
+            }
+            Err(error) => mark_failed(&span, error.kind()),
+        }
+        completed
+    }
+
+    fn model(&self) -> &str {
+        &self.settings.model
+    }
+}
+
+impl Client {
+    /// Returns the span of a call, with the attributes of OpenTelemetry's conventions for generative AI. No span contains
+    /// a text that is sent or received.
+    pub(super) fn span(&self, operation: &'static str) -> Span {
+        let model = self.settings.model.as_str();
+        let url = reqwest::Url::parse(&self.settings.base_url).ok();
+        tracing::info_span!(
+            "model",
+            otel.name = format_args!("{operation} {model}"),
+            otel.kind = "client",
+            otel.status_code = Empty,
+            gen_ai.operation.name = operation,
+            gen_ai.provider.name = self.settings.protocol.provider(),
+            gen_ai.request.model = model,
+            gen_ai.request.max_tokens = Empty,
+            gen_ai.usage.input_tokens = Empty,
+            gen_ai.usage.output_tokens = Empty,
+            server.address = url.as_ref().and_then(|url| url.host_str()),
+            server.port = url.as_ref().and_then(|url| url.port_or_known_default()),
+            error.type = Empty,
+        )
+    }
+
+    async fn complete_once_more_if_empty(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let first = self.ask(request).await?;
         // Small models occasionally return an empty answer, but usually answer properly when asked again.
         if first.finish != Finish::Stop || !first.text.trim().is_empty() {
@@ -243,10 +287,12 @@ impl Complete for Client {
         };
         Ok((reply, Cost::Call))
     }
+}
 
-    fn model(&self) -> &str {
-        &self.settings.model
-    }
+/// Marks the span of a call that failed, with a class of error.
+pub(super) fn mark_failed(span: &Span, kind: &'static str) {
+    span.record("otel.status_code", "ERROR");
+    span.record("error.type", kind);
 }
 
 impl fmt::Debug for Client {

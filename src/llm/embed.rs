@@ -3,7 +3,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 
+use super::client::mark_failed;
 use super::fault::{Fault, Rejection, Verdict};
 use super::{Client, LlmError};
 use crate::guard::Redacted;
@@ -87,7 +89,13 @@ impl Client {
             body["dimensions"] = dimensions.into();
         }
         let mut attempts = 0;
-        let outcome = self.with_retries(&mut attempts, || self.embed_once(&body, texts.len())).await;
+        let span = self.span("embeddings");
+        let attempt = || self.embed_once(&body, texts.len());
+        let outcome = self.with_retries(&mut attempts, attempt).instrument(span.clone()).await;
+        match &outcome {
+            Ok(embedded) => drop(span.record("gen_ai.usage.input_tokens", embedded.tokens)),
+            Err(_) => mark_failed(&span, "failed"),
+        }
         outcome.map_err(|fault| self.failure(&fault, attempts, texts))
     }
 

@@ -32,7 +32,7 @@ pub use cassette::{Recorder, Replay, Source};
 pub use client::Client;
 pub(crate) use client::{find_ollama, lists_model};
 pub(crate) use embed::EmbedFailure;
-#[cfg(feature = "scale")]
+#[cfg(any(feature = "otel", feature = "scale"))]
 pub(crate) use endpoint::use_ring;
 pub(crate) use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL};
 pub use endpoint::{ModelSettings, StructuredOutput};
@@ -280,6 +280,18 @@ pub enum LlmError {
         /// Why the file cannot be read or written.
         reason: String,
     },
+}
+
+impl LlmError {
+    /// Returns the class of the error in traces; `_OTHER` is OpenTelemetry's name for all other classes.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Transient { .. } => "transient",
+            Self::Permanent { .. } => "permanent",
+            Self::TooLong { .. } => "context_length_exceeded",
+            Self::Budget { .. } | Self::InBatch | Self::NotRecorded { .. } | Self::Cassette { .. } => "_OTHER",
+        }
+    }
 }
 
 const fn plural(attempts: u32) -> &'static str {

@@ -30,6 +30,15 @@ impl Protocol {
         }
     }
 
+    /// Returns the name of the provider in the conventions of OpenTelemetry.
+    pub(super) const fn provider(&self) -> &'static str {
+        match self {
+            Self::OpenAi | Self::Codex => "openai",
+            Self::Anthropic | Self::ClaudeCode => "anthropic",
+            Self::Command(_) => "command",
+        }
+    }
+
     /// Returns the headers of each request in addition to the key.
     pub(super) const fn headers(&self) -> &'static [(&'static str, &'static str)] {
         match self {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::consolidate::consolidate_windows;
 use super::extract::extract_all;
@@ -28,7 +29,7 @@ pub async fn run<C: Complete>(
 ) -> Result<Summary, PipelineError> {
     let model = pipeline.model();
     warn_of_instructions(&pipeline, watch);
-    go(pipeline, model, arguments, cancel, watch).await
+    go(pipeline, model, arguments, cancel, watch).instrument(tracing::info_span!("run")).await
 }
 
 /// Warns about those of the person's instructions that the offline rules cannot follow.

@@ -79,6 +79,8 @@ mod story;
 mod syncing;
 mod unprivileged;
 mod teams;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod terminal;
 mod torn;
 mod undo;
