@@ -280,7 +280,7 @@ impl Memories {
         is_compared: &dyn Fn(&Memory) -> bool,
     ) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
-        let store = self.ledger("compare a memory with what is known")?;
+        let store = self.ledger("compare a memory with the stored ones")?;
         store.together(|| self.compare_and_store(store, draft, incoming, is_compared))
     }
 
