@@ -204,7 +204,7 @@ enum DbCommand {
     /// memories.
     #[command(after_help = "Example:\n  afterthought db decrypt")]
     Decrypt,
-    /// Synchronise memories between machines
+    /// Keep memories in sync between machines
     #[command(subcommand)]
     Sync(sync::SyncCommand),
 }

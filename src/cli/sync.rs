@@ -76,11 +76,11 @@ pub(crate) struct RemoveArgs {
     target: String,
 }
 
-/// Create a key that encrypts shared memories
+/// Write a key that encrypts shared memories
 ///
-/// Writes a key file for age, readable only by you. Copy it to your other machines over a secure channel, and pass it
-/// to `db sync add --key`. Anyone who has the key can read and change what you share; without it, nobody can read the
-/// target.
+/// The file is in the format of age, and only you can read it. Copy it to your other machines over a secure channel,
+/// and pass it to `db sync add --key`. Anyone who has the key can read and change what you share; without it, nobody
+/// can read the target.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync key ~/.ssh/sync.key")]
 pub(crate) struct KeyArgs {
