@@ -92,7 +92,7 @@ fn a_memory_whose_end_has_passed_is_not_listed_as_active() {
     let expired = desk.json(&["memory", "list", "--status", "expired"]);
     assert!(expired.len() == 1 && expired[0]["content"] == "Cy is ill." && expired[0]["status"] == "expired");
     let status = desk.run(&["status"]).out;
-    assert!(status.contains("the end of 1 active memory has passed"), "{status}");
+    assert!(status.contains("the expiry time of 1 active memory has passed"), "{status}");
     assert!(status.contains("1 expire within 7 days"), "{status}");
     let stored: String = raw(&database(&desk.path("")).unwrap())
         .unwrap()
