@@ -389,7 +389,7 @@ impl QueueWorker<'_> {
         };
         let summary = memories.extract_logs(model, request, None, cancel.clone(), &mut |_| {}).await?;
         if let Err(error) = memories.embed_waiting(EMBEDDED_ASIDE, cancel).await {
-            tracing::warn!("no vectors were made: {error}");
+            tracing::warn!("no vectors were computed: {error}");
         }
         if !Path::new(&job.log).exists() {
             return Ok(Err(Fault::Failed(

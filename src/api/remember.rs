@@ -281,7 +281,7 @@ impl Memories {
     ) -> Result<Remembered, ApiError> {
         let _span = self.span("create_memory", None);
         let incoming = self.incoming(draft)?;
-        let store = self.ledger("compare a memory with what is known")?;
+        let store = self.ledger("compare a memory with the stored ones")?;
         store.together(|| self.compare_and_store(store, draft, incoming, is_compared))
     }
 

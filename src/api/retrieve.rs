@@ -160,7 +160,7 @@ impl Memories {
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, ApiError> {
         let (brief, fallback) = self.brief_with_fallback(request)?;
         if let Some(error) = fallback {
-            tracing::warn!("the brief was searched by words alone: {error}");
+            tracing::warn!("the memories for the brief were found by words alone: {error}");
         }
         Ok(brief)
     }

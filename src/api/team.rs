@@ -303,7 +303,7 @@ fn refuse_promotion(memory: &Memory, team: &Namespace) -> Result<(), ApiError> {
         });
     }
     let reason = if memory.namespace.is_team() {
-        "it belongs to a team, and is not passed on to another"
+        "it belongs to a team, and cannot be promoted to another"
     } else if memory.claim.key.as_deref() == Some(MAINTAINERS) {
         "its key is the one that names the maintainers; see `afterthought project team --help`"
     } else {

@@ -113,7 +113,7 @@ impl Worker<'_> {
         let summary = pipeline::run(pipeline, &arguments, self.cancel.clone(), &mut watch).await?;
         if let Err(error) = memories.embed_waiting(EMBEDDED_ASIDE, self.cancel.clone()).await {
             // The memories are stored, and their vectors wait for `db embed` or the next log.
-            (self.report)(WorkerEvent::Detail(format!("no vectors were made: {error}")));
+            (self.report)(WorkerEvent::Detail(format!("no vectors were computed: {error}")));
         }
         Ok(judge(&job.path, job.agent == NAMED_FILES, &summary, budget.is_limited()))
     }

@@ -49,7 +49,7 @@ pub(crate) struct Target {
     /// Agent: claude-code or codex
     #[arg(value_name = "AGENT")]
     agent: Agent,
-    /// Use the personal settings of this folder instead of those for all projects
+    /// Change your personal settings for this folder instead of those for all projects
     #[arg(long)]
     project: bool,
     /// Show what would be written, and write nothing

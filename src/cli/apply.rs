@@ -15,10 +15,10 @@ use super::report;
 
 /// Apply a saved plan
 ///
-/// Writes all changes of the file in one transaction. Delete the lines of changes that you do not want; later runs do
+/// Writes all changes in the file in one transaction. Delete the lines of changes that you do not want; later runs do
 /// not propose these changes again. If a memory has changed since the plan was made, the rules decide again what to do
 /// with it, and the output shows the new decision. On a terminal, the command shows the changes and asks first.
-/// Applying a plan twice changes nothing.
+/// Applying a plan a second time changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects --out plan.json\n  afterthought runs apply plan.json"

@@ -46,7 +46,7 @@ const PROJECT_SETTINGS: &str = "\
 # categories = [\"fact\", \"decision\", \"convention\", \"solution\"]
 ";
 
-/// Show the settings in force and where each comes from
+/// Show the effective settings and where each comes from
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought config show\n  afterthought config show memory.retrieval")]
 pub(crate) struct ShowArgs {

@@ -32,7 +32,7 @@ pub(crate) struct UpdateArgs {
     /// New subject
     #[arg(long)]
     subject: Option<String>,
-    /// New importance: 0 to 1, or 2 to 10 as tenths
+    /// New importance: 0 to 1, or tenths from 2 to 10
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
     /// New tag, which replaces all current tags; may be repeated
@@ -47,7 +47,7 @@ pub(crate) struct UpdateArgs {
     /// New type: semantic, episodic or procedural
     #[arg(long = "type", value_name = "TYPE")]
     memory_type: Option<MemoryType>,
-    /// New parts of an episode, procedure, pattern, blocker or profile
+    /// New structured parts, as a JSON object: an episode, procedure, pattern, blocker or profile
     #[arg(long, value_name = "JSON", value_parser = parts)]
     structured: Option<Structured>,
     /// New confidence, from 0 to 1
@@ -77,7 +77,7 @@ pub(crate) struct RestoreArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Also keep the memories active that contradict the restored ones
+    /// Leave memories that contradict the restored ones active
     #[arg(long)]
     keep_both: bool,
 }

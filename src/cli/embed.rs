@@ -45,7 +45,7 @@ pub(crate) fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<Exi
     let bar = out.progress();
     let mut watch = |event| match event {
         EmbedEvent::Progress(Progress { done, total }) => set_message(&bar, &format!("{done} of {total} memories")),
-        EmbedEvent::Waits => bar.suspend(|| out.note("waiting for another process that computes vectors")),
+        EmbedEvent::Waits => bar.suspend(|| out.note("waiting for another process that is computing vectors")),
     };
     let filled = runtime()?.block_on(async {
         let cancel = CancellationToken::new();

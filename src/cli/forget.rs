@@ -121,7 +121,7 @@ fn erase(
     // The erasure is planned first, so that the effect is shown before anything irreversible happens.
     let planned = memories.would_erase(scope)?;
     if planned.is_nothing() {
-        out.note("no such conversation is known; `afterthought memory why ID` names the conversations behind a memory");
+        out.note("there is no such conversation; `afterthought memory why ID` lists the conversations behind a memory");
         return Ok(ExitStatus::NoMatch);
     }
     if !args.yes {

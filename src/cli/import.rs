@@ -26,13 +26,14 @@ use super::printer::{DIM, Printer, can_ask, counted, is_yes, one_line};
 /// already see, so that runs do not learn them again; they become memories only with --instructions-as-memories.
 /// Memories that do not specify a project belong to the project of the file, or else to all projects.
 ///
-/// Importing a file again adds only what is new. An edited note, bullet or line with an id replaces its former text; a
-/// field that was changed both here and in the file keeps its later value. Memories that were superseded, forgotten or
-/// rejected here are not restored. A category that the settings do not list becomes a tag. Secrets are redacted. Memories that read like orders to an agent wait in the inbox.
+/// Importing a file again adds only what is new. An edited note, bullet or line with an id replaces its former text;
+/// for a field that was changed both here and in the file, the later change counts. Memories that were superseded,
+/// forgotten or rejected here are not restored. A category that the settings do not allow becomes a tag. Secrets are
+/// redacted. Memories that read like orders to an agent wait in the inbox.
 ///
-/// A pack is checked as a whole: if its hash or signature is wrong, or one of its memories cannot be imported, nothing is.
-/// Its memories belong to all projects, unless --namespace names one. A later version of the pack changes and retires what
-/// an earlier one added, except for memories that you edited, pinned or forgot. `undo` reverts the import.
+/// A pack is checked as a whole: if its hash or signature is wrong, or one of its memories cannot be imported, nothing
+/// is imported. Without --namespace, its memories belong to all projects. A later version of the pack changes and
+/// retires what an earlier one added, except for memories that you edited, pinned or forgot. `undo` reverts the import.
 ///
 /// With --consolidate, memories are compared with the stored ones in chronological order. A model, if configured,
 /// decides unclear cases. `undo` can revert the import as one run. Prints one line for each memory, in the order of the
@@ -61,7 +62,7 @@ pub(crate) struct ImportArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Keep memories that read like orders active, as in an export of your own
+    /// Trust the files, such as your own exports: memories that read like orders do not wait in the inbox
     #[arg(long, conflicts_with = "consolidate")]
     trusted: bool,
     /// Turn the sections of CLAUDE.md, AGENTS.md and similar files into memories
@@ -334,9 +335,9 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
 
 /// Export memories with their sources and relations, oldest first
 ///
-/// With --pack, writes the active memories as a pack for others: their statements and the links among them, without quotes
-/// and sources. Secrets, e-mail addresses, phone numbers and other personal data are removed, whatever the settings say.
-/// `import` checks the pack, and updates what an earlier version of it added.
+/// With --pack, writes the active memories as a pack for others: their statements and the links among them, without
+/// quotes and sources. Secrets, e-mail addresses, phone numbers and other personal data are removed, regardless of the
+/// settings. `import` checks the pack, and updates what an earlier version of it added.
 ///
 /// Exits 1 when there are no memories.
 #[derive(Debug, clap::Args)]
@@ -356,7 +357,7 @@ pub(crate) struct ExportArgs {
     /// Version of the pack, e.g. 1.2.0
     #[arg(long, value_name = "VERSION", requires = "pack")]
     version: Option<String>,
-    /// Sign the pack with this Ed25519 key, of which ssh-keygen may ask for the passphrase
+    /// Sign the pack with this Ed25519 key; ssh-keygen may ask for its passphrase
     #[arg(long, value_name = "KEYFILE", requires = "pack")]
     sign: Option<PathBuf>,
     /// Also put your settings `categories` and `instructions` into the pack, as a suggestion for others
@@ -377,7 +378,7 @@ enum Format {
 
 pub(crate) fn export(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if let Some(file) = &args.out {
-        anyhow::bail!("export prints on standard output; redirect it, as in `afterthought export > {file}`");
+        anyhow::bail!("export prints to standard output; redirect it, as in `afterthought export > {file}`");
     }
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     if args.tasks {
@@ -430,6 +431,6 @@ fn export_tasks(memories: &Memories, context: &Context<'_>) -> anyhow::Result<Ex
     let namespaces: Vec<_> = context.settings()?.namespace().into_iter().collect();
     let mut print = |task: ExportedTask| -> anyhow::Result<()> { Ok(context.out.json(&task)?) };
     let count = memories.export_tasks(&namespaces, &mut print)?;
-    let hint = "the work ledger has no task; `afterthought run` reads the logs of coding agents";
+    let hint = "the work ledger contains no tasks; `afterthought run` reads the logs of coding agents";
     Ok(context.out.unless_empty(count == 0, hint))
 }

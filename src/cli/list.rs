@@ -32,7 +32,7 @@ pub(crate) struct ListArgs {
     /// Reverse the order
     #[arg(long)]
     reverse: bool,
-    /// List memories of all projects, not only the one of this folder
+    /// List memories of all projects, not only this folder's project
     #[arg(long)]
     everywhere: bool,
 }
@@ -76,16 +76,16 @@ pub(crate) struct Selection {
     /// Subject
     #[arg(long, value_name = "TAG")]
     subject: Option<String>,
-    /// Source, as `memory show` prints it, or any conversation in the evidence
+    /// Source, as `memory show` prints it, or the key of a conversation in the evidence
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
-    /// Minimum importance: 0 to 1, or 2 to 10 as tenths
+    /// Minimum importance: 0 to 1, or tenths from 2 to 10
     #[arg(long, value_name = "N", value_parser = importance, allow_negative_numbers = true)]
     min_importance: Option<f64>,
     /// Maximum importance, on the same scale
     #[arg(long, value_name = "N", value_parser = importance, allow_negative_numbers = true)]
     max_importance: Option<f64>,
-    /// Minimum confidence that remains now, 0 to 1
+    /// Minimum current confidence, 0 to 1
     #[arg(long, value_name = "N", value_parser = confidence, allow_negative_numbers = true)]
     min_confidence: Option<f64>,
     /// Scope: long_term or short_term
@@ -97,7 +97,7 @@ pub(crate) struct Selection {
     /// Learnt since this time, e.g. 2027-01-31 or 2w
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Timestamp>,
-    /// Learnt before this time; a date includes that day
+    /// Learnt before this time; a date includes the whole day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
     /// Select only from --namespace itself, not from namespaces below it
@@ -106,7 +106,7 @@ pub(crate) struct Selection {
     /// Status to select instead of active: superseded, forgotten, expired, pending
     #[arg(long = "status", value_name = "STATUS")]
     statuses: Vec<Status>,
-    /// Select memories of any status
+    /// Select memories with any status
     #[arg(long, conflicts_with = "statuses")]
     all: bool,
 }

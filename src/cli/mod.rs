@@ -121,11 +121,11 @@ enum MemoryCommand {
     /// Show every change to a memory, oldest first
     #[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
     History(inspect::OneMemory),
-    /// Show the profile of the user, and that of the project
+    /// Show the profiles of the user and the project
     ///
     /// A profile is assembled from memories: attributes such as languages and tools, preferences, conventions and
-    /// decisions. Each value names its memory and a quote. Shows the user and the project of this folder; --namespace
-    /// selects another project or user. Exits 1 when nothing is known.
+    /// decisions. Each value is shown with its memory and a quote. Shows the user and the project of this folder;
+    /// --namespace selects another project or user. Exits 1 when the profiles are empty.
     #[command(after_help = "Example:\n  afterthought memory profile --namespace project/shop")]
     Profile,
     Update(edit::UpdateArgs),
@@ -206,7 +206,7 @@ enum DbCommand {
     /// memories.
     #[command(after_help = "Example:\n  afterthought db decrypt")]
     Decrypt,
-    /// Keep memories equal on several machines
+    /// Keep memories in sync between machines
     #[command(subcommand)]
     Sync(sync::SyncCommand),
 }

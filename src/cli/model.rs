@@ -15,7 +15,7 @@ use super::printer::Printer;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Model options")]
 pub(crate) struct ModelArgs {
-    /// Extract with a model, with the offline rules, or with a model if one is configured (auto)
+    /// Extract with a model (llm) or the offline rules (rules); auto uses a model if one is configured
     #[arg(long, value_enum, value_name = "NAME")]
     pub extractor: Option<ExtractorChoice>,
     /// Use this model, such as gpt-5-mini, anthropic/claude-haiku-4-5 or claude-code [env: AFTERTHOUGHT_MODEL]

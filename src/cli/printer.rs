@@ -191,7 +191,7 @@ impl Printer {
     }
 
     /// Whether lines are too short for a readable table of several columns.
-    #[expect(clippy::unused_self, reason = "the printer alone knows where the output goes")]
+    #[expect(clippy::unused_self, reason = "only the printer determines where the output goes")]
     pub(crate) fn is_narrow(&self) -> bool {
         width().is_some_and(|width| width < NARROW)
     }

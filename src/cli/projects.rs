@@ -24,7 +24,7 @@ pub(crate) enum ProjectCommand {
     List,
     /// Name a project, or assign a folder and everything below it to a project
     ///
-    /// If the current project lies entirely inside the folder, the project gets the new name; otherwise, the folder
+    /// If the folder contains all folders of its current project, that project gets the new name; otherwise, the folder
     /// becomes a separate project. Memories are not moved; `project merge` moves them.
     #[command(after_help = "Example:\n  afterthought project alias ~/old/checkout shop")]
     Alias {

@@ -18,9 +18,9 @@ use super::printer::{BOLD, counted, one_line};
 /// Take jobs from a queue and extract memories into shards
 ///
 /// The queue is in a PostgreSQL database, in which `run --queue` added the logs. Any number of workers may run, on any
-/// number of machines that see the logs under the same paths. One worker at a time works on a namespace. If a worker
-/// ends, another one continues its job, and no finished window is paid for again. The password comes from PGPASSWORD or
-/// a password file. Runs until it is interrupted.
+/// number of machines, if the logs have the same paths on all of them. One worker at a time works on a namespace. If a
+/// worker ends, another one continues its job, and no finished window is paid for again. The password comes from
+/// PGPASSWORD or a password file. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought serve worker --queue postgres://ana@db/memories\n  afterthought serve worker --queue postgres:///memories --once --tokens-per-minute 200000"
@@ -38,7 +38,7 @@ pub(crate) struct WorkerArgs {
     /// Send at most this many tokens a minute to a model, together with all other workers [default: no limit]
     #[arg(long, value_name = "N")]
     tokens_per_minute: Option<u64>,
-    /// Folder for the files of shards [default: shards, beside the state of this program]
+    /// Folder for the files of shards [default: shards, in the state folder of this program]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     /// Seconds after which another worker continues the job of a worker that does not respond

@@ -14,10 +14,10 @@ use crate::config::Partial;
 
 /// Store a memory
 ///
-/// If the memory is already stored, it is confirmed, and takes over the options that are given; tags are added. A memory
-/// that it contradicts is superseded. Text that contains a secret is rejected. In a repository, or in the
-/// folder of a project whose logs have been read, the memory is stored for that project. With --global, or in any other
-/// folder, the memory applies to all projects. --namespace selects another project from `project list`.
+/// If the memory is already stored, it is confirmed and updated with the given options; tags are added to the existing
+/// ones. A memory that it contradicts is superseded. Text that contains a secret is rejected. In a repository, or in
+/// the folder of a project whose logs have been read, the memory is stored for that project. With --global, or in any
+/// other folder, the memory applies to all projects. --namespace selects another project from `project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {
@@ -45,7 +45,7 @@ pub(crate) struct RememberArgs {
     /// Value of the attribute
     #[arg(long, requires = "key")]
     value: Option<String>,
-    /// Importance: 0 to 1, or 2 to 10 as tenths [default: 0.7]
+    /// Importance: 0 to 1, or tenths from 2 to 10 [default: 0.7]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
     /// Tag; may be repeated
@@ -54,10 +54,11 @@ pub(crate) struct RememberArgs {
     /// Time after which the memory is no longer recalled, e.g. 2h, 7d or 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = expires)]
     expires: Option<jiff::Timestamp>,
-    /// Parts of the memory as a JSON object, e.g. '{"blocker": {"owner": "Ana", "until": "the licence is paid"}}'
+    /// Structured parts of the memory as a JSON object, e.g. '{"blocker": {"owner": "Ana", "until": "the licence is
+    /// paid"}}'
     #[arg(long, value_name = "JSON", value_parser = parts)]
     structured: Option<Structured>,
-    /// UUID of the memory, which no memory has yet [default: assigned]
+    /// UUID for the new memory, not yet in use [default: generated]
     #[arg(long, value_name = "UUID")]
     id: Option<String>,
     /// Store the memory for all projects, not for the project of this folder
@@ -127,7 +128,7 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
 fn print_near(near: &[Memory], new_id: &str, closest: &str, out: &Printer) {
     for memory in near {
         out.note(format_args!(
-            "possibly about the same: {} {}",
+            "possibly about the same thing: {} {}",
             memory.id.short(),
             one_line(&memory.claim.content, 120)
         ));

@@ -105,7 +105,7 @@ struct LogArgs {
     /// Skip messages before this time, e.g. 2027-01-31, 7d or yesterday
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Skip messages after this time; a date includes that day
+    /// Skip messages after this time; a date includes the whole day
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Read only this project: its name or folder
@@ -126,7 +126,7 @@ struct LogArgs {
     format: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Put this many tokens of conversation into one request [default: 8000]
+    /// Send up to this many tokens of conversation in one request [default: 8000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
     /// Follow the instructions in this file on what to keep and what never to keep

@@ -226,7 +226,7 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
 
 /// List open batches of requests at a provider, oldest first
 ///
-/// To collect the replies of open batches, run `run --batch-api` on the same logs. This command does not contact the
+/// To collect the replies of open batches, use `run --batch-api` on the same logs. This command does not contact the
 /// provider; it shows the status from the last run. Exits 1 when there are no open batches.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]

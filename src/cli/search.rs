@@ -39,19 +39,19 @@ pub(crate) struct SearchArgs {
     /// Weight of vectors, from 0 (only words) to 1 (only vectors)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     hybrid_weight: Option<f64>,
-    /// Only memories that contain at least this share of the query's words, from 0 to 1, themselves or in their evidence
+    /// Only memories whose text and evidence contain at least this share of the query's words, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true)]
     min_match: f64,
     /// Also show up to N preferences, instructions and pinned memories, whatever the query
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
-    /// Search all projects, not only the one of this folder
+    /// Search all projects, not only this folder's project
     #[arg(long)]
     everywhere: bool,
     /// Show the relations of each memory
     #[arg(long)]
     related: bool,
-    /// Show the parts of each score
+    /// Show how each score is calculated
     #[arg(long)]
     explain: bool,
 }

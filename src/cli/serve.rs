@@ -96,7 +96,7 @@ pub(crate) struct HttpArgs {
     /// Accept requests for this host name; may be repeated
     #[arg(long = "allow-host", value_name = "NAME")]
     names: Vec<String>,
-    /// Give /api/v1 every namespace, the inbox, runs and conversations; keep the token from agents
+    /// Let clients of /api/v1 access all namespaces, the inbox, runs and conversations; do not give agents the token
     #[arg(long)]
     owner: bool,
     #[command(flatten)]
@@ -141,7 +141,7 @@ pub(crate) struct UiArgs {
     /// Reject all changes
     #[arg(long)]
     read_only: bool,
-    /// Folder with files that `eval --out` wrote [default: evals, beside the database]
+    /// Folder with files that `eval --out` wrote [default: evals, next to the database]
     #[arg(long, value_name = "DIR")]
     evals: Option<PathBuf>,
     /// Only print the address, and do not open a browser

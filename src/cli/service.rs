@@ -89,7 +89,7 @@ fn unit(words: &[String]) -> String {
     };
     let command = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
     format!(
-        "[Unit]\nDescription=Memories from conversations that are over\n\n[Service]\nExecStart={command}\nRestart=on-failure\n\
+        "[Unit]\nDescription=Extract memories from finished conversations\n\n[Service]\nExecStart={command}\nRestart=on-failure\n\
          RestartSec=60\nNice=10\nIOSchedulingClass=idle\nTimeoutStopSec=180\n\n[Install]\nWantedBy=default.target\n"
     )
 }

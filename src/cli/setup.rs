@@ -100,7 +100,8 @@ fn described(model: &Model) -> String {
         (Some(found), _) => found.to_owned(),
         (None, Some(login)) => {
             format!(
-                "none is configured, so the offline rules are used; `afterthought run --model {login}` uses its login"
+                "none is configured, so the offline rules are used; to use the login of {login}, pass `--model {login}` \
+                 to `afterthought run`"
             )
         }
         (None, None) => {

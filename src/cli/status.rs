@@ -32,7 +32,7 @@ pub(crate) struct StatusArgs {
     /// Check settings, database, model and hooks instead of showing statistics; exit 3 when something is wrong
     #[arg(long, conflicts_with = "days")]
     check: bool,
-    /// Show the cost of models on each of the last N days, including today
+    /// Show the cost of model requests for each of the last N days, including today
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
 }
@@ -94,7 +94,7 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     }
     if census.over > 0 {
         let over = counted(census.over, "active memory");
-        out.line(format_args!("of these, the end of {over} has passed; maintenance marks them as expired"))?;
+        out.line(format_args!("the expiry time of {over} has passed; maintenance marks them as expired"))?;
     }
     if census.near_expiry + census.fading > 0 {
         let (near, fading) = (census.near_expiry, census.fading);
@@ -264,7 +264,7 @@ fn database(path: &Path, config: &Config) -> Vec<Check> {
             if stats.batch_requests > 0 {
                 let waiting = counted(stats.batch_requests, "request");
                 let finding =
-                    format!("{waiting} outstanding; to collect the replies, run `run --batch-api` on the same logs");
+                    format!("{waiting} outstanding; to collect the replies, use `run --batch-api` on the same logs");
                 checks.push(Check::new("batches", State::Note, finding));
             }
         }

@@ -15,20 +15,20 @@ use super::printer::{ADDED, BOLD, DIM, REMOVED, counted};
 pub(crate) enum SyncCommand {
     Add(AddArgs),
     Now(NowArgs),
-    /// Show what is shared, with which machines, and when
+    /// Show targets, shared namespaces, machines and the last synchronisation
     #[command(after_help = "Example:\n  afterthought db sync status")]
     Status,
     Remove(RemoveArgs),
     Key(KeyArgs),
 }
 
-/// Share memories with your other machines through a folder, a git repository or an object storage
+/// Share memories with your other machines through a folder, a git repository or object storage
 ///
 /// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. A repository
-/// is an address that git understands, or the path of a bare repository. It is written by git, with your access, in the
-/// branch afterthought/log. An object storage is an address such as s3://bucket/prefix, with credentials from the
-/// environment, and needs a build with the feature scale. Run the same command on each machine. Only the namespaces that
-/// you name are ever written to the target. With a key, everything there is encrypted.
+/// is given by an address that git understands, or by the path of a bare repository; git writes to its branch
+/// afterthought/log with your credentials. Object storage is given by an address such as s3://bucket/prefix, takes its
+/// credentials from the environment, and needs a build with the feature `scale`. Run the same command on each machine.
+/// Only the namespaces that you name are ever written to the target. With --key, everything in the target is encrypted.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought db sync add ~/Sync/memories --namespace 'project/*'\n  afterthought db sync add git@example.com:me/memories.git --namespace global\n  afterthought db sync add ~/Sync/memories --namespace global --key ~/sync.key"
@@ -45,19 +45,20 @@ pub(crate) struct AddArgs {
     /// Encrypt with the key in this file, which all machines need; see `db sync key`
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Synchronise only with `db sync now`, and not also after runs and when sessions start and end
+    /// Synchronise only with `db sync now`, not automatically after runs and when sessions start and end
     #[arg(long)]
     manual: bool,
 }
 
 /// Send and receive changes
 ///
-/// Where two machines changed one memory at the same time, one change counts on all machines, and the other stays in the
-/// history. Statements that contradict each other are added to the inbox. Exits 3 when something could not be read.
+/// If two machines changed the same memory at the same time, one of the changes wins on all machines, and the other
+/// stays in the history. Statements that contradict each other are added to the inbox. Exits 3 when something could not
+/// be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync now")]
 pub(crate) struct NowArgs {
-    /// Send all memories again and replace the former files of this machine, e.g. after files were lost
+    /// Send all memories again and replace the earlier files of this machine, e.g. after files were lost
     #[arg(long)]
     whole: bool,
     /// Synchronise quietly with the targets that are synchronised automatically
@@ -75,16 +76,17 @@ pub(crate) struct RemoveArgs {
     target: String,
 }
 
-/// Write a key that encrypts what is shared
+/// Write a key that encrypts shared memories
 ///
-/// The file is a key file of age, readable only by you. Copy it to your other machines by a safe way, and name it in `db
-/// sync add --key`. Whoever has it can read and change what you share, and without it nobody can read the target.
+/// The file is in the format of age, and only you can read it. Copy it to your other machines over a secure channel,
+/// and pass it to `db sync add --key`. Anyone who has the key can read and change what you share; without it, nobody
+/// can read the target.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync key ~/.ssh/sync.key")]
 pub(crate) struct KeyArgs {
     /// File to create
     file: PathBuf,
-    /// Add a new key to a file; the former keys in it only decrypt from then on
+    /// Add a new key to an existing file, and use its older keys only to decrypt
     #[arg(long)]
     rotate: bool,
 }

@@ -13,9 +13,10 @@ use crate::config::Partial;
 
 /// Promote memories to a team
 ///
-/// Copies memories into the namespace of a team, under the name that your commits have. Unless you are a maintainer of
-/// the team, the copies wait in the inbox for one. The team sees the memory without its quotes. Secrets, e-mail addresses,
-/// phone numbers and other personal data are removed from the copy, whatever the settings say.
+/// Copies memories into the namespace of a team, with your git user name as the author. Unless you are a maintainer of
+/// the team, the copies wait in its inbox until they are accepted. The team sees the memories without their quotes.
+/// Secrets, e-mail addresses, phone numbers and other personal data are removed from the copies, regardless of the
+/// settings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory promote 3fa2c1d9 --to team/shop")]
 pub(crate) struct PromoteArgs {
@@ -32,10 +33,11 @@ pub(crate) struct PromoteArgs {
 
 /// Show teams, or assign a project to a team
 ///
-/// The memories of a team are in the namespace team/NAME, which `db sync add` shares. In a project of the team, searches,
-/// briefs, hooks and servers show them beside those of the project and your own. Without NAME, shows the teams.
+/// The memories of a team are in the namespace team/NAME, which `db sync add` shares. In a project of the team,
+/// searches, briefs, hooks and servers show them together with your own memories and those of the project. Without
+/// NAME, shows the teams.
 ///
-/// Maintainers accept what others promote. As long as a team has no maintainers, every member decides.
+/// Maintainers accept what others promote. If a team has no maintainers, every member may accept memories.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought project team shop\n  afterthought project team shop --maintainer Ana --maintainer Bo"
@@ -44,10 +46,10 @@ pub(crate) struct TeamArgs {
     /// Name of the team
     #[arg(conflicts_with = "off")]
     name: Option<String>,
-    /// Project, instead of the one of this folder
+    /// Project [default: this folder's project]
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// Name a maintainer, as in `git config user.name`, in place of the former ones; may be repeated
+    /// Maintainer, by the name in `git config user.name`; replaces the current maintainers; may be repeated
     #[arg(long = "maintainer", value_name = "PERSON", requires = "name")]
     maintainers: Vec<String>,
     /// Remove the project from its team

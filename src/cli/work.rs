@@ -26,7 +26,7 @@ const MAX_INPUT_BYTES: u64 = 1 << 20;
 /// The scope of a query.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AskArgs {
-    /// Search all projects, not only the one of this folder
+    /// Search all projects, not only this folder's project
     #[arg(long)]
     everywhere: bool,
     /// Show at most this many results
@@ -139,9 +139,9 @@ fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
 
 /// Show how an error was fixed before
 ///
-/// Reads the work ledger, and the remedies that hooks recorded during sessions. Ignores paths, numbers and hashes in the
-/// error. Of the ledger, shows only remedies that helped in a second session, or that changed something mentioned in the
-/// error, and how often each remedy helped. Exits 1 when no remedy is known.
+/// Reads the work ledger, and the remedies that hooks recorded during sessions. Ignores paths, numbers and hashes in
+/// the error. From the ledger, shows only remedies that helped in a second session, or that changed something mentioned
+/// in the error. Also shows how often each remedy helped. Exits 1 when no remedy is known.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --command \"cargo test\""

@@ -38,7 +38,7 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// Process the queue of logs that are due
 ///
-/// Does nothing while another process works on the queue.
+/// Does nothing while another process is working on the queue.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs work --max-cost 0.50")]
 pub(crate) struct WorkArgs {
@@ -193,7 +193,7 @@ pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<E
     // A process id may be reused after a crash, so a lease is identified by a random owner.
     let owner = uuid::Uuid::now_v7().to_string();
     if let LeaseOutcome::Other { pid } = memories.lease(WATCH_LEASE, &owner)? {
-        bail!("process {pid} is already watching for this database; stop it first");
+        bail!("process {pid} is already running `log watch` for this database; stop it first");
     }
     let outcome = runtime()?.block_on(watch_logs(args, context, &memories, &owner));
     // The lease is released even after a failure, so that the next watcher need not check whether this process is

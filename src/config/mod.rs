@@ -392,7 +392,7 @@ mod tests {
             ),
             ("[memory.extraction]\nmodel = \"m\"", "line 2: `model` belongs at the top of the file or in the table"),
             ("[memory.extraction]\nautoExtract = false", "line 2: `autoExtract` is called `auto_extract`"),
-            ("[guard]\nemails = \"redact\"", "line 2: `emails` is an entry in the list `redact` or `drop`"),
+            ("[guard]\nemails = \"redact\"", "line 2: `emails` is now an entry in the list `redact` or `drop`"),
             ("[memory.brief]\nlong_term = 3", "line 1: `brief` is no longer a table; write `max_tokens` under"),
             ("[memory.lifecycle]\npurge_days = 3", "line 1: `lifecycle` is no longer a table"),
             ("[embedding]\nquery_prefix = \"q\"", "line 2: `query_prefix` is no longer a setting"),

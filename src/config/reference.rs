@@ -8,8 +8,8 @@ use crate::text::normalise::snake_case;
 /// Keys of earlier versions, with their replacements.
 const FORMER: &[(&str, &str)] = &[
     ("temperature", "is no longer a setting; remove it"),
-    ("extraction_model", "is called `model`, at the top of the file"),
-    ("extractionModel", "is called `model`, at the top of the file"),
+    ("extraction_model", "is now called `model`, at the top of the file"),
+    ("extractionModel", "is now called `model`, at the top of the file"),
     (
         "storage_adapter",
         "is no longer a setting; the scheme of `db`, at the top of the file, selects it: \"sqlite:FILE\"",
@@ -21,12 +21,12 @@ const FORMER: &[(&str, &str)] = &[
     ("folder", "is no longer a setting; set a server with `base_url` under [embedding]"),
     ("document_prefix", "is no longer a setting, since the model decides it; remove it"),
     ("query_prefix", "is no longer a setting, since the model decides it; remove it"),
-    ("cards", "is an entry in the list `redact` or `drop` under [guard]"),
-    ("ibans", "is an entry in the list `redact` or `drop` under [guard]"),
-    ("ids", "is an entry in the list `redact` or `drop` under [guard]"),
-    ("emails", "is an entry in the list `redact` or `drop` under [guard]"),
-    ("phones", "is an entry in the list `redact` or `drop` under [guard]"),
-    ("addresses", "is an entry in the list `redact` or `drop` under [guard]"),
+    ("cards", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("ibans", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("ids", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("emails", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("phones", "is now an entry in the list `redact` or `drop` under [guard]"),
+    ("addresses", "is now an entry in the list `redact` or `drop` under [guard]"),
     ("brief", "is no longer a table; write `max_tokens` under [memory.retrieval], and remove its other keys"),
     (
         "lifecycle",
@@ -118,7 +118,7 @@ mod tests {
         let replaced = |key| replacement(key, &Config::documentation());
         assert_eq!(
             replaced("extraction_model").unwrap(),
-            "`extraction_model` is called `model`, at the top of the file"
+            "`extraction_model` is now called `model`, at the top of the file"
         );
         assert_eq!(replaced("autoExtract").unwrap(), "`autoExtract` is called `auto_extract`");
         assert_eq!(replaced("model").unwrap(), "`model` belongs at the top of the file or in the table [embedding]");

@@ -48,7 +48,7 @@ pub fn recognise(head: &Head<'_>) -> Option<&'static MemoryFormat> {
 
 const JSONL: MemoryFormat = MemoryFormat {
     name: "jsonl",
-    about: "an export of afterthought, or one object with \"content\" a line",
+    about: "an export of afterthought, or one object with \"content\" per line",
     rule: "lines that are objects with content, memory or text",
     sniff: sniff_jsonl,
     read: read_jsonl,

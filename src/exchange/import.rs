@@ -33,7 +33,7 @@ pub enum ImportError {
 }
 
 /// The reason for refusing a line whose fields have the right types but not the right values.
-const UNREADABLE: &str = "a namespace is a list of names without slashes, and an id is a text";
+const UNREADABLE: &str = "a namespace is a list of names without slashes, and an id is a string";
 
 static EXPORTED: LazyLock<Schema> = LazyLock::new(Schema::of::<Exported>);
 
@@ -124,7 +124,7 @@ impl Line {
         match self.fields.remove(name) {
             None => Ok(None),
             Some((_, Value::String(text))) => Ok(Some(text)),
-            Some((given, _)) => Err(format!("{given} is not a text")),
+            Some((given, _)) => Err(format!("{given} is not a string")),
         }
     }
 

@@ -257,7 +257,7 @@ pub(crate) fn read_pack(text: &str) -> Result<Pack, PackError> {
         memories.push(memory);
     }
     if memories.len() != head.memories {
-        return Err(fault(1, &format!("announces {} memories, but there are {}", head.memories, memories.len())));
+        return Err(fault(1, &format!("declares {} memories, but there are {}", head.memories, memories.len())));
     }
     let ids: BTreeSet<&MemoryId> = places.keys().collect();
     for memory in &memories {
@@ -291,7 +291,7 @@ pub(crate) fn signer_of(armoured: &str, message: &str) -> Result<String, PackErr
         Some(_) | None => None,
     };
     let (Some(public), Some(raw)) = (of_ed25519(key), of_ed25519(signature)) else {
-        return Err(wrong("is not one of an Ed25519 key, and no other kind can be checked"));
+        return Err(wrong("was not made with an Ed25519 key, and no other kind can be checked"));
     };
     let hash = match algorithm {
         b"sha512" => Sha512::digest(message.as_bytes()).to_vec(),
@@ -304,7 +304,7 @@ pub(crate) fn signer_of(armoured: &str, message: &str) -> Result<String, PackErr
     }
     let is_valid = UnparsedPublicKey::new(&ED25519, public).verify(&signed, raw).is_ok();
     if !is_valid {
-        return Err(wrong("does not belong to its content"));
+        return Err(wrong("does not match its content"));
     }
     Ok(format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(key))))
 }
@@ -370,7 +370,7 @@ mod tests {
     fn a_signature_for_other_content_or_another_purpose_is_refused() {
         let text = text(&[memory("a", "Tea is green.")]);
         let with = |signature: String| read_pack(&format!("{text}{}", end(&text, Some(signature)))).unwrap_err();
-        assert!(with(signature("another message", SIGNED_FOR)).to_string().contains("does not belong to its content"));
+        assert!(with(signature("another message", SIGNED_FOR)).to_string().contains("does not match its content"));
         assert!(with(signature(&hash_of(&text), "git")).to_string().contains("made for another purpose"));
         let whole = signature(&hash_of(&text), SIGNED_FOR);
         for at in (30..whole.len() - 30).step_by(7) {
@@ -394,7 +394,7 @@ mod tests {
         }
         assert_eq!(read_pack(&whole.replace("green", "white")), Err(PackError::Changed));
         assert!(read(&good.replace("\"id\":\"b\"", "\"id\":\"a\"")).contains("line 3 has the same id as line 2"));
-        assert!(read(&good.replace("\"memories\":2", "\"memories\":3")).contains("announces 3 memories"));
+        assert!(read(&good.replace("\"memories\":2", "\"memories\":3")).contains("declares 3 memories"));
         assert!(read(&good.replace("\"structure\":1", "\"structure\":2")).contains("newer version"));
         assert!(read(&good.replace("\"pack\":\"tea\"", "\"pack\":\"../tea\"")).contains("\"../tea\" is not valid"));
         for version in ["1.2", "1.2.0.1", "01.2.0", "1.2.x", "", "1.2.99999999999"] {

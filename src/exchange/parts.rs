@@ -71,7 +71,8 @@ pub(crate) fn structured(fields: Map<String, Value>) -> Result<Structured, Strin
         Some(kind) if fields.len() == 1 => (*kind, fields.remove(kind.name).unwrap_or_default()),
         Some(_) => {
             return Err(format!(
-                "its fields are {given}, but a memory has one kind of parts; store the others as memories of their own"
+                "its fields are {given}, but a memory can contain only one kind of parts; store the others as separate \
+                 memories"
             ));
         }
         None if EPISODE.fields.iter().any(|field| fields.contains_key(*field)) => (&EPISODE, Value::Object(fields)),
@@ -143,14 +144,14 @@ fn check_profile(fields: &mut Map<String, Value>) -> Result<(), String> {
             return Err(format!("the value of {name} is unknown; use one of {}", values.join(", ")));
         }
         if PROFILE_TEXTS.contains(&field) && !value.is_string() {
-            return Err(format!("the value of {name} is not a text"));
+            return Err(format!("the value of {name} is not a string"));
         }
         if PROFILE_LISTS.contains(&field) {
             if value.is_string() {
                 *value = json!([value.take()]);
             }
             if !value.as_array().is_some_and(|list| list.iter().all(Value::is_string)) {
-                return Err(format!("the value of {name} is not a list of texts"));
+                return Err(format!("the value of {name} is not a list of strings"));
             }
         }
     }
@@ -205,7 +206,7 @@ mod tests {
             ),
             (
                 r#"{"situation": "x", "action": "y", "outcome": "success", "pattern": {"description": "d"}}"#,
-                "situation, action, outcome, pattern, but a memory has one kind of parts",
+                "situation, action, outcome, pattern, but a memory can contain only one kind of parts",
             ),
             (r#"{"pattern": {"description": "d"}, "profile": {"name": "Ana"}}"#, "pattern, profile, but"),
             (r#"{"name": "n", "description": "d", "steps": "one"}"#, "a procedure: /steps"),
@@ -215,8 +216,8 @@ mod tests {
             (r#"{"pattern": {"useCase": "x", "use_case": "x"}}"#, "use_case is given twice"),
             (r#"{"blocker": {"who": "Ana"}}"#, "who"),
             (r#"{"profile": "Ana"}"#, "a profile: it is not an object"),
-            (r#"{"profile": {"name": 42}}"#, "the value of name is not a text"),
-            (r#"{"profile": {"frameworks": {"a": 1}}}"#, "frameworks is not a list of texts"),
+            (r#"{"profile": {"name": 42}}"#, "the value of name is not a string"),
+            (r#"{"profile": {"frameworks": {"a": 1}}}"#, "frameworks is not a list of strings"),
             (r#"{"profile": {"programmingLanguages": ["Rust", 1]}}"#, "programming_languages is not a list"),
             (r#"{"profile": {"responsePreference": "loud"}}"#, "response_preference is unknown; use one of concise"),
             (r#"{"profile": {"languagePreference": "klingon"}}"#, "language_preference is unknown"),

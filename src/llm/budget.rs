@@ -421,7 +421,7 @@ mod tests {
         for (budget, limit) in [(budget(None, Some(50)), "50 tokens"), (budget(Some(0.000_5), None), "$0.0005")] {
             let model = Counted(AtomicU64::new(0), Cost::Call);
             let error = Budgeted::new(&model, &budget).complete(&request("hi")).now_or_never().unwrap().unwrap_err();
-            let text = format!("the limit of {limit} is reached; raise it to continue (finished work is kept)");
+            let text = format!("the limit of {limit} has been reached; raise it to continue (finished work is kept)");
             assert_eq!(error.to_string(), text);
             assert_eq!((model.0.into_inner(), budget.spent()), (0, Amount::default()));
         }

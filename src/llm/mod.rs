@@ -256,13 +256,13 @@ pub enum LlmError {
         endpoint: String,
     },
     /// The spend limit of the run does not allow another call.
-    #[error("the limit of {limit} is reached; raise it to continue (finished work is kept)")]
+    #[error("the limit of {limit} has been reached; raise it to continue (finished work is kept)")]
     Budget {
         /// The limit, with its unit.
         limit: String,
     },
     /// The request waits in a batch of the provider. A later run collects the answer.
-    #[error("the request waits in a batch of the provider; a later run with --batch-api collects the answer")]
+    #[error("the request is waiting in a batch at the provider; a later run with --batch-api collects the reply")]
     InBatch,
     /// A replayed cassette does not contain this request.
     #[error("no recorded reply for request {key} in {folder}; record it with --record")]

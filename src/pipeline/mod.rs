@@ -346,7 +346,7 @@ async fn keep_alive<T>(store: &Store, run: &RunId, every: Duration, work: impl F
             Either::Right(((), _)) => {
                 // One missed heartbeat does not justify abandoning paid work, and the next heartbeat may succeed.
                 if let Err(error) = store.heartbeat(run, Timestamp::now()) {
-                    tracing::warn!("could not record that the run is alive: {error}");
+                    tracing::warn!("could not record that the run is still in progress: {error}");
                 }
             }
         }

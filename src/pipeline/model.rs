@@ -93,7 +93,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
     /// Returns the reply that is stored under `key`.
     fn stored_reply(&self, key: &str) -> Option<Reply> {
         self.store.reply(key).unwrap_or_else(|error| {
-            tracing::warn!("the store cannot be read, so the model is asked: {error}");
+            tracing::warn!("the store cannot be read, so the request is sent to the model: {error}");
             None
         })
     }

@@ -118,7 +118,7 @@ pub struct SelectionCounts {
     pub windows_out_of_range: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
 const fn is_none(count: &u64) -> bool {
     *count == 0
 }

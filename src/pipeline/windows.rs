@@ -208,7 +208,7 @@ impl Cutting {
 
     /// Returns the selected windows once all windows are cut, and tallies them.
     async fn jobs<C: Complete>(mut self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
-        let mut windows = (&mut self.windows).await.expect("cutting does not panic, and nobody cancels it");
+        let mut windows = (&mut self.windows).await.expect("cutting does not panic, and nothing cancels the task");
         let cut = windows.len();
         windows.retain(|(one, _)| {
             pipeline.options.selection.takes(&self.transcript.messages[one.span.start..one.span.end])

@@ -124,7 +124,7 @@ impl Connection {
             match done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(value) => return Ok(value),
                 Err(Failure::Passing(error)) if begun.elapsed() < self.patience => {
-                    tracing::warn!("{error}; it is tried again");
+                    tracing::warn!("{error}; trying again");
                     std::thread::sleep(RETRY);
                 }
                 Err(Failure::Passing(error) | Failure::Lasting(error)) => return Err(error),

@@ -212,7 +212,7 @@ impl Queue {
         let job = QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts };
         if attempts > MAX_ATTEMPTS {
             // A job that makes its workers die must not occupy all of them.
-            self.end(&job, &JobEnd::Failed("its workers ended before it was done, again and again".to_owned()))?;
+            self.end(&job, &JobEnd::Failed("its workers repeatedly ended before it was done".to_owned()))?;
             return Ok(None);
         }
         Ok(Some(job))

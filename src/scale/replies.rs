@@ -139,7 +139,7 @@ impl ReplyStore for QueueReplyStore {
     fn release(&self, call: &PlannedCall) {
         let sql = "DELETE FROM afterthought.calls WHERE id = $1";
         if let Err(error) = self.with(|client| client.execute(sql, &[&call.id])) {
-            tracing::warn!("the worst case of a call counts towards the limit for some minutes: {error}");
+            tracing::warn!("the maximum cost of a failed call counts towards the limit for some minutes: {error}");
         }
     }
 }

@@ -65,7 +65,7 @@ impl Drop for Store {
         if !uses.is_empty()
             && let Err(error) = self.count_uses(&uses)
         {
-            tracing::warn!(%error, "could not count the last uses of memories");
+            tracing::warn!(%error, "could not record the last uses of memories");
         }
     }
 }

@@ -185,7 +185,7 @@ mod without_age {
 
     pub(super) enum Keys {}
 
-    const MISSING: SyncError = SyncError::Feature { what: "encrypt what is shared", feature: "age" };
+    const MISSING: SyncError = SyncError::Feature { what: "encrypt shared memories", feature: "age" };
 
     impl Keys {
         pub(super) const fn read(_: &Path) -> Result<Self, SyncError> {

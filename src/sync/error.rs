@@ -21,7 +21,7 @@ pub enum SyncError {
     BadRecord(#[source] serde_json::Error),
     /// An item of another machine cannot be used.
     #[error(
-        "change {seq} of the machine {device} {what}; nothing of it was applied; run `afterthought db sync now --whole` \
+        "change {seq} of the machine {device} {what}; none of it was applied; run `afterthought db sync now --whole` \
          on that machine"
     )]
     BadItem {
@@ -49,7 +49,7 @@ pub enum SyncError {
     },
     /// An item of another machine is encrypted for a key that this machine does not have.
     #[error(
-        "change {seq} of the machine {device} is encrypted with another key; nothing of it was applied; use the same key \
+        "change {seq} of the machine {device} is encrypted with another key; none of it was applied; use the same key \
          file on both machines, or add that key to the file of this machine; if the machine is no longer used, delete \
          its folder in the target"
     )]
@@ -61,7 +61,7 @@ pub enum SyncError {
     },
     /// An item of another machine is not encrypted, though the target has a key.
     #[error(
-        "change {seq} of the machine {device} is not encrypted; nothing of it was applied; run `afterthought db sync add` \
+        "change {seq} of the machine {device} is not encrypted; none of it was applied; run `afterthought db sync add` \
          with `--key FILE` on that machine; if the machine is no longer used, delete its folder in the target"
     )]
     NotEncrypted {

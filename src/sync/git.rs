@@ -329,8 +329,8 @@ impl Files for Repository {
     fn take_notes(&mut self) -> Vec<String> {
         let note = || {
             format!(
-                "{} refuses to forget earlier commits, which may contain erased text; to remove them, delete the branch \
-                 afterthought/log there, and run `afterthought db sync now` on each machine",
+                "{} does not allow earlier commits to be removed, and they may contain erased text; to remove them, delete \
+                 the branch afterthought/log there, and run `afterthought db sync now` on each machine",
                 self.address
             )
         };
@@ -381,7 +381,7 @@ fn reason(stderr: &str) -> String {
     let lines =
         || stderr.lines().map(|line| line.trim().trim_start_matches("remote: ")).filter(|line| !line.is_empty());
     let is_cause = |line: &&str| ["! [", "fatal:", "error:"].iter().any(|start| line.starts_with(start));
-    let line = lines().find(is_cause).or_else(|| lines().next()).unwrap_or("git failed and does not say why");
+    let line = lines().find(is_cause).or_else(|| lines().next()).unwrap_or("git failed without an explanation");
     line.trim_start_matches("fatal: ").trim_start_matches("error: ").chars().take(300).collect()
 }
 

@@ -92,13 +92,11 @@ pub(crate) enum LogError {
         address: String,
     },
     /// Other machines wrote at the same time in every attempt.
-    #[error(
-        "other machines write to the target all the time; nothing was lost, and the next synchronisation tries again"
-    )]
+    #[error("other machines keep writing to the target; nothing was lost, and the next synchronisation tries again")]
     Busy,
     /// The program `git` cannot be started.
     #[error(
-        "cannot run the program git, which a repository as target needs: {0}; install git, or share memories through a \
+        "cannot run git, which is required for a repository as target: {0}; install git, or share memories through a \
          folder"
     )]
     NoGit(std::io::Error),

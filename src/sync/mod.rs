@@ -457,7 +457,7 @@ fn fork_problem(head: &Head) -> Option<String> {
     let seq = head.forked?;
     Some(format!(
         "two machines wrote change {seq} of the log {}; run `afterthought db sync now` on both, and each continues under \
-         a name of its own",
+         a separate name",
         head.name
     ))
 }

@@ -94,7 +94,7 @@ pub(crate) fn likeness(a: &str, b: &str) -> f64 {
     };
     let (a, b) = (words(a), words(b));
     let (shared, all) = (a.intersection(&b).count(), a.union(&b).count());
-    #[expect(clippy::cast_precision_loss, reason = "the words of a line are few")]
+    #[expect(clippy::cast_precision_loss, reason = "a line has few words")]
     let part = shared as f64 / all.max(1) as f64;
     part
 }

@@ -820,7 +820,10 @@ fn one_process_watches_and_a_signal_ends_it_cleanly() {
     }
     let second = desk.world.done(&["log", "watch", folder]);
     assert_eq!(second.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("is already watching for this database"), "{second:?}");
+    assert!(
+        String::from_utf8_lossy(&second.stderr).contains("is already running `log watch` for this database"),
+        "{second:?}"
+    );
     // Hooks leave the work to the running watcher.
     desk.session("s1", 0);
     desk.hook("session-end", "s1", &json!({}));

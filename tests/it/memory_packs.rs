@@ -235,7 +235,7 @@ fn a_signed_pack_names_its_signer_and_the_next_version_needs_the_same_key() {
     let body: Vec<&str> = fourth.lines().collect();
     let forged = format!("{}\n{other}\n", body[..body.len() - 1].join("\n"));
     let refused = import(&reader, &forged, &[]);
-    assert!(refused.code == 2 && refused.err.contains("its signature does not belong to its content"), "{refused:?}");
+    assert!(refused.code == 2 && refused.err.contains("its signature does not match its content"), "{refused:?}");
     let missing = author.run(&["export", "--pack", "a", "--version", "1.0.0", "--sign", "/no/such/key"]);
     assert!(missing.code == 2 && missing.err.contains("cannot sign with /no/such/key"), "{missing:?}");
 }

@@ -53,7 +53,7 @@ pub(crate) struct EvalArgs {
     /// Run each case N times
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) repeat: u32,
-    /// Write the results into this file; an interrupted run continues where it stopped
+    /// Write the results to this file; an interrupted run continues where it stopped
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     /// Run all cases again, even those with results in the output file
@@ -71,7 +71,7 @@ pub(crate) struct EvalArgs {
     /// Run N cases at a time; in consolidation, make N calls at a time
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(super) jobs: usize,
-    /// Put N tokens of conversation into one request [default: 6000]
+    /// Send up to N tokens of conversation in one request [default: 6000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
     /// Spend at most this many dollars on all cases together [default: no limit]

@@ -23,8 +23,8 @@ use crate::private;
 ///
 /// Draws extracted memories at random, shows each with its evidence, and asks whether it helps a later conversation, is
 /// worthless, or is wrong. Then shows the share of each answer with its 95 % confidence interval, by kind and by
-/// extractor. Judgements are stored next to the database, with memory ids but without any text. A later call asks about
-/// other memories and counts all judgements. Nothing leaves the machine.
+/// extractor. Judgements are stored next to the database, with memory ids but without any text. When run again, the
+/// command asks about other memories and counts all judgements. Nothing leaves the machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought eval mine\n  afterthought eval mine -n 100 --namespace project/shop")]
 pub(super) struct MineArgs {

@@ -178,7 +178,7 @@ pub(super) struct ReportArgs {
     /// Results to report
     #[arg(value_name = "RESULT", required = true)]
     results: Vec<PathBuf>,
-    /// Write the report into this file [default: standard output]
+    /// Write the report to this file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -209,13 +209,13 @@ pub(super) fn write_or_print(text: &str, file: Option<&Path>, context: &Context<
     after_help = "Examples:\n  afterthought eval results --out docs/results.md\n  afterthought eval results --results target/results --out docs/results.md"
 )]
 pub(super) struct ResultsArgs {
-    /// Description of the page
+    /// File that describes the page
     #[arg(value_name = "FILE", default_value = "evals/results.toml")]
     page: PathBuf,
     /// Use the result files in this folder, and write missing ones into it
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
-    /// Write the page into this file [default: standard output]
+    /// Write the page to this file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -34,7 +34,7 @@ const SEED: u64 = 0x0bad_5ea4_c4ed_0001;
 
 /// Converts a term of the evaluation to the program's own type, or the reverse: both have the same spelling.
 pub(super) fn convert<T: std::str::FromStr>(text: &str) -> anyhow::Result<T> {
-    text.parse().map_err(|_| anyhow!("{text:?} is not known to this version"))
+    text.parse().map_err(|_| anyhow!("this version does not support {text:?}"))
 }
 
 /// Returns the claim of a memory in a case, with the defaults of the case format.

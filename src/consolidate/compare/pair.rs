@@ -152,10 +152,10 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
     match arity {
         // Words in two languages do not show whether they mean different things.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
-            (ClaimRelation::Unsure, "another value, perhaps of something else")
+            (ClaimRelation::Unsure, "another value, but perhaps about something else")
         }
         Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
-        Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
+        Arity::Single => (ClaimRelation::Opposed, "another value of the same attribute"),
         // A value of a list is replaced as well if the text says that the new value replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         // "Switched to" says that the earlier value no longer applies, even for an attribute that may have several
@@ -163,10 +163,12 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
             (ClaimRelation::Opposed, "says that the value has changed to another one")
         }
-        Arity::Open if is_only_one(a) && is_only_one(b) => (ClaimRelation::Opposed, "another value of one attribute"),
-        Arity::Open if hinted => (ClaimRelation::Opposed, "another value, and the known value is named as replaced"),
+        Arity::Open if is_only_one(a) && is_only_one(b) => {
+            (ClaimRelation::Opposed, "another value of the same attribute")
+        }
+        Arity::Open if hinted => (ClaimRelation::Opposed, "another value, marked as replacing the known one"),
         // A hint is not enough here: another value usually exists alongside the known one.
-        Arity::Many if hinted => (ClaimRelation::Unsure, "the known memory is named as replaced"),
+        Arity::Many if hinted => (ClaimRelation::Unsure, "marked as replacing the known memory"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
         Arity::Open => (ClaimRelation::Unsure, "another value, which may exist alongside the known one"),
     }
@@ -184,11 +186,11 @@ fn is_only_one(view: &View<'_>) -> bool {
 fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
-        (ClaimRelation::Unsure, "another number, perhaps of something else")
+        (ClaimRelation::Unsure, "another number, but perhaps about something else")
     } else if is_episode(a) || is_episode(b) {
         (ClaimRelation::Unsure, "another number on another occasion")
     } else {
-        (ClaimRelation::Opposed, "another number of one attribute")
+        (ClaimRelation::Opposed, "another number for the same attribute")
     }
 }
 
@@ -228,7 +230,7 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static
     match (new_detail, old_detail) {
         (false, _) => (ClaimRelation::Same, "the same value in other words"),
         (true, false) => (ClaimRelation::More, "the same value in more detail"),
-        (true, true) => (ClaimRelation::Both, "the same value, each with its own detail"),
+        (true, true) => (ClaimRelation::Both, "the same value, but with different details"),
     }
 }
 
@@ -242,14 +244,14 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
         return (ClaimRelation::Opposed, "says that another one has taken its place");
     }
     if give_other_values(a, b, words) {
-        return (ClaimRelation::Opposed, "another value of one attribute");
+        return (ClaimRelation::Opposed, "another value of the same attribute");
     }
     if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
         return found;
     }
     if !close {
         return if hinted {
-            (ClaimRelation::Unsure, "the known memory is named as replaced")
+            (ClaimRelation::Unsure, "marked as replacing the known memory")
         } else {
             (ClaimRelation::Apart, "other words")
         };
@@ -262,7 +264,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     if keys_differ && !are_one_value(a, b, words) {
         let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
-            (ClaimRelation::Unsure, "the same words, another attribute")
+            (ClaimRelation::Unsure, "the same words, but another attribute")
         } else {
             (ClaimRelation::Apart, "another attribute")
         };

@@ -193,7 +193,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
 
 /// Lets a person decide whether the candidate ends a known memory.
 fn contested(met: &Met<'_>) -> Ruling {
-    let reason = format!("{}; it is undecided whether this refers to the known memory", met.paired.why);
+    let reason = format!("{}; it is unclear whether this refers to the known memory", met.paired.why);
     let ruling = Ruling::about(Decision::Contradict, met.known, &reason);
     Ruling { conflict: Some(Conflict::Conflict), pending: true, ..ruling }
 }

@@ -283,7 +283,7 @@ fn apart(met: &[Met<'_>]) -> Ruling {
         return Ruling::beside(met.known, "judged to be a contradiction, but about another topic");
     }
     if let Some(met) = of(|named| matches!(named, Named::Duplicate | Named::MoreDetail | Named::Overlapping)) {
-        return Ruling::beside(met.known, "judged to be the same, but names, numbers or persons differ");
+        return Ruling::beside(met.known, "judged to be the same, but names, numbers or people differ");
     }
     match of(|named| *named == Named::Complementary) {
         Some(met) => Ruling::beside(met.known, "both are true"),
@@ -300,7 +300,7 @@ pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'stati
     if other_numbers(&a.features.figures, &b.features.figures) {
         Some("other numbers")
     } else if other_values(a, b) {
-        Some("another value of one attribute")
+        Some("another value of the same attribute")
     } else if new.entities && old.entities && much_the_same {
         Some("other names")
     } else {

@@ -220,7 +220,10 @@ pub(in crate::consolidate) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
         return Ruling::beside(known, "the same value, but too long to merge");
     }
     let merged = Claim { content: join(old, new), ..enrich(&known.memory.claim, case.view.claim) };
-    Ruling { merged: Some(merged), ..Ruling::about(Decision::Merge, known, "the same value, each with its own detail") }
+    Ruling {
+        merged: Some(merged),
+        ..Ruling::about(Decision::Merge, known, "the same value, but with different details")
+    }
 }
 
 fn join(old: &str, new: &str) -> String {
@@ -306,7 +309,7 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
         let reason = if pinned {
             format!("{why}; the known memory is pinned")
         } else {
-            format!("{why}; it is undecided which one is true")
+            format!("{why}; it is unclear which one is true")
         };
         return Ruling { conflict: Some(Conflict::Conflict), pending: true, reason, ..ruling };
     }

@@ -142,7 +142,7 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
 
 /// It is undecided which of the two memories is true, so the later memory waits for review by a person.
 fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
-    let why = "they cannot both be true, and it is undecided which one is";
+    let why = "they cannot both be true, and it is unclear which one is";
     let mut change = PassChange::new(Action::Conflict, why, &last.memory.claim.content, now);
     change.beside = Some(first.memory.claim.content.clone());
     change.change(last, Memory { status: Status::Pending, ..last.memory.clone() });

@@ -259,7 +259,7 @@ fn merging_keeps_both_wordings_and_lines_show_both_states() {
     let [change] = &merged.changes[..] else { panic!("one claim, one change") };
     assert_eq!(change.before.as_deref(), Some("The user works at Acme in Paris."));
     assert_eq!(change.merged.as_ref().map(|claim| claim.content.as_str()), Some(joined));
-    assert_eq!(change.reason, "the same value, each with its own detail");
+    assert_eq!(change.reason, "the same value, but with different details");
     assert_eq!(merged.counts()[&Decision::Merge], 1);
 }
 

@@ -446,6 +446,9 @@ pub(in crate::serve) fn expiry_of(text: Option<&str>, days: Option<f64>) -> Resu
     }
     let ahead = SignedDuration::try_from_secs_f64(days * 86_400.0).ok();
     let at = ahead.and_then(|ahead| now.checked_add(ahead).ok());
-    let far = || ApiError::Expiry { text: format!("{days} days"), reason: "is too far ahead; leave it out for never" };
+    let far = || ApiError::Expiry {
+        text: format!("{days} days"),
+        reason: "is too far in the future; leave it out if the memory never expires",
+    };
     at.ok_or_else(far).map(Some)
 }

@@ -158,7 +158,7 @@ impl Database {
             // Words can be compared only if each memory is in one place of the index.
             if !checked.flaws.iter().any(|flaw| flaw.what.starts_with(NOT_ONCE)) {
                 let other = indexed_otherwise(conn)?;
-                checked.add_each(FlawKind::WordIndex, "memories that are indexed with different words, by row", &other);
+                checked.add_each(FlawKind::WordIndex, "row numbers of memories with wrong words in the index", &other);
             }
             Ok(())
         })
@@ -181,7 +181,7 @@ const WRONG_ROWS: [(FlawKind, &str, &str); 8] = [
     ),
     (
         FlawKind::WordIndex,
-        "words of memories that do not exist, by row",
+        "row numbers of indexed memories that do not exist",
         "SELECT seq FROM (SELECT seq FROM search_recent UNION ALL SELECT seq FROM search_docs
                           UNION ALL SELECT seq FROM search_letters)
          WHERE seq NOT IN (SELECT seq FROM memories) ORDER BY seq",
@@ -199,12 +199,12 @@ const WRONG_ROWS: [(FlawKind, &str, &str); 8] = [
     ),
     (
         FlawKind::NearIndex,
-        "near claims of memories that do not exist, by row",
+        "row numbers in the index of near claims without a memory",
         "SELECT id FROM memory_near_docsize WHERE id NOT IN (SELECT seq FROM memories) ORDER BY id",
     ),
     (
         FlawKind::Vectors,
-        "vectors that do not belong to their memory, by row",
+        "row numbers of vectors that do not match their memory",
         "SELECT v.seq FROM vectors v JOIN vector_models k ON k.id = v.model_id
          JOIN memories m ON m.seq = v.seq
          WHERE length(v.vector) <> 4 * k.dimension OR length(v.code) <> 4 + (k.dimension + 7) / 8

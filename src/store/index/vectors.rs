@@ -428,7 +428,7 @@ fn product(query: &[f32], row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Re
 }
 
 fn json_of<T: serde::Serialize>(values: impl Iterator<Item = T>) -> String {
-    serde_json::to_string(&values.collect::<Vec<_>>()).expect("numbers and texts have a JSON form")
+    serde_json::to_string(&values.collect::<Vec<_>>()).expect("numbers and text can be written as JSON")
 }
 
 /// Returns the `count` most promising memories after `last`, best first.

@@ -476,7 +476,7 @@ fn limits_hold_before_a_batch_is_submitted() {
     let (server, world, _) = world();
     let output = world.done(&[RUN, &["--max-tokens", "100"]].concat());
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(err(&output).contains("the limit of 100 tokens is reached"), "{output:?}");
+    assert!(err(&output).contains("the limit of 100 tokens has been reached"), "{output:?}");
     assert_eq!((server.batches().len(), server.direct().len(), open_batches(&world)), (0, 0, 0));
 }
 

@@ -183,7 +183,7 @@ impl LineCase for Pair {
             );
         }
         if self.hard.is_some() && joins(self.expect) {
-            return Err("hard: a hard pair is never joined; set expect to add or contradict, or remove hard".to_owned());
+            return Err("hard: a hard pair is never merged; set expect to add or contradict, or remove hard".to_owned());
         }
         Ok(())
     }

@@ -548,7 +548,7 @@ impl<R: Read> Read for Checked<R> {
         let count = self.inner.read(buffer)?;
         self.crc.update(&buffer[..count]);
         let ended = count == 0 && !buffer.is_empty();
-        #[expect(clippy::cast_possible_truncation, reason = "the checksum counts modulo 2^32")]
+        #[expect(clippy::cast_possible_truncation, reason = "the archive stores the size modulo 2^32")]
         let is_whole = self.crc.amount() == self.size as u32 && self.crc.sum() == self.sum;
         if ended && !is_whole {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the entry of the archive is damaged"));

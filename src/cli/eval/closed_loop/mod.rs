@@ -72,7 +72,7 @@ pub(super) struct LoopArgs {
     /// Run each task N times in each arm
     #[arg(long, value_name = "N", default_value_t = 1)]
     repeat: u32,
-    /// Write the results into this file
+    /// Write the results to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Keep the folders of all runs in this folder

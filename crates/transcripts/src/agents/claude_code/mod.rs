@@ -482,7 +482,7 @@ impl Session {
         let mut places = self.places.drain(..);
         let void = &self.void;
         self.draft.retain(|_| {
-            let place = places.next().expect("each buffered message has a place");
+            let place = places.next().expect("there is one place per buffered message");
             !dead[place] && !void.contains(&place)
         });
         drop(places);

@@ -405,7 +405,7 @@ impl Turns {
         let has_events = self.has_events;
         // Typed text can be identified only once all events have been read.
         self.draft.retain(|message| {
-            let held = held.next().expect("each buffered message is known");
+            let held = held.next().expect("there is one entry per buffered message");
             if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {
                 (message.role, message.kind) = (Role::System, Kind::Context);
             }
