@@ -115,7 +115,7 @@ fn from_json<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Resu
     json(row.get_ref(index)?.as_str()?, index)
 }
 
-/// Reads the fields of a struct from consecutive columns, the first of which has the number `$first`, except for
+/// Reads the fields of a struct from consecutive columns, starting at column `$first`, except for
 /// fields with a value.
 macro_rules! from_row {
     (@ $row:expr, $columns:ident, $value:expr) => { $value };

@@ -79,7 +79,7 @@ pub(super) fn run(args: &MineArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let judged: BTreeSet<MemoryId> = judgements.iter().map(|one| one.memory.clone()).collect();
     let drawn = draw(&memories, args, context, &judged)?;
     if drawn.is_empty() && judgements.is_empty() {
-        return Ok(context.out.nothing("no extracted memory to judge; `afterthought run` extracts some"));
+        return Ok(context.out.nothing("no extracted memories to judge; run `afterthought run` to extract some"));
     }
     let mut file = private::append(&path).with_context(|| format!("cannot write {}", path.display()))?;
     for (number, id) in drawn.iter().enumerate() {

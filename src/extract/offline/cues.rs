@@ -20,7 +20,7 @@ pub(super) struct Table {
     pub(super) veto: Patterns,
     #[serde(default)]
     cues: Cues,
-    /// Sentences that are not of a kind, although one of its cues matches.
+    /// Sentences that do not belong to a kind, although one of its cues matches.
     #[serde(default)]
     exceptions: Cues,
     /// Sentences about how the assistant should answer.

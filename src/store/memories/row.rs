@@ -62,7 +62,7 @@ pub(in crate::store) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memor
     })
 }
 
-/// Reads the usage of a memory from five columns, the first of which has the number `first`.
+/// Reads the usage of a memory from five columns, starting at column `first`.
 pub(in crate::store) fn usage_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Usage> {
     from_row!(row, first => Usage { access_count, last_accessed_at, tier, promotion_count, last_promoted_at })
 }
