@@ -65,7 +65,7 @@ impl Prompt {
             }
             templates
         });
-        let template = TEMPLATES.get_template(self.as_str()).expect("the prompts that have values are rendered");
+        let template = TEMPLATES.get_template(self.as_str()).expect("only prompts with placeholders are rendered");
         template.render(values).expect("the template is embedded and a test renders it")
     }
 
