@@ -156,12 +156,8 @@ pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<
 /// [`SyncError`] if the database cannot be read.
 pub(crate) fn changed_since(store: &Store, target: &SyncTarget) -> Result<usize, SyncError> {
     let patterns = NamespacePatterns::new(&target.namespaces)?;
-    let mut count = 0;
-    for id in store.memories_to_collect(target.id, target.collected)? {
-        let memory = store.find(&id)?;
-        count += usize::from(memory.is_some_and(|memory| patterns.admits(&memory.namespace)));
-    }
-    Ok(count)
+    let changed = store.changed_by_namespace(target.collected)?;
+    Ok(changed.iter().filter(|(namespace, _)| patterns.admits(namespace)).map(|(_, count)| count).sum())
 }
 
 /// Creates the folder of a target; repositories and servers must exist.
