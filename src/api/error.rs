@@ -149,6 +149,14 @@ pub enum ApiError {
         /// The given value.
         value: f64,
     },
+    /// More results are requested than fit on a page, or none.
+    #[error("the limit {limit} is out of range; use 1 to {most}, and offset for further results")]
+    Limit {
+        /// The given limit.
+        limit: usize,
+        /// The maximum.
+        most: usize,
+    },
     /// The expiry is not valid.
     #[error("the expiry {text:?} {reason}")]
     Expiry {
@@ -258,6 +266,19 @@ pub enum ApiError {
     NotATeam {
         /// The namespace.
         namespace: String,
+    },
+    /// Nobody has set up the team, and its name is like that of another.
+    #[error(
+        "nobody has set up {team}; did you mean {near}? `afterthought project team {name} --maintainer PERSON` sets up a \
+         new team"
+    )]
+    UnknownTeam {
+        /// The team.
+        team: String,
+        /// Its name without `team/`.
+        name: String,
+        /// The known team.
+        near: String,
     },
     /// The name of the person is not known.
     #[error("your name is not known; set it with `git config --global user.name NAME`")]

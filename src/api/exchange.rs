@@ -481,7 +481,14 @@ fn arrival(imported: Imported) -> ImportedMemory {
     let is_order = order_in(&memory.claim, &evidence).is_some();
     let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
     let candidate = stated(memory.claim, evidence);
-    let incoming = IncomingClaim { candidate, namespace: memory.namespace, source: memory.source, method, id: None };
+    let incoming = IncomingClaim {
+        candidate,
+        namespace: memory.namespace,
+        source: memory.source,
+        method,
+        id: None,
+        past: Some((memory.created_at, memory.usage)),
+    };
     ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
 }
 

@@ -69,7 +69,7 @@ impl Memories {
         let said = store.last_said(found.iter().map(|hit| &hit.memory.id))?;
         let mut spelled = HashMap::new();
         for hit in found.iter_mut() {
-            let named = here.check_memory(&hit.memory, said.get(&hit.memory.id).copied());
+            let named = here.check_memory(&hit.memory, said.get(&hit.memory.id).map(|time| time.at));
             hit.score *= remaining(&named);
             spelled.extend(spelled_states(&named).map(|states| (hit.memory.id.clone(), states)));
         }
@@ -147,7 +147,7 @@ impl ProjectFolder {
     pub(super) fn changes(&self, store: &Database, memories: &[&Memory]) -> Vec<Option<String>> {
         let said = store.last_said(memories.iter().map(|memory| &memory.id)).unwrap_or_default();
         let change = |memory: &&Memory| {
-            let mut named = self.check_memory(memory, said.get(&memory.id).copied());
+            let mut named = self.check_memory(memory, said.get(&memory.id).map(|time| time.at));
             named.retain(|one| !matches!(one.state, FreshnessState::Fresh | FreshnessState::NotVerifiable));
             spelled_states(&named)
         };

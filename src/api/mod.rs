@@ -112,6 +112,7 @@ pub use pack::PackImport;
 pub(crate) use pack::PackOptions;
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
+pub(crate) use projects::is_in_repository;
 #[cfg(feature = "scale")]
 pub(crate) use queue::{JobOutcome, QueueWorker, WorkQueue};
 pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
@@ -140,6 +141,8 @@ pub struct Memories {
     namespaces: Option<NamespaceSet>,
     folder: Option<PathBuf>,
     through: AuditChannel,
+    /// Whether programs act for the owner of the memories, who decides about those of a team as a person does.
+    is_owner: bool,
 }
 
 /// Options for opening memories.
@@ -154,6 +157,7 @@ pub struct Builder {
     namespaces: Option<NamespaceSet>,
     folder: Option<PathBuf>,
     through: AuditChannel,
+    is_owner: bool,
     access: Access,
 }
 
@@ -222,6 +226,13 @@ impl Builder {
         Self { through, ..self }
     }
 
+    /// Lets programs change the memories of teams that the person at this machine may change.
+    #[must_use]
+    #[cfg(feature = "serve")]
+    pub(crate) fn for_owner(self, is_owner: bool) -> Self {
+        Self { is_owner, ..self }
+    }
+
     /// Opens the file for reading only.
     #[must_use]
     pub fn read_only(self) -> Self {
@@ -266,8 +277,8 @@ impl Builder {
         if let Some(store) = storage.as_store() {
             store.set_guard(guard.clone());
         }
-        let Self { namespaces, folder, through, .. } = self;
-        Ok(Memories { storage, config, guard, vectors, namespaces, folder, through })
+        let Self { namespaces, folder, through, is_owner, .. } = self;
+        Ok(Memories { storage, config, guard, vectors, namespaces, folder, through, is_owner })
     }
 }
 
@@ -301,6 +312,7 @@ impl Memories {
             namespaces: None,
             folder: None,
             through: AuditChannel::Library,
+            is_owner: false,
             access: Access::Any,
         }
     }
@@ -316,11 +328,11 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the file cannot be written.
     pub fn into_writable(self) -> Result<Self, ApiError> {
-        let Self { storage, config, vectors, namespaces, folder, through, .. } = self;
+        let Self { storage, config, vectors, namespaces, folder, through, is_owner, .. } = self;
         // The last connection to close removes temporary files beside the database, which requires write access.
         drop(storage);
         let opened = Self::builder().config(config).vectors(vectors).through(through).folder(folder).open()?;
-        Ok(Self { namespaces, ..opened })
+        Ok(Self { namespaces, is_owner, ..opened })
     }
 
     /// Returns where the memories are stored.

@@ -136,8 +136,7 @@ impl Memories {
             return Ok(Some(known));
         }
         // A folder outside a repository may be any folder in which a person happens to work.
-        let is_repository = Machine::this().sight_path(folder).is_some_and(|sighting| sighting.root.is_some());
-        if is_repository { self.namespace_of(folder).map(Some) } else { Ok(None) }
+        if is_in_repository(folder) { self.namespace_of(folder).map(Some) } else { Ok(None) }
     }
 
     /// Records the project of a folder whose memories came from another machine or a file, so that it counts as
@@ -218,6 +217,12 @@ impl Memories {
     pub(crate) fn merge_projects(&self, from: &str, into: &str) -> Result<ProjectMerge, ApiError> {
         Ok(pipeline::merge(self.ledger(PROJECTS)?, from, into, Timestamp::now())?)
     }
+}
+
+/// Whether a folder of this machine is in a repository.
+#[must_use]
+pub(crate) fn is_in_repository(folder: &str) -> bool {
+    Machine::this().sight_path(folder).is_some_and(|sighting| sighting.root.is_some())
 }
 
 const PROJECTS: &str = "work with projects";

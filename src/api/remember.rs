@@ -438,7 +438,7 @@ impl Memories {
             return Ok(None);
         };
         store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            consolidate::restore(writer, &known.id, RivalPolicy::Retire)
+            consolidate::restore(writer, &known.id, RivalPolicy::Retire, by(Author::Person))
         })?;
         Ok(Some(store.memory(&known.id)?))
     }
@@ -469,7 +469,15 @@ impl Memories {
         for namespace in [incoming.namespace.clone(), self.home(), Namespace::global()] {
             let known = if self.reaches(&namespace) { active_with_key(store, &namespace, key)? } else { Vec::new() };
             if let Some(known) = known.into_iter().next() {
-                return self.replace(store, draft, given, IncomingClaim { namespace, ..incoming }, known);
+                let place = (namespace != incoming.namespace).then(|| namespace.to_string());
+                let incoming = IncomingClaim { namespace, ..incoming };
+                let mut replaced = self.replace(store, draft, given, incoming, known)?;
+                if let Some(place) = place {
+                    // Otherwise it would seem that the audience of the draft was followed.
+                    let reason = &mut replaced.change.reason;
+                    *reason = format!("{reason}; it stays in {place}, where the key is used already");
+                }
+                return Ok(replaced);
             }
         }
         let has_no_other_key = |known: &Memory| known.claim.key.as_ref().is_none_or(|own| own == key);
@@ -603,7 +611,7 @@ impl Memories {
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         let id = draft.id.as_deref().map(own_id).transpose()?;
-        Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method, id })
+        Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method, id, past: None })
     }
 
     /// Returns a claim that may be stored, with personal data handled according to the settings.
@@ -680,8 +688,7 @@ impl Memories {
             refuse_orders(&claim)?;
         }
         self.refuse_known(store, &before, &claim)?;
-        let why = if author == Author::Agent { "by an agent" } else { "by hand" };
-        self.rewrite(store, Memory { claim, ..before }, why)
+        self.rewrite(store, Memory { claim, ..before }, by(author))
     }
 
     /// Rejects a new text that another memory already has, or that was forgotten.
@@ -773,7 +780,7 @@ impl Memories {
         let filter = self.confined(Filter { pinned, ..filter })?;
         // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
         let mut found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
-        found.retain(|memory| author == Author::Person || !memory.namespace.is_team());
+        found.retain(|memory| self.acts_as_person(author) || !memory.namespace.is_team());
         if !preview {
             self.forget_all(&found, reason, author)?;
         }
@@ -850,7 +857,7 @@ impl Memories {
         let audit = self.audit()?;
         let ids: Vec<MemoryId> = memories.into_iter().map(|memory| memory.id).collect();
         let restored = store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            ids.iter().map(|id| consolidate::restore(writer, id, rivals)).collect::<Result<Vec<_>, _>>()
+            ids.iter().map(|id| consolidate::restore(writer, id, rivals, by(author))).collect::<Result<Vec<_>, _>>()
         })?;
         self.record(audit, author, AuditAction::Restore, &ids)?;
         ids.iter().zip(restored).map(|(id, restored)| Ok((store.memory(id)?, restored))).collect()
@@ -950,6 +957,14 @@ impl Memories {
     ) -> Result<(), ApiError> {
         let through = if author == Author::Agent { AuditChannel::Agent } else { self.through };
         Ok(log.map_or(Ok(()), |mut log| log.note(through, action, ids, Timestamp::now()))?)
+    }
+}
+
+/// Returns the words that name the author of a change in the history.
+const fn by(author: Author) -> &'static str {
+    match author {
+        Author::Person => "by hand",
+        Author::Agent => "by an agent",
     }
 }
 

@@ -164,24 +164,24 @@ impl Memories {
         verdict: Verdict,
         reason: Option<&str>,
     ) -> Result<Judgement, ApiError> {
-        let ids = self.resolve_to_decide(ids)?;
         let store = self.ledger("review pending memories")?;
         // The reason is stored in the history, which must not contain secrets.
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
-        let arguments = json!({ "ids": ids, "verdict": verdict.as_str() });
-        let run = store.begin_run("inbox", &arguments, Timestamp::now())?.id;
-        let outcome = store.write::<_, StoreError>(Some(&run), Timestamp::now(), |writer| {
-            ids.iter().try_fold(0, |superseded, id| match verdict {
-                Verdict::Accept => Ok(superseded + writer.accept(id)?.len()),
-                Verdict::Reject => writer.reject(id, reason.text()).map(|()| superseded),
-            })
-        });
-        // The run is ended before an error is returned, so that it does not look interrupted.
-        let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-        store.finish_run(&run, status, &json!({ "judged": ids.len() }), Timestamp::now())?;
-        let superseded = outcome?;
-        let memories = ids.iter().map(|id| store.memory(id)).collect::<Result<_, _>>()?;
-        Ok(Judgement { run, memories, superseded })
+        // A refused judgement leaves no run behind.
+        store.together(|| {
+            let ids = self.resolve_to_decide(ids)?;
+            let arguments = json!({ "ids": ids, "verdict": verdict.as_str() });
+            let run = store.begin_run("inbox", &arguments, Timestamp::now())?.id;
+            let superseded = store.write::<_, StoreError>(Some(&run), Timestamp::now(), |writer| {
+                ids.iter().try_fold(0, |superseded, id| match verdict {
+                    Verdict::Accept => Ok(superseded + writer.accept(id)?.len()),
+                    Verdict::Reject => writer.reject(id, reason.text()).map(|()| superseded),
+                })
+            })?;
+            store.finish_run(&run, RunStatus::Finished, &json!({ "judged": ids.len() }), Timestamp::now())?;
+            let memories = ids.iter().map(|id| store.memory(id)).collect::<Result<_, _>>()?;
+            Ok(Judgement { run, memories, superseded })
+        })
     }
 
     /// Returns the run whose id begins or ends with `part`, or the newest run for `last`.

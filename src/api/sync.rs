@@ -30,6 +30,8 @@ pub struct SyncStatus {
     pub machines: Vec<String>,
     /// Number of items that wait to be sent.
     pub waiting: usize,
+    /// Number of memories that were changed here since the last synchronisation.
+    pub changed: usize,
     /// Time of the last successful synchronisation.
     pub synced_at: Option<Timestamp>,
     /// Why the last synchronisation failed; `None` if it succeeded.
@@ -132,6 +134,7 @@ impl Memories {
             let machines = store.sync_peers(target.id)?.into_iter().map(|peer| peer.device).collect();
             Ok(SyncStatus {
                 waiting: store.sync_outbox(target.id)?.len(),
+                changed: sync::changed_since(store, &target)?,
                 machines,
                 address: target.address,
                 namespaces: target.namespaces,

@@ -27,6 +27,8 @@ use crate::text::normalise::{caseless, title_of};
 /// The key of the memory that names the maintainers of a team.
 const MAINTAINERS: &str = "team.maintainers";
 const TEAMS: &str = "work with teams";
+/// Minimum similarity of the names of two teams, between 0 and 1, at which an unknown name counts as misspelled.
+const LIKE_TEAM: f64 = 0.6;
 
 /// A team, with the information that this database has about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -113,6 +115,34 @@ impl Memories {
         Ok(found)
     }
 
+    /// Refuses a team that nobody has set up, if its name is like that of a known team.
+    fn refuse_misspelled(&self, team: &Namespace) -> Result<(), ApiError> {
+        let (team, known) = (team.to_string(), self.teams()?);
+        if known.iter().any(|one| one.namespace == team) {
+            return Ok(());
+        }
+        let likeness = |one: &Team| strsim::normalized_damerau_levenshtein(own_name(&one.namespace), own_name(&team));
+        let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        match nearest.filter(|one| likeness(one) >= LIKE_TEAM) {
+            Some(near) => {
+                Err(ApiError::UnknownTeam { name: own_name(&team).to_owned(), near: near.namespace.clone(), team })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the maintainers of the team of a namespace, if only they can change its memories and the person at this
+    /// machine is none of them.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub(crate) fn other_maintainers(&self, namespace: &Namespace) -> Result<Option<String>, ApiError> {
+        match self.check_maintainer([namespace], Author::Person) {
+            Err(ApiError::NotMaintainer { maintainers, .. }) => Ok(Some(maintainers)),
+            checked => checked.map(|()| None),
+        }
+    }
+
     /// Returns the names of those who decide about the memories of a team, sorted.
     fn maintainers(&self, team: &Namespace) -> Result<Vec<String>, ApiError> {
         let records = self.ledger(TEAMS)?.by_key(team, MAINTAINERS)?.into_iter();
@@ -161,18 +191,19 @@ impl Memories {
     }
 
     /// Rejects changes to the memories of a team, unless the caller is one of its maintainers, or the team has none. An
-    /// agent never changes the memories of a team.
+    /// agent never changes the memories of a team, unless it acts for the owner of the memories.
     pub(super) fn check_maintainer<'n>(
         &self,
         namespaces: impl IntoIterator<Item = &'n Namespace>,
         author: Author,
     ) -> Result<(), ApiError> {
         let teams: BTreeSet<&Namespace> = namespaces.into_iter().filter(|namespace| namespace.is_team()).collect();
+        let is_person = self.acts_as_person(author);
         for team in teams {
             let maintainers = self.maintainers(team)?;
-            let person = if author == Author::Agent { None } else { person() };
-            if author == Author::Agent || !decides(&maintainers, person.as_deref()) {
-                let who = if author == Author::Agent { "an agent" } else { "not known by name" };
+            let person = if is_person { person() } else { None };
+            if !is_person || !decides(&maintainers, person.as_deref()) {
+                let who = if is_person { "not known by name" } else { "an agent" };
                 return Err(ApiError::NotMaintainer {
                     team: team.to_string(),
                     maintainers: if maintainers.is_empty() { "its members".to_owned() } else { maintainers.join(", ") },
@@ -183,12 +214,18 @@ impl Memories {
         Ok(())
     }
 
+    /// Whether an author decides about the memories of teams in the name of the person at this machine.
+    pub(super) fn acts_as_person(&self, author: Author) -> bool {
+        author == Author::Person || self.is_owner
+    }
+
     /// Copies memories into the namespace of a team, as one run that [`Memories::undo`] reverses. The copies wait in the
     /// inbox for a maintainer, unless the author is one. Secrets and personal data of every kind are removed from them.
     /// Each copy is linked to its origin; the link leaves this machine only with both memories.
     ///
     /// # Errors
-    /// [`ApiError`] if a memory is not active, belongs to a team, or was rejected by the team. Nothing is written then.
+    /// [`ApiError`] if a memory is not active, belongs to a team, or was rejected by the team, or if nobody set up the team
+    /// and its name is like that of another. Nothing is written then.
     pub(crate) fn promote(
         &self,
         ids: &[impl AsRef<str>],
@@ -199,6 +236,18 @@ impl Memories {
         check_team(team)?;
         let author = person().ok_or(ApiError::Nameless)?;
         super::remember::refuse_secrets(author.clone())?;
+        // Nobody else can write between the checks and the copies, and a refused promotion leaves no run behind.
+        self.ledger(TEAMS)?.together(|| self.copy_to_team(ids, team, quotes, author))
+    }
+
+    fn copy_to_team(
+        &self,
+        ids: &[impl AsRef<str>],
+        team: &Namespace,
+        quotes: QuotePolicy,
+        author: String,
+    ) -> Result<Promotion, ApiError> {
+        self.refuse_misspelled(team)?;
         let is_maintainer = self.maintainers(team)?.iter().any(|name| caseless(name) == caseless(&author));
         let (store, now) = (self.ledger(TEAMS)?, Timestamp::now());
         let (guard, mut copies) = (strict_guard(), Vec::new());
@@ -240,15 +289,13 @@ impl Memories {
         let arguments =
             json!({ "ids": copies.iter().map(|(id, ..)| id).collect::<Vec<_>>(), "into": team.to_string() });
         let run = store.begin_run("promote", &arguments, now)?.id;
-        let written = store.write::<_, StoreError>(Some(&run), now, |w| {
+        store.write::<_, StoreError>(Some(&run), now, |w| {
             copies.iter().try_for_each(|(origin, copy, evidence)| {
                 add_copy(w, origin, copy, evidence)?;
                 if is_maintainer { w.accept(&copy.id).map(drop) } else { Ok(()) }
             })
-        });
-        let status = if written.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-        store.finish_run(&run, status, &json!({ "promoted": copies.len() }), Timestamp::now())?;
-        written?;
+        })?;
+        store.finish_run(&run, RunStatus::Finished, &json!({ "promoted": copies.len() }), Timestamp::now())?;
         promotion.promoted = copies.iter().map(|(_, copy, _)| store.memory(&copy.id)).collect::<Result<_, _>>()?;
         promotion.run = Some(run);
         Ok(promotion)
@@ -316,6 +363,11 @@ fn refuse_promotion(memory: &Memory, team: &Namespace) -> Result<(), ApiError> {
 fn check_team(namespace: &Namespace) -> Result<(), ApiError> {
     refuse_secret_namespace(namespace)?;
     if namespace.is_team() { Ok(()) } else { Err(ApiError::NotATeam { namespace: namespace.to_string() }) }
+}
+
+/// Returns the name of a team without `team/`.
+fn own_name(team: &str) -> &str {
+    team.strip_prefix("team/").unwrap_or(team)
 }
 
 /// Returns a guard that also removes every kind of personal data, regardless of the settings, because others will read

@@ -7,7 +7,7 @@ use super::*;
 use crate::changeset::Action;
 use crate::config::{Config, ExtractorChoice, Folders, Partial};
 use crate::consolidate::Decision;
-use crate::memory::{Claim, ExtractionMethod, MemoryType, RelationType, Scope, Status};
+use crate::memory::{Audience, Claim, ExtractionMethod, MemoryType, RelationType, Scope, Status};
 use crate::store::{Filter, Order};
 use jiff::Timestamp;
 use transcripts::Message;
@@ -762,4 +762,36 @@ fn a_profile_has_the_latest_of_several_names_and_all_languages() {
     let values = |name: &str| profile.fields[name].iter().map(|one| one.value.as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(values("name"), ["Bea"]);
     assert_eq!(values("languages").len(), 2);
+}
+
+#[test]
+fn a_refused_judgement_leaves_no_run_behind() {
+    let memories = Memories::open("memory:").unwrap();
+    let tea = memories.remember(&MemoryDraft::new("Ana drinks tea.")).unwrap().memory.unwrap();
+    for verdict in [Verdict::Accept, Verdict::Reject] {
+        let refused = memories.judge(&[tea.id.as_str()], verdict, None).unwrap_err();
+        assert!(refused.to_string().contains("is not in the inbox"), "{refused}");
+    }
+    assert_eq!(memories.runs(9).unwrap(), []);
+}
+
+#[test]
+fn a_key_that_is_used_elsewhere_keeps_its_memory_there_and_the_reason_says_so() {
+    let memories = Memories::open("memory:").unwrap();
+    let reach = memories.reach_of("project/shop".parse().unwrap()).unwrap();
+    let memories = memories.within(reach);
+    let draft =
+        |text: &str, audience| MemoryDraft { key: Some("drink".to_owned()), audience, ..MemoryDraft::new(text) };
+    let store = |text: &str, audience| {
+        let given = MemoryChange { content: Some(text.to_owned()), ..MemoryChange::default() };
+        memories.upsert(&draft(text, audience), &given).unwrap()
+    };
+    let first = store("Ana drinks tea.", Audience::Project);
+    assert_eq!(first.memory.unwrap().namespace.to_string(), "project/shop");
+    let second = store("Ana drinks mate.", Audience::User);
+    assert_eq!(second.memory.unwrap().namespace.to_string(), "project/shop");
+    let reason = second.change.reason;
+    assert!(reason.ends_with("; it stays in project/shop, where the key is used already"), "{reason}");
+    let third = store("Ana drinks milk.", Audience::Project);
+    assert!(!third.change.reason.contains("stays in"), "{}", third.change.reason);
 }

@@ -44,6 +44,13 @@ const PROJECT_SETTINGS: &str = "\
 # What is kept.
 # instructions = \"Keep decisions on the public API. Never keep names of customers.\"
 # categories = [\"fact\", \"decision\", \"convention\", \"solution\"]
+
+# [guard]
+# Personal data that is redacted, in addition to what your own settings name.
+# redact = [\"emails\", \"phones\"]
+# Logs that are never read, as patterns, and files whose content no model may see.
+# deny = [\"clients/**\"]
+# deny_files = [\"*.pem\"]
 ";
 
 /// Show the effective settings and where each comes from
@@ -157,6 +164,7 @@ mod tests {
                 .collect();
             let partial: Partial = toml::from_str(&set.join("\n")).unwrap();
             assert_ne!(partial, Partial::default());
+            assert!(partial.guard.deny.is_some() && partial.guard.redact.is_some(), "{text}");
         }
     }
 }

@@ -253,8 +253,9 @@ fn print_pack(path: &Path, pack: &PackImport, out: &Printer) -> std::io::Result<
     }
     if *kept > 0 {
         out.note(format_args!(
-            "{} stayed as you left them: edited, pinned or forgotten here",
-            counted(*kept, "memory")
+            "{} stayed as you left {}: edited, pinned or forgotten here",
+            counted(*kept, "memory"),
+            if *kept == 1 { "it" } else { "them" }
         ));
     }
     note_waiting(*waiting, "", out);

@@ -1,6 +1,9 @@
 //! `inbox`: lists, accepts and rejects pending memories.
 
-use crate::api::{Memories, Verdict, Waiting};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::api::{ApiError, Memories, Verdict, Waiting};
+use crate::memory::Namespace;
 use anyhow::bail;
 
 use super::args::Context;
@@ -67,10 +70,13 @@ pub(crate) fn run(args: &InboxArgs, context: &Context<'_>) -> anyhow::Result<Exi
 fn list(selection: &Selection, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let waiting = memories.inbox(selection.filter(context)?)?;
+    let places: BTreeSet<&Namespace> = waiting.iter().map(|one| &one.memory.namespace).collect();
+    let others = places.into_iter().map(|place| Ok((place, memories.other_maintainers(place)?)));
+    let others: BTreeMap<_, _> = others.collect::<Result<_, ApiError>>()?;
     for one in &waiting {
-        print_one(one, context)?;
+        print_one(one, others[&one.memory.namespace].as_deref(), context)?;
     }
-    if !waiting.is_empty() {
+    if others.values().any(Option::is_none) {
         context.out.note(format_args!(
             "{DIM}`afterthought inbox accept ID` accepts a memory, `afterthought inbox reject ID` rejects it{DIM:#}"
         ));
@@ -78,7 +84,8 @@ fn list(selection: &Selection, context: &Context<'_>) -> anyhow::Result<ExitStat
     Ok(context.out.unless_empty(waiting.is_empty(), "the inbox is empty"))
 }
 
-fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
+/// Prints a memory; `others` are the maintainers who decide about it, if the person at this machine is none of them.
+fn print_one(one: &Waiting, others: Option<&str>, context: &Context<'_>) -> anyhow::Result<()> {
     let (out, memory) = (context.out, &one.memory);
     if out.is_json() {
         return Ok(out.json(one)?);
@@ -105,6 +112,9 @@ fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
             one_line(&piece.quote, 200),
             one_line(&piece.transcript, 80)
         ))?;
+    }
+    if let Some(others) = others {
+        out.line(format_args!("  {DIM}only {others} can accept or reject it{DIM:#}"))?;
     }
     Ok(())
 }

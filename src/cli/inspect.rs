@@ -1,6 +1,7 @@
 //! `show`, `why` and `history`: the details of one memory.
 
 use serde_json::{Value, json};
+use transcripts::TimeSource;
 
 use crate::api::{
     AdviceOutcome, Entity, HistoryEntry, Memories, MemoryDetails, Profile, confidence_now, differences, heat,
@@ -131,8 +132,10 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
 fn print_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
     for piece in evidence {
         let speaker = piece.speaker.as_deref().unwrap_or("user");
-        let when =
-            piece.said_at.map_or_else(String::new, |time| format!(", {}", time.civil().strftime("%Y-%m-%d %H:%M")));
+        let when = piece.said_at.map_or_else(String::new, |time| match time.source {
+            TimeSource::File => format!(", file dated {}", time.civil().date()),
+            TimeSource::Log | TimeSource::Derived => format!(", {}", time.civil().strftime("%Y-%m-%d %H:%M")),
+        });
         out.line(format_args!("  “{}”", piece.quote))?;
         let messages = piece.messages.join(", ");
         out.line(format_args!("  {DIM}{speaker}{when} · {} message {messages}{DIM:#}", piece.transcript))?;

@@ -1,6 +1,8 @@
 //! `list`: lists memories by their properties, and defines the filters that other commands share.
 
-use crate::api::{Filter, Memories, NamespaceSubtree, Order, Query, unit_confidence, unit_importance};
+use crate::api::{
+    Filter, Memories, NamespaceSubtree, Order, Query, is_in_repository, unit_confidence, unit_importance,
+};
 use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 
 use anyhow::Context as _;
@@ -172,12 +174,19 @@ impl Selection {
 }
 
 /// Returns `filter`, restricted to the project of the working directory, its team and the global namespace if no
-/// namespace is given and the folder belongs to a known project. A note on standard error reports this.
+/// namespace is given and the folder belongs to a known project. A note on standard error reports this, and also that
+/// nothing is restricted because no log of the repository was read.
 pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Printer) -> anyhow::Result<Filter> {
     if !filter.namespaces.is_empty() {
         return Ok(filter);
     }
-    let Some(project) = project_of_folder(memories)? else { return Ok(filter) };
+    let Some(project) = project_of_folder(memories)? else {
+        let folder = std::env::current_dir().context("cannot read the working directory")?;
+        if folder.to_str().is_some_and(is_in_repository) {
+            out.note("this project has no memories yet, so all projects are searched");
+        }
+        return Ok(filter);
+    };
     let reach = memories.reach_of(project.clone())?;
     let names: Vec<String> = reach.as_slice().iter().map(ToString::to_string).collect();
     out.note(format_args!("only memories of {}; --everywhere covers all projects", names.join(" and ")));

@@ -1,14 +1,16 @@
 //! Prints the changes of a run as they happen, and its summary.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::io;
 use std::ops::Add;
 
 use crate::api::{Change, Decision, Failure, Files, Memories, Plan, SelectionCounts, Summary};
-use crate::memory::{Evidence, MemoryId};
+use crate::memory::{Evidence, MemoryId, Namespace};
 use serde_json::json;
+use transcripts::TimeSource;
 
+use super::list::project_of_folder;
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
 
 /// Number of changes that are shown; further changes are only counted, and `memory list` shows them all.
@@ -24,6 +26,8 @@ pub(crate) struct RunReporter<'a> {
     is_plan: bool,
     shown: usize,
     hidden: usize,
+    /// The namespaces of the changes.
+    namespaces: BTreeSet<Namespace>,
     /// Number of failures that were not printed, by their reason, which was printed once.
     repeated: BTreeMap<String, usize>,
     trouble: io::Result<()>,
@@ -32,12 +36,24 @@ pub(crate) struct RunReporter<'a> {
 impl<'a> RunReporter<'a> {
     /// Returns a reporter for a run, or for a plan.
     pub(crate) const fn new(out: &'a Printer, memories: &'a Memories, is_plan: bool) -> Self {
-        Self { out, memories, is_plan, shown: 0, hidden: 0, repeated: BTreeMap::new(), trouble: Ok(()) }
+        Self {
+            out,
+            memories,
+            is_plan,
+            shown: 0,
+            hidden: 0,
+            namespaces: BTreeSet::new(),
+            repeated: BTreeMap::new(),
+            trouble: Ok(()),
+        }
     }
 
     /// Prints the changes of a plan. A failure to print is returned at the end, since the work continues.
     pub(crate) fn print_changes(&mut self, plan: &Plan) {
         for change in &plan.changes {
+            if change.decision != Decision::Skip {
+                self.namespaces.insert(change.incoming.namespace.clone());
+            }
             // After a broken pipe the run continues, since its requests are paid for; only the printing stops.
             if self.trouble.is_err() || (change.decision == Decision::Skip && !self.out.is_verbose()) {
                 continue;
@@ -98,17 +114,31 @@ impl<'a> RunReporter<'a> {
         self.trouble
     }
 
+    /// Returns the command that lists the memories of the run: outside of the project of this folder, `memory list` needs
+    /// an option.
+    fn list_command(&self) -> &'static str {
+        // The hint is optional; if the database cannot be read, the run has already reported this.
+        let project = project_of_folder(self.memories).ok().flatten();
+        let reach = project.and_then(|project| Some((self.memories.reach_of(project.clone()).ok()?, project)));
+        let is_elsewhere = reach.is_some_and(|(reach, project)| {
+            let is_listed = |one: &Namespace| reach.contains(one) || one.parts().starts_with(project.parts());
+            !self.namespaces.iter().all(is_listed)
+        });
+        if is_elsewhere { "afterthought memory list --everywhere" } else { "afterthought memory list" }
+    }
+
     /// Prints the summary; `run` is the short id of the run.
     ///
     /// # Errors
     /// The first failure to print.
     pub(crate) fn print_summary(self, summary: &Summary, run: Option<&str>) -> io::Result<()> {
+        let list = self.list_command();
         self.trouble?;
         if self.out.is_json() {
             return self.out.json(summary);
         }
         if self.hidden > 0 {
-            self.out.line(format_args!("{DIM}… and {} more; see `afterthought memory list`{DIM:#}", self.hidden))?;
+            self.out.line(format_args!("{DIM}… and {} more; see `{list}`{DIM:#}", self.hidden))?;
         }
         for (why, count) in self.repeated.iter().filter(|(_, count)| **count > 0) {
             self.out.error_text(&format!("{count} more for the same reason: {why}"));
@@ -121,7 +151,7 @@ impl<'a> RunReporter<'a> {
         }
         // If no file could be read, the errors printed above are enough.
         if summary.files.seen() > 0 || summary.filtered.any() {
-            print_summary(self.out, summary, self.is_plan, run);
+            print_summary(self.out, summary, self.is_plan, run.map(|run| (run, list)));
             print_undone(self.out, self.memories, summary);
         }
         Ok(())
@@ -197,7 +227,10 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
 
 /// Returns the line that shows the quote of a piece of evidence, and its day if known.
 fn quoted(evidence: &Evidence) -> String {
-    let day = evidence.said_at.map(|at| format!(" {}", at.civil().date())).unwrap_or_default();
+    let day = evidence.said_at.map_or_else(String::new, |time| {
+        let source = if time.source == TimeSource::File { "file dated " } else { "" };
+        format!(" {source}{}", time.civil().date())
+    });
     format!("  {DIM}“{}”{day}{DIM:#}", one_line(&evidence.quote, 160))
 }
 
@@ -218,7 +251,8 @@ pub(super) fn print_decisions<N: Display + Add<Output = N>>(
     ));
 }
 
-fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&str>) {
+/// Prints a summary, and the commands about the memories of a run: its id, and the command that lists them.
+fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<(&str, &str)>) {
     let would = if is_plan { "would be " } else { "" };
     print_decisions(out, |decision| summary.decisions.get(&decision).copied().unwrap_or(0), is_plan);
     let windows = summary.windows;
@@ -252,10 +286,8 @@ fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&s
     }
     print_cost(out, summary);
     print_losses(out, summary);
-    if let Some(id) = run.filter(|_| summary.changes() > 0) {
-        out.note(format_args!(
-            "{DIM}`afterthought memory list` shows them, `afterthought undo {id}` reverts them{DIM:#}"
-        ));
+    if let Some((id, list)) = run.filter(|_| summary.changes() > 0) {
+        out.note(format_args!("{DIM}`{list}` shows them, `afterthought undo {id}` reverts them{DIM:#}"));
     }
 }
 

@@ -379,6 +379,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
                 counted(summary.llm_calls, "call")
             ),
         ),
+        Event::Empty(text) => bar.suspend(|| out.detail(text)),
         Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),
         Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),

@@ -1,6 +1,7 @@
 //! `search`: ranks memories against a query.
 
 use anyhow::ensure;
+use transcripts::TimeSource;
 
 use crate::api::{Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
 
@@ -156,8 +157,9 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
     // A person wants to know when the memory was said; the time of reading is shown only if that is unknown.
+    let said = if hit.said_source == Some(TimeSource::File) { "file dated" } else { "said" };
     let when =
-        hit.said_at.map_or_else(|| format!("stored {}", day(memory.created_at)), |at| format!("said {}", day(at)));
+        hit.said_at.map_or_else(|| format!("stored {}", day(memory.created_at)), |at| format!("{said} {}", day(at)));
     let status = match memory.status {
         Status::Active => String::new(),
         status => format!("{status} · "),

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::config::{Config, Partial};
-use crate::serve::http::{self, HttpOptions};
+use crate::serve::http::{self, API, HttpOptions};
 use crate::serve::mcp::{MemoryServer, Profile, serve_stdio};
 use crate::serve::page::{self, PageOptions};
 use crate::serve::{MemoryPool, Served as ServedNamespaces};
@@ -121,6 +121,8 @@ pub(crate) fn http(args: &HttpArgs, context: &Context<'_>) -> anyhow::Result<Exi
         // The address is printed only once the socket is listening: callers wait for this line, and the actual port for
         // port 0 is known only now.
         context.out.line(format_args!("http://{}/mcp", listening.address))?;
+        // Callers that wait for the first line may not read the second.
+        context.out.line(format_args!("http://{}{API}", listening.address)).ok();
         listening.serving.await;
         Ok(())
     })

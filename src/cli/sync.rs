@@ -170,14 +170,19 @@ fn status(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
             context.out.json(target)?;
             continue;
         }
-        let SyncStatus { address, namespaces, automatic, key, machine, machines, waiting, synced_at, error } = target;
+        let SyncStatus { address, namespaces, automatic, key, machine, machines, waiting, changed, synced_at, error } =
+            target;
         context.out.line(format_args!("{BOLD}{address}{BOLD:#} {}", namespaces.join(", ")))?;
         let others = if machines.is_empty() { "no other machine yet".to_owned() } else { machines.join(", ") };
         context.out.line(format_args!("  this machine is {machine}; others: {others}"))?;
         let last = synced_at.map_or_else(|| "never".to_owned(), |at| format!("{at:.0}"));
         let schedule = if *automatic { "automatic" } else { "only on request" };
-        let waiting = counted(*waiting, "item");
-        context.out.line(format_args!("  {ADDED}last synchronised{ADDED:#} {last}; {waiting} to send; {schedule}"))?;
+        let waiting = match (*waiting, *changed) {
+            (0, 0) => "nothing to send".to_owned(),
+            (0, changed) => format!("{} to send", counted(changed, "memory")),
+            (waiting, _) => format!("{} to send", counted(waiting, "item")),
+        };
+        context.out.line(format_args!("  {ADDED}last synchronised{ADDED:#} {last}; {waiting}; {schedule}"))?;
         if let Some(key) = key {
             context.out.line(format_args!("  encrypted with the key in {key}"))?;
         }

@@ -66,10 +66,12 @@ pub(crate) fn promote(args: &PromoteArgs, context: &Context<'_>) -> anyhow::Resu
         return Ok(ExitStatus::Success);
     }
     let Promotion { run, author, promoted, known, removed, quotes } = promotion;
-    let (waiting, active): (Vec<Memory>, Vec<Memory>) =
-        promoted.into_iter().partition(|memory| memory.status == Status::Pending);
+    let by_status = |all: Vec<Memory>| all.into_iter().partition(|memory| memory.status == Status::Pending);
+    let (waiting, active): (Vec<Memory>, Vec<Memory>) = by_status(promoted);
+    let (proposed, known): (Vec<Memory>, Vec<Memory>) = by_status(known);
     report(context, &active, "promoted")?;
     report(context, &waiting, "proposed")?;
+    report(context, &proposed, "already proposed:")?;
     report(context, &known, "already in the team:")?;
     if !removed.is_empty() {
         out.note(format_args!("removed from the text for the team: {}", Vec::from_iter(removed).join(", ")));
@@ -78,7 +80,7 @@ pub(crate) fn promote(args: &PromoteArgs, context: &Context<'_>) -> anyhow::Resu
         let quotes = if quotes == 0 { "no quotes".to_owned() } else { counted(quotes, "quote") };
         out.note(format_args!("{} sees them as promoted by {author}, with {quotes}", args.to));
     }
-    if !waiting.is_empty() {
+    if !waiting.is_empty() || !proposed.is_empty() {
         out.note("a maintainer of the team accepts or rejects them after the next `afterthought db sync now`");
     }
     if let Some(run) = run {

@@ -1,7 +1,6 @@
 //! `undo`: reverts a run, with or without the changes that build on it.
 
-use crate::api::{LastChange, LaterChanges, Memories, Run, RunId, UndoReport};
-use crate::memory::MemoryId;
+use crate::api::{Entity, HistoryEntry, LastChange, LaterChanges, Memories, Run, RunId, UndoReport};
 use anyhow::{anyhow, bail};
 use jiff::Timestamp;
 use serde_json::json;
@@ -92,8 +91,8 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
         return Ok(exit_status(&undone));
     }
     if args.dry_run {
-        print_affected("remove", &undone.removed, &memories, out)?;
-        print_affected("restore", &undone.restored, &memories, out)?;
+        let is_undone = |entry: &HistoryEntry| entry.run.as_ref().is_some_and(|run| runs.contains(run));
+        print_affected(&undone, is_undone, &memories, out)?;
     }
     if reopened > 0 {
         let (windows, verb) = (counted(reopened, "window"), if args.dry_run { "would store" } else { "stores" });
@@ -120,8 +119,7 @@ fn undo_by_hand(
         let at = minute(at);
         out.note(format_args!("the last change was made by hand at {at}, not by a run"));
         // This is printed before the change, because the text of a removed memory is gone afterwards.
-        print_affected("remove", &planned.removed, memories, out)?;
-        print_affected("restore", &planned.restored, memories, out)?;
+        print_affected(&planned, |entry| entry.changeset.as_deref() == Some(changeset), memories, out)?;
     }
     let undone = if is_dry { planned } else { memories.undo_by_hand(changeset, false)? };
     print_counts(&undone, &[], is_dry, out)?;
@@ -213,30 +211,53 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
 fn print_counts(undone: &UndoReport, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         let (removed, restored, kept) = (&undone.removed, &undone.restored, &undone.kept);
+        let runs = if undone.keeps_all() { &[] } else { runs };
         let value = json!({ "runs": runs, "restored": restored, "removed": removed, "kept": kept, "tasks": undone.tasks, "dry_run": is_dry });
         return Ok(out.json(&value)?);
     }
     let would = if is_dry { "would be " } else { "" };
     let (removed, restored) = (undone.removed.len(), undone.restored.len());
-    out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
+    if !undone.keeps_all() {
+        out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
+    }
     if undone.tasks > 0 {
         out.line(format_args!("{} {would}undone in the work ledger", counted(undone.tasks, "task")))?;
     }
-    if runs.len() > 1 {
+    if runs.len() > 1 && !undone.keeps_all() {
         let ids: Vec<&str> = runs.iter().map(RunId::short).collect();
         out.line(format_args!("{} runs {would}undone: {}", runs.len(), ids.join(", ")))?;
     }
     for kept in &undone.kept {
         out.line(format_args!("kept {}: {}", kept.memory.short(), kept.because))?;
     }
+    if undone.keeps_all() {
+        out.note(format_args!(
+            "nothing {}, because every memory was changed later; `afterthought memory history ID` lists the \
+             changes, and `afterthought memory forget ID` removes a memory",
+            if is_dry { "would be undone" } else { "was undone" }
+        ));
+    }
     Ok(())
 }
 
-/// Prints a line for each memory that an undo would remove or restore.
-fn print_affected(action: &str, ids: &[MemoryId], memories: &Memories, out: &Printer) -> anyhow::Result<()> {
-    for id in ids {
-        // The current text is shown; the earlier text of a restored memory is in its history.
-        out.line(format_args!("{action} {} {}", id.short(), text_of(memories, id, 160)?))?;
+/// Prints a line for each memory that an undo of the entries `is_undone` would remove or restore.
+fn print_affected(
+    undone: &UndoReport,
+    is_undone: impl Fn(&HistoryEntry) -> bool,
+    memories: &Memories,
+    out: &Printer,
+) -> anyhow::Result<()> {
+    for id in &undone.removed {
+        out.line(format_args!("remove {} {}", id.short(), text_of(memories, id, 160)?))?;
+    }
+    for id in &undone.restored {
+        let history = memories.details(id.as_str())?.history;
+        let is_own = |entry: &&HistoryEntry| entry.memory == *id && entry.entity == Entity::Memory && !entry.undone;
+        // The first of the entries contains the memory as it was before all of them.
+        let before = history.iter().filter(is_own).find(|entry| is_undone(entry)).and_then(|one| one.before.as_ref());
+        let text = before.and_then(|memory| Some(one_line(memory.get("content")?.as_str()?, 160)));
+        let text = text.map_or_else(|| text_of(memories, id, 160), Ok)?;
+        out.line(format_args!("restore {} {text}", id.short()))?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::changeset::{Action, RowChange};
-use crate::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
+use crate::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Usage};
 
 /// The decision about an incoming candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -117,6 +117,9 @@ pub struct IncomingClaim {
     /// The id of the memory if the candidate becomes a new one; by default, an id is assigned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<MemoryId>,
+    /// When an imported memory was learnt, and its uses; a new memory takes them over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past: Option<(Timestamp, Usage)>,
 }
 
 impl IncomingClaim {
@@ -128,6 +131,7 @@ impl IncomingClaim {
             source: memory.source.clone(),
             method: memory.extraction_method,
             id: None,
+            past: None,
         }
     }
 }

@@ -32,11 +32,16 @@ pub struct Restored {
 }
 
 /// Makes a memory active again, and allows its content to be learnt again. Resolves conflicts with memories that
-/// replaced it or were learnt since about the same attribute.
+/// replaced it or were learnt since about the same attribute. `by` names the author in the history, as in "by hand".
 ///
 /// # Errors
 /// [`StoreError::UnknownMemory`] if the memory does not exist.
-pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -> Result<Restored, StoreError> {
+pub(crate) fn restore(
+    writer: &Writer<'_>,
+    id: &MemoryId,
+    rivals: RivalPolicy,
+    by: &'static str,
+) -> Result<Restored, StoreError> {
     let memory = writer.memory(id)?;
     if memory.status == Status::Active {
         writer.lift_tombstone(id)?;
@@ -52,10 +57,10 @@ pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -
             Action::Restore,
             Some("a memory that would be replaced is pinned".into()),
         )?;
-        link(writer, id, &against, RelationType::Contradicts)?;
+        link(writer, id, &against, RelationType::Contradicts, by)?;
         return Ok(Restored { changed, rivals: against, waits });
     }
-    writer.restore(id)?;
+    writer.restore(id, Some(by.into()))?;
     if rivals == RivalPolicy::Retire {
         for rival in &against {
             writer.set_status(
@@ -65,7 +70,7 @@ pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -
                 Some("another memory was restored instead".into()),
             )?;
         }
-        link(writer, id, &against, RelationType::Supersedes)?;
+        link(writer, id, &against, RelationType::Supersedes, by)?;
     } else {
         // The person has decided to keep both, so their former conflict must not return to the inbox.
         for rival in &against {
@@ -76,9 +81,16 @@ pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -
     Ok(Restored { changed: true, rivals: against, waits })
 }
 
-fn link(writer: &Writer<'_>, from: &MemoryId, to: &[Memory], relation_type: RelationType) -> Result<(), StoreError> {
+fn link(
+    writer: &Writer<'_>,
+    from: &MemoryId,
+    to: &[Memory],
+    relation_type: RelationType,
+    by: &str,
+) -> Result<(), StoreError> {
     for rival in to {
-        let reason = Some("restored by hand".to_owned());
+        let reason = if by == "by hand" { "restored by hand" } else { "restored by an agent" };
+        let reason = Some(reason.to_owned());
         let created_at = writer.now();
         writer.relate(&Relation { from: from.clone(), to: rival.id.clone(), relation_type, reason, created_at })?;
     }

@@ -14,6 +14,7 @@ use crate::consolidate::compare::key::canonical;
 use crate::guard::{Redacted, order_in};
 use crate::memory::{
     Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Scope, Status,
+    Structured,
 };
 use crate::schema::Schema;
 use crate::store::{CleanMemory, RunId, Store, StoreError, Writer, normalised_hash};
@@ -203,8 +204,9 @@ impl Line {
         }
     }
 
-    /// Returns the structured parts, in our layout or in that of another program.
-    fn take_parts(&mut self) -> Result<Option<Value>, String> {
+    /// Returns the structured parts, in our layout or in that of another program. Fields of a profile that this program
+    /// does not know are left out, except in its own exports.
+    fn take_parts(&mut self, origin: IdOrigin) -> Result<Option<Value>, String> {
         let mut parts = Map::new();
         match self.fields.remove("structured") {
             Some((_, Value::Object(fields))) if parts::is_known(&fields) => parts = fields,
@@ -217,7 +219,15 @@ impl Line {
         if parts.is_empty() {
             return Ok(None);
         }
-        parts::structured(parts).map(|parts| serde_json::to_value(parts).ok())
+        let mut parts = parts::structured(parts)?;
+        if let Structured::Profile { profile } = &mut parts
+            && origin != IdOrigin::Export
+        {
+            let unknown: Vec<String> = profile.keys().filter(|name| !parts::is_of_profile(name)).cloned().collect();
+            profile.retain(|name, _| parts::is_of_profile(name));
+            self.left_out.extend(unknown.into_iter().map(|name| format!("profile.{name}")));
+        }
+        Ok(serde_json::to_value(parts).ok())
     }
 }
 
@@ -240,7 +250,7 @@ fn loose(fields: Map<String, Value>, namespace: &Namespace, now: Timestamp) -> R
         Some(_) => IdOrigin::Line,
     };
     let created = line.time("created_at");
-    let (parts, evidence) = (line.take_parts()?, line.take_evidence()?);
+    let (parts, evidence) = (line.take_parts(origin)?, line.take_evidence()?);
     let (place, grounds) = (line.take_place(namespace), line.take_grounds()?);
     let mut all = line.plain(namespace, now)?;
     if !line.has("content") {
@@ -716,7 +726,6 @@ impl Several {
 mod tests {
     use super::*;
     use crate::exchange::{Counts, Gathered, Imported, import_as_is};
-    use crate::memory::Structured;
     use crate::store::testing::{day, memory, memory_in, shop};
     use crate::store::{Filter, Order, Store};
 
@@ -806,6 +815,10 @@ mod tests {
             assert!(error.contains(named) && !error.contains("meh") && !error.contains("klingon"), "{error}");
         }
         assert_eq!(parse(r#"{"content":"Tea.","structured":{"mood":"good"}}"#).unwrap().left_out, ["structured"]);
+        let profile = parse(r#"{"content":"Tea.","profile":{"name":"Ana","pets":2,"shoeSize":38}}"#).unwrap();
+        assert_eq!(profile.left_out, ["profile.pets", "profile.shoe_size"]);
+        let Some(Structured::Profile { profile }) = profile.memory.claim.structured else { panic!("a profile") };
+        assert_eq!(Value::Object(profile), json!({"name": "Ana"}));
     }
 
     #[test]

@@ -53,6 +53,13 @@ const PROFILE_VALUES: &[(&str, &[&str])] = &[
     ("language_preference", &["auto", "en", "zh", "de", "es", "fr", "it", "pt", "nl", "sv", "ru", "ja", "ko"]),
 ];
 
+/// Whether a profile has a field of this name.
+pub(super) fn is_of_profile(name: &str) -> bool {
+    PROFILE_TEXTS.contains(&name)
+        || PROFILE_LISTS.contains(&name)
+        || PROFILE_VALUES.iter().any(|(known, _)| *known == name)
+}
+
 /// Whether an object looks like the structured parts of a memory.
 pub(super) fn is_known(fields: &Map<String, Value>) -> bool {
     let has = |kind: &Kind| kind.fields.iter().any(|field| fields.contains_key(*field));

@@ -274,7 +274,7 @@ fn what_was_given_up_can_be_restored_until_it_is_purged_and_is_then_left_alone()
     maintain(&store, &rules, day(180)).unwrap();
     assert_eq!(store.memory(&old.id).unwrap().deleted_at, Some(day(180)));
     assert!(store.rejected(&shop(), "The shop sells coffee.", None).unwrap().is_none(), "it may be learnt again");
-    write(&store, |w| w.restore(&old.id).map(drop));
+    write(&store, |w| w.restore(&old.id, None).map(drop));
     write(&store, |w| w.set_status(&old.id, Status::Superseded, Action::Supersede, None).map(drop));
     assert_eq!(maintain(&store, &rules, day(900)).unwrap().done.steps, []);
 
@@ -299,7 +299,7 @@ fn a_faded_memory_keeps_its_low_confidence_until_it_is_restored() {
     let now = |memory: &Memory| super::decay::confidence_now(memory, day(150));
     let faded = store.memory(&event.id).unwrap();
     assert!(faded.status == Status::Expired && now(&faded) < 0.05, "{faded:?}");
-    store.write::<_, crate::store::StoreError>(None, day(150), |w| w.restore(&event.id)).unwrap();
+    store.write::<_, crate::store::StoreError>(None, day(150), |w| w.restore(&event.id, None)).unwrap();
     assert_eq!(now(&store.memory(&event.id).unwrap()), 1.0);
     assert_eq!(maintain(&store, &Rules::default(), day(900)).unwrap().done.steps, [], "a person restored it");
 }

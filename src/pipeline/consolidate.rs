@@ -78,7 +78,14 @@ fn everywhere(candidate: Candidate) -> Vec<Candidate> {
 
 fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> IncomingClaim {
     let namespace = namespaces.for_audience(candidate.audience).clone();
-    IncomingClaim { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto, id: None }
+    IncomingClaim {
+        candidate,
+        namespace,
+        source: transcript.to_owned(),
+        method: ExtractionMethod::Auto,
+        id: None,
+        past: None,
+    }
 }
 
 async fn consolidate_batch<C: Complete>(
@@ -561,6 +568,7 @@ mod imported_tests {
             source: "import".into(),
             method: ExtractionMethod::Imported,
             id: None,
+            past: None,
         };
         ImportedMemory { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
     }

@@ -158,6 +158,8 @@ pub enum Event<'a> {
     File(&'a FileReport),
     /// A window was extracted; the event contains the current counts.
     Window(&'a Summary),
+    /// Nothing was learnt from a window; the text names its log and messages.
+    Empty(&'a str),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Consolidated(&'a crate::consolidate::Plan),
     /// A batch was submitted to the provider, or its results were collected.

@@ -17,6 +17,7 @@ mod when;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use transcripts::TimeSource;
 
 use crate::memory::{Memory, Status};
 use crate::project::Freshness;
@@ -60,6 +61,9 @@ pub struct Found {
     /// The time of the latest evidence; `None` if no evidence has a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
+    /// The source of that time; `file` means that the log contains no times, and its file was written at that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_source: Option<TimeSource>,
     /// The current state of the paths, symbols and commits that the memory mentions, if they were compared with the
     /// repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]

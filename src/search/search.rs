@@ -219,7 +219,7 @@ impl<'a> Search<'a> {
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
             let match_share = match_share(Some(store), self.query, &memory, &matched)?;
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
-            let said_at = said.get(&memory.id).copied();
+            let said = said.get(&memory.id);
             found.push(Found {
                 memory,
                 score,
@@ -229,7 +229,8 @@ impl<'a> Search<'a> {
                 highlight,
                 quote,
                 related,
-                said_at,
+                said_at: said.map(|time| time.at),
+                said_source: said.map(|time| time.source),
                 freshness: Vec::new(),
             });
         }

@@ -86,6 +86,7 @@ fn found(query: &str, memory: Memory, words: &HashMap<MemoryId, f64>, now: Times
         fit: QueryFit { total: words, words, ..QueryFit::default() },
         highlight: highlight(&memory.claim.content, &forms(&matched, &memory.claim.content)),
         said_at: None,
+        said_source: None,
         freshness: Vec::new(),
         quote: None,
         match_share: 0.0,

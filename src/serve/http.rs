@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::connections::{READ_TIME, digest, only, secret, serve};
 use super::mcp::MemoryServer;
 use super::pool::MemoryPool;
+pub(crate) use super::rest::BASE as API;
 use super::rest::{self, Problem, ProgramServer};
 use crate::private;
 

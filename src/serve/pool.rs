@@ -135,6 +135,7 @@ impl MemoryPool {
             Served::Namespace(_) | Served::Everything => None,
         };
         let builder = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone()).folder(folder);
+        let builder = builder.for_owner(self.served == Served::Everything);
         let memories = if self.is_read_only { builder.read_only() } else { builder }.open()?;
         let namespaces = match self.namespaces.get() {
             Some(namespaces) => Some(namespaces.clone()),

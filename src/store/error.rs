@@ -43,13 +43,13 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is encrypted, but this build has no encryption.
-    #[error("{} is encrypted, and this build cannot read such files; install one that can: `cargo install afterthought --features encryption`", .path.display())]
+    #[error("{} is encrypted, and this build cannot read such files; install one that can with `cargo install --path . --features encryption` in a clone of the repository", .path.display())]
     CannotDecrypt {
         /// The file.
         path: PathBuf,
     },
     /// A key was given for a new file, but this build has no encryption.
-    #[error("{place} contains a key for {}, but this build cannot encrypt; install one that can: `cargo install afterthought --features encryption`, or remove the key", .path.display())]
+    #[error("{place} contains a key for {}, but this build cannot encrypt; install one that can with `cargo install --path . --features encryption` in a clone of the repository, or remove the key", .path.display())]
     CannotEncrypt {
         /// The file that would be created.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum StoreError {
         place: KeyPlace,
     },
     /// The user asked to encrypt a file, but this build has no encryption.
-    #[error("this build cannot encrypt {}; install one that can: `cargo install afterthought --features encryption`", .path.display())]
+    #[error("this build cannot encrypt {}; install one that can with `cargo install --path . --features encryption` in a clone of the repository", .path.display())]
     CannotConvert {
         /// The file.
         path: PathBuf,

@@ -143,7 +143,14 @@ impl World {
             updates_only: false,
         };
         let namespace = self.store.merged_into(namespace).unwrap();
-        IncomingClaim { candidate, namespace, source: "run".into(), method: ExtractionMethod::Auto, id: None }
+        IncomingClaim {
+            candidate,
+            namespace,
+            source: "run".into(),
+            method: ExtractionMethod::Auto,
+            id: None,
+            past: None,
+        }
     }
 
     pub(crate) fn act(&mut self, act: &Act) {
@@ -161,7 +168,7 @@ impl World {
             Act::Forget(which) => self.with(*which, |w, id| w.forget(id, Some("wrong".into())).map(drop)),
             Act::Restore(which, retire) => self.with(*which, |w, id| {
                 let rivals = if *retire { RivalPolicy::Retire } else { RivalPolicy::Keep };
-                restore(w, id, rivals).map(drop)
+                restore(w, id, rivals, "by hand").map(drop)
             }),
             Act::Pin(which, on) => self.with(*which, |w, id| w.set_pinned(id, *on).map(drop)),
             Act::Wait { topic, value, place: at } => {

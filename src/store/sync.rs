@@ -13,7 +13,7 @@ use super::writer::{Mark, Stale};
 use super::{Database, Store, StoreError, Writer};
 use crate::changeset::{Entity, Row, RowChange};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace};
-use crate::store::row::{from_row, to_json};
+use crate::store::row::{from_row, spelled, to_json};
 use crate::text::normalise::normalised_hash;
 
 /// Prefix of the id of every changeset that a synchronisation wrote.
@@ -123,6 +123,17 @@ impl Database {
              UNION SELECT memory_id FROM sync_records WHERE target = ?1 AND dirty = 1";
         let sql = if since.is_some() { some } else { all };
         self.query_all(sql, params![target, since], |row| row.get(0))
+    }
+
+    /// Returns the namespaces of the memories that changed after the history entry `since`, or of all memories without
+    /// `since`, each with their number.
+    pub(crate) fn changed_by_namespace(&self, since: Option<i64>) -> Result<Vec<(Namespace, usize)>, StoreError> {
+        // Moves between tiers are not shared.
+        let some = "id IN (SELECT memory_id FROM history WHERE id > ?1 AND action NOT IN ('promote', 'demote'))";
+        let changed = if since.is_some() { some } else { "?1 IS NULL" };
+        let sql =
+            format!("SELECT namespace, count(*) FROM memories WHERE {changed} GROUP BY namespace ORDER BY namespace");
+        self.query_all(&sql, [since], |row| Ok((spelled(row, 0)?, row.get(1)?)))
     }
 
     /// Returns the ids of active memories of a namespace with the same words.

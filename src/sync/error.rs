@@ -97,7 +97,9 @@ pub enum SyncError {
     #[error("the changes cannot be encrypted: {0}; nothing was sent")]
     Encrypt(String),
     /// The program was built without a feature.
-    #[error("this build cannot {what}; install one that can: `cargo install afterthought --features {feature}`")]
+    #[error(
+        "this build cannot {what}; install one that can with `cargo install --path . --features {feature}` in a clone of the repository"
+    )]
     Feature {
         /// What is missing.
         what: &'static str,

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::memory::short;
+use crate::memory::{Namespace, short};
 use crate::store::{Database, LeaseOutcome, RewriteOutcome, Store, StoreError, SyncPlace, SyncTarget, Writer};
 pub(crate) use cipher::create_key;
 use cipher::{TargetKeys, is_log_of, is_sealed};
@@ -106,13 +106,14 @@ pub(crate) struct NewTarget<'a> {
 /// Adds a target, or changes a known one. Returns the target with remarks about what it already contains.
 pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<(SyncTarget, Vec<String>), SyncError> {
     let automatic = new.policy == SyncPolicy::Automatic;
-    NamespacePatterns::new(new.namespaces)?;
+    let used: Vec<Namespace> = store.namespaces()?.iter().filter_map(|name| name.parse().ok()).collect();
+    let mut notes = NamespacePatterns::new(new.namespaces)?.unused(&used)?;
     let known = store.sync_targets()?.into_iter().find(|target| target.address == new.address);
     let key = new.key.map(str::to_owned).or_else(|| known.as_ref()?.key.clone());
     let keys = TargetKeys::open(key.as_deref())?;
     let clone = tempfile::tempdir().map_err(|source| LogError::File { path: std::env::temp_dir(), source })?;
     create(new.address)?;
-    let notes = examine(open_log(new.address, &clone.path().join("clone"))?.as_mut(), &keys, known.as_ref())?;
+    notes.extend(examine(open_log(new.address, &clone.path().join("clone"))?.as_mut(), &keys, known.as_ref())?);
     let namespaces = new.namespaces.to_vec();
     store.write(None, now, |w| {
         let known = w.sync_targets()?.into_iter().find(|target| target.address == new.address);
@@ -147,6 +148,16 @@ pub(crate) fn add(store: &Store, new: &NewTarget<'_>, now: Timestamp) -> Result<
         w.put_sync_target(&target)?;
         Ok((target, notes))
     })
+}
+
+/// Returns the number of memories that were changed here since the target was last synchronised.
+///
+/// # Errors
+/// [`SyncError`] if the database cannot be read.
+pub(crate) fn changed_since(store: &Store, target: &SyncTarget) -> Result<usize, SyncError> {
+    let patterns = NamespacePatterns::new(&target.namespaces)?;
+    let changed = store.changed_by_namespace(target.collected)?;
+    Ok(changed.iter().filter(|(namespace, _)| patterns.admits(namespace)).map(|(_, count)| count).sum())
 }
 
 /// Creates the folder of a target; repositories and servers must exist.

@@ -303,6 +303,29 @@ impl NamespacePatterns {
         Ok(Self(patterns.to_vec()))
     }
 
+    /// Returns a remark about each pattern of a kind that the program does not use, and that fits none of the namespaces
+    /// in `used`.
+    ///
+    /// # Errors
+    /// [`SyncError::BadPattern`] if such a pattern cannot be meant, because it contains white space.
+    pub(crate) fn unused(&self, used: &[Namespace]) -> Result<Vec<String>, SyncError> {
+        let mut notes = Vec::new();
+        for pattern in &self.0 {
+            let kind = pattern.split('/').next().unwrap_or_default();
+            let alone = Self(vec![pattern.clone()]);
+            if ["*", "global", "project", "team", "chat", "user"].contains(&kind)
+                || used.iter().any(|namespace| alone.admits(namespace))
+            {
+                continue;
+            }
+            if kind.contains(char::is_whitespace) {
+                return Err(SyncError::BadPattern { pattern: pattern.clone() });
+            }
+            notes.push(format!("no memory on this machine has a namespace {pattern}; check its spelling"));
+        }
+        Ok(notes)
+    }
+
     /// Returns whether a namespace is synchronised.
     pub(crate) fn admits(&self, namespace: &Namespace) -> bool {
         let name = namespace.to_string();

@@ -104,8 +104,14 @@ pub(crate) fn store_remedy(
         store.write::<_, StoreError>(None, now, |w| w.insert(&memory, &evidence))?;
         return Ok(());
     }
-    let incoming =
-        IncomingClaim { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto, id: None };
+    let incoming = IncomingClaim {
+        candidate,
+        namespace: namespace.clone(),
+        source,
+        method: ExtractionMethod::Auto,
+        id: None,
+        past: None,
+    };
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 

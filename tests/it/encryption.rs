@@ -31,7 +31,8 @@ fn plain() -> World {
 #[test]
 fn a_build_without_encryption_names_the_file_and_the_remedy_and_touches_nothing() {
     let world = plain();
-    let remedy = "install one that can: `cargo install afterthought --features encryption`";
+    let remedy =
+        "install one that can with `cargo install --path . --features encryption` in a clone of the repository";
     let before = fs::read(world.database()).unwrap();
     let refused = with_key(&world, Some(KEY), &["db", "encrypt"]);
     assert_eq!(refused.status.code(), Some(2));

@@ -508,3 +508,47 @@ fn a_run_finds_a_project_by_the_names_that_it_was_given_and_those_that_it_had() 
     let told = desk.json(&["run", "logs", "--extractor", "rules", "--reread", "--project", &folder, "--db", "m.db"]);
     assert_eq!(told.last().unwrap()["transcripts"], 1, "of a folder only what was said there");
 }
+
+/// Runs a command in a folder of the desk.
+fn within(desk: &Desk, folder: &str, args: &[&str]) -> Told {
+    let mut command = desk.command(args);
+    command.current_dir(desk.path(folder));
+    desk.finish(command)
+}
+
+#[test]
+fn a_repository_without_memories_says_that_all_projects_are_searched() {
+    let desk = Desk::new();
+    desk.repository("new", None);
+    desk.write("plain/a.txt", "");
+    assert_eq!(desk.run(&["remember", "The shop sells quince jam.", "--namespace", "project/shop"]).code, 0);
+    let note = "this project has no memories yet, so all projects are searched";
+    for args in [&["search", "quince"][..], &["search", "quince", "--json"], &["memory", "list"]] {
+        let found = within(&desk, "new", args);
+        assert!(found.code == 0 && found.out.contains("quince") && found.err.contains(note), "{args:?} {found:?}");
+        let everywhere = within(&desk, "new", &[args, &["--everywhere"]].concat());
+        assert!(everywhere.out.contains("quince") && !everywhere.err.contains(note), "{everywhere:?}");
+        let outside = within(&desk, "plain", args);
+        assert!(outside.out.contains("quince") && !outside.err.contains(note), "{outside:?}");
+    }
+    assert_eq!(within(&desk, "new", &["remember", "This project sells tea."]).code, 0);
+    let own = within(&desk, "new", &["search", "tea"]);
+    assert!(own.err.contains("only memories of project/new") && !own.err.contains(note), "{own:?}");
+}
+
+#[test]
+fn the_hint_of_a_run_names_a_command_that_lists_what_the_run_stored() {
+    let desk = Desk::new();
+    desk.repository("shop", None);
+    assert_eq!(within(&desk, "shop", &["remember", "The shop sells quince jam."]).code, 0);
+    let chat = "[02.03.26, 09:00:00] Ana: I live in Porto.\n[02.03.26, 09:01:00] Bo: I am allergic to peanuts.\n";
+    desk.write("shop/_chat.txt", chat);
+    desk.session("s", "~/shop", "We deploy the shop on Fly.io.");
+    let chats = within(&desk, "shop", &["run", "_chat.txt", "--extractor", "rules"]);
+    assert!(chats.out.contains("chat/") && chats.err.contains("`afterthought memory list --everywhere`"), "{chats:?}");
+    assert!(within(&desk, "shop", &["memory", "list", "--everywhere"]).out.contains("Porto"));
+    assert!(!within(&desk, "shop", &["memory", "list"]).out.contains("Porto"));
+    let own = within(&desk, "shop", &["run", "../logs", "--extractor", "rules"]);
+    assert!(own.out.contains("project/shop") && own.err.contains("`afterthought memory list` shows them"), "{own:?}");
+    assert!(within(&desk, "shop", &["memory", "list"]).out.contains("Fly.io"));
+}

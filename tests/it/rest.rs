@@ -1,5 +1,8 @@
 //! Tests of the interface for programs on a running server: admission, bodies, errors, and the same memories as MCP.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
@@ -59,7 +62,34 @@ fn wrong_requests_have_the_status_that_says_what_is_wrong() {
         ("GET", "/memories/zz", &[], "", 404, "is not an id"),
         ("GET", "/memories?namespace=project/other", &[], "", 403, "cannot be accessed"),
         ("GET", "/memories?exact=maybe", &[], "", 422, "true or false"),
-        ("GET", "/memories?limit=1&limit=2", &[], "", 422, "invalid type"),
+        ("GET", "/memories?limit=1&limit=2", &[], "", 422, "invalid type of `limit`: an array, expected an integer"),
+        (
+            "GET",
+            "/search?min_importance=x",
+            &[],
+            "",
+            422,
+            "invalid type of `min_importance`: a string, expected a number",
+        ),
+        (
+            "PUT",
+            "/keys/a",
+            &[JSON],
+            "{\"content\": 7}",
+            422,
+            "invalid type of `content`: an integer, expected a string",
+        ),
+        (
+            "PUT",
+            "/keys/a",
+            &[JSON],
+            "{\"content\": \"x\", \"tags\": [true]}",
+            422,
+            "invalid type of `tags.0`: a boolean",
+        ),
+        ("GET", "/memories?sort=beauty", &[], "", 422, "invalid value of `sort`: \"beauty\", expected one of updated"),
+        ("GET", "/search?limit=201", &[], "", 422, "the limit 201 is out of range; use 1 to 200"),
+        ("GET", "/memories?limit=500", &[], "", 422, "use 1 to 200"),
         ("GET", "/search?min_importance=70", &[], "", 422, "out of range"),
         ("GET", "/runs", &[], "", 403, "--owner"),
     ] {
@@ -115,4 +145,41 @@ fn programs_and_agents_see_the_same_memories_and_the_same_guards() {
         assert_eq!(refused.status, 403, "{verb} {path}: {refused:?}");
         assert!(problem(&refused)["detail"].as_str().unwrap().contains("is pinned"), "{refused:?}");
     }
+}
+
+#[test]
+fn the_server_of_a_maintainer_edits_what_it_may_accept() {
+    let desk = Desk::new();
+    desk.write(".gitconfig", "[user]\n\tname = Ana Lind\n");
+    assert_eq!(desk.run(&["project", "team", "shop", "--maintainer", "Ana Lind"]).code, 0);
+    let stored = desk.json(&["remember", "The shop closes on Sundays.", "--namespace", "team/shop"]).remove(0);
+    let id = stored["id"].as_str().unwrap();
+    let path = format!("/api/v1/memories/{id}");
+    let edit = |server: &Http| server.send("PATCH", &path, &[JSON], "{\"importance\": 0.9}").status;
+    // An agent of a project of the team never edits its memories.
+    assert_eq!(edit(&Http::start(&desk, &["--namespace", "team/shop"], None)), 403);
+    let owner = Http::start(&desk, &["--owner"], None);
+    assert_eq!(edit(&owner), 200);
+    assert_eq!(owner.send("DELETE", &path, &[], "").status, 200);
+    assert_eq!(owner.send("POST", &format!("{path}/restore"), &[JSON], "{}").status, 200);
+    let history: Value = serde_json::from_str(&owner.send("GET", &format!("{path}/history"), &[], "").body).unwrap();
+    let reasons: Vec<&Value> = history["changes"].as_array().unwrap().iter().map(|change| &change["reason"]).collect();
+    assert_eq!(reasons.last().unwrap(), &"by an agent", "{history}");
+    drop(owner);
+    // Whoever may not accept it may not edit it either.
+    desk.write(".gitconfig", "[user]\n\tname = Bo Ek\n");
+    assert_eq!(edit(&Http::start(&desk, &["--owner"], None)), 403);
+}
+
+#[test]
+fn the_addresses_of_both_interfaces_are_printed() {
+    let desk = Desk::new();
+    let mut command = desk.command(&["serve", "http", "--addr", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().take(2);
+    let lines: Vec<String> = lines.map(Result::unwrap).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let base = lines[0].strip_suffix("/mcp").unwrap();
+    assert_eq!(lines[1], format!("{base}/api/v1"));
 }

@@ -229,3 +229,18 @@ fn two_runs_at_once_end_as_one_after_the_other() {
         assert_eq!(state(&world), wanted, "round {round}");
     }
 }
+
+#[test]
+fn uses_and_times_are_taken_over_by_new_memories() {
+    let world = World::new(None);
+    let memory = json!({
+        "content": "The user lives in Riga.", "created_at": "2026-01-01T10:00:00Z", "access_count": 7,
+        "last_accessed_at": "2026-02-01T10:00:00Z",
+    });
+    std::fs::write(world.path("m.jsonl"), memory.to_string()).unwrap();
+    told(&world, IMPORT);
+    let exported: Value = serde_json::from_str(&world.export()).unwrap();
+    for field in ["created_at", "access_count", "last_accessed_at"] {
+        assert_eq!(exported[field], memory[field], "{field}: {exported}");
+    }
+}

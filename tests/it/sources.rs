@@ -125,3 +125,38 @@ fn histories_in_projects_are_read_below_the_folders_given() {
     let files = &told.last().unwrap()["files"];
     assert_eq!(files["read"].as_u64().unwrap() + files["passed_over"].as_u64().unwrap(), 1, "{files}");
 }
+
+#[test]
+fn the_date_of_a_file_is_not_taken_for_the_time_at_which_something_was_said() {
+    let desk = Desk::new();
+    desk.write("undated.txt", "User: I am allergic to peanuts.\n\nAssistant: Noted.\n");
+    assert_eq!(desk.run(&["run", "undated.txt", "--extractor", "rules", "-q"]).code, 0);
+    let found = desk.run(&["search", "peanuts"]).out;
+    assert!(found.contains(" · file dated 20") && !found.contains("said 20"), "{found}");
+    let json = desk.json(&["search", "peanuts"]).remove(0);
+    assert_eq!(json["said_source"], "file", "{json}");
+    let why = desk.run(&["memory", "why", json["id"].as_str().unwrap()]).out;
+    assert!(why.contains("user, file dated 20"), "{why}");
+    desk.write("dated.json", r#"[{"role":"user","content":"I live in Porto.","timestamp":"2026-03-02T10:00:00Z"},{"role":"assistant","content":"Noted.","timestamp":"2026-03-02T10:01:00Z"}]"#);
+    assert_eq!(desk.run(&["run", "dated.json", "--extractor", "rules", "-q"]).code, 0);
+    let found = desk.run(&["search", "Porto"]).out;
+    assert!(found.contains(" · said 2026-03-02"), "{found}");
+    let why = desk.run(&["memory", "why", desk.json(&["search", "Porto"])[0]["id"].as_str().unwrap()]).out;
+    assert!(why.contains("user, 2026-03-02 10:00"), "{why}");
+}
+
+#[test]
+fn a_verbose_run_names_the_logs_without_memories() {
+    let desk = Desk::new();
+    desk.write(
+        "a.json",
+        r#"[{"role":"user","content":"I am allergic to peanuts."},{"role":"assistant","content":"Noted."}]"#,
+    );
+    desk.write("b.json", r#"[{"role":"user","content":"What time is it?"},{"role":"assistant","content":"Noon."}]"#);
+    let run = |more: &[&str]| {
+        desk.run(&[&["run", "a.json", "b.json", "--extractor", "rules", "--dry-run"], more].concat()).err
+    };
+    let told = run(&["-v"]);
+    assert!(told.contains("b.json: no memories in messages 1–2") && !told.contains("a.json: no memories"), "{told}");
+    assert!(!run(&[]).contains("no memories in messages"));
+}

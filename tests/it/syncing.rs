@@ -124,6 +124,12 @@ fn a_target_that_is_gone_or_unknown_is_named_with_its_remedy() {
     assert!(unknown.code == 2 && unknown.err.contains("is not synchronised"), "{unknown:?}");
     let pattern = one.run(&["db", "sync", "add", path(&folder), "--namespace", "pro*"]);
     assert!(pattern.code == 2 && pattern.err.contains("write it like global"), "{pattern:?}");
+    let pattern = one.run(&["db", "sync", "add", path(&folder), "--namespace", "tea m"]);
+    assert!(pattern.code == 2 && pattern.err.contains("\"tea m\" is not a namespace"), "{pattern:?}");
+    let unused = one.run(&["db", "sync", "add", path(&folder), "--namespace", "projct/*"]);
+    assert!(unused.code == 0 && unused.err.contains("has a namespace projct/*; check its spelling"), "{unused:?}");
+    remember(&one, "tea m", "Ana drinks tea.");
+    assert_eq!(one.run(&["db", "sync", "add", path(&folder), "--namespace", "tea m"]).code, 0);
 }
 
 /// Returns all memories by id, without their uses, which each machine counts for itself.
@@ -339,7 +345,7 @@ fn a_slow_server_delays_no_hook_and_status_names_its_failure() {
 #[test]
 fn a_build_without_object_storage_names_the_feature() {
     let added = Desk::new().run(&["db", "sync", "add", "s3://memories/ana", "--namespace", "project/*"]);
-    let expected = "cannot use object storage; install one that can: `cargo install afterthought --features scale`";
+    let expected = "cannot use object storage; install one that can with `cargo install --path . --features scale` in a clone of the repository";
     assert!(added.code == 2 && added.err.contains(expected), "{added:?}");
 }
 
@@ -395,4 +401,19 @@ fn two_homes_share_a_project_through_object_storage() {
     for file in files.filter(|entry| entry.file_type().is_file()) {
         assert!(!String::from_utf8_lossy(&std::fs::read(file.path()).unwrap()).contains(secret), "{file:?}");
     }
+}
+
+#[test]
+fn the_status_says_what_is_left_to_send() {
+    let (_folder, one, _) = two();
+    let line = || {
+        let told = one.run(&["db", "sync", "status"]).out;
+        told.lines().find(|line| line.contains("last synchronised")).unwrap().to_owned()
+    };
+    assert!(line().contains("never; nothing to send"), "{}", line());
+    remember(&one, "project/shop", "The shop deploys on Fridays.");
+    remember(&one, "global", "Ana drinks tea.");
+    assert!(line().contains("1 memory to send"), "{}", line());
+    sync(&one);
+    assert!(line().contains("; nothing to send"), "{}", line());
 }

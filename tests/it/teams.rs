@@ -273,3 +273,40 @@ fn a_team_is_not_changed_by_agents_runs_or_a_pass_over_everything() {
     assert_eq!(bo.run(&["import", "team.jsonl"]).code, 0);
     assert_eq!(statuses(&bo), [pair("The gate is green.", "pending")]);
 }
+
+#[test]
+fn a_misspelled_team_is_refused_and_a_new_one_is_not() {
+    let (_folder, _ana, bo) = ana_and_bo();
+    let origin = remember(&bo, "project/shop", "The shop closes on Sundays.");
+    let near = bo.run(&["memory", "promote", &origin, "--to", "team/shpo"]);
+    assert!(near.code == 2 && near.err.contains("nobody has set up team/shpo; did you mean team/shop?"), "{near:?}");
+    let runs = bo.run(&["runs", "list"]);
+    assert!(runs.code == 1 && runs.err.contains("no runs yet"), "a refusal leaves no run behind: {runs:?}");
+    let other = bo.run(&["memory", "promote", &origin, "--to", "team/bakery"]);
+    assert!(other.code == 0 && other.out.starts_with("proposed "), "{other:?}");
+    // The remedy of the refusal.
+    assert_eq!(bo.run(&["project", "team", "shpo", "--maintainer", "Bo Ek"]).code, 0);
+    let meant = bo.run(&["memory", "promote", &origin, "--to", "team/shpo"]);
+    assert!(meant.code == 0 && meant.out.starts_with("promoted "), "{meant:?}");
+}
+
+#[test]
+fn a_member_who_does_not_decide_is_not_invited_to_decide() {
+    let (_folder, ana, bo) = ana_and_bo();
+    let origin = remember(&bo, "project/shop", "The shop closes on Sundays.");
+    let promote = || bo.run(&["memory", "promote", &origin, "--to", "team/shop"]);
+    assert!(promote().out.starts_with("proposed "));
+    let again = promote();
+    assert!(again.out.starts_with("already proposed: ") && again.err.contains("a maintainer of the team"), "{again:?}");
+    let inbox = bo.run(&["inbox"]);
+    assert!(inbox.out.contains("only Ana Lind can accept or reject it"), "{inbox:?}");
+    assert!(!inbox.err.contains("inbox accept"), "{inbox:?}");
+    sync(&bo);
+    sync(&ana);
+    let inbox = ana.run(&["inbox"]);
+    assert!(!inbox.out.contains("only Ana") && inbox.err.contains("inbox accept ID"), "{inbox:?}");
+    assert_eq!(ana.run(&["inbox", "accept", "--all", "--yes"]).code, 0);
+    sync(&ana);
+    sync(&bo);
+    assert!(promote().out.starts_with("already in the team: "));
+}

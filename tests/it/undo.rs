@@ -191,3 +191,45 @@ fn the_id_of_a_memory_is_not_taken_for_a_run() {
         assert!(told.err.contains(part), "{part}: {told:?}");
     }
 }
+
+#[test]
+fn an_undo_that_keeps_everything_does_not_count_and_says_what_to_do() {
+    let (desk, [_, _, third]) = desk();
+    let listed = desk.json(&["memory", "list"]);
+    let allergy = listed.iter().find(|one| one["content"].as_str().unwrap().contains("peanuts")).unwrap();
+    assert_eq!(desk.run(&["memory", "pin", allergy["id"].as_str().unwrap()]).code, 0);
+    let before = everything(&desk);
+    for args in [&["undo", &third][..], &["undo", &third, "--dry-run"]] {
+        let kept = desk.run(args);
+        assert_eq!(kept.code, 3, "{kept:?}");
+        assert!(!kept.out.contains("removed") && kept.out.contains("it was changed after the run"), "{kept:?}");
+        assert!(
+            kept.err.contains("because every memory was changed later; `afterthought memory history ID`"),
+            "{kept:?}"
+        );
+    }
+    assert_eq!(desk.run(&["undo", &third, "--json"]).json()[0]["runs"], serde_json::json!([]));
+    assert_eq!(everything(&desk), before);
+    let run = desk.json(&["runs", "list", "-n", "1"]).remove(0);
+    assert_eq!((&run["id"], &run["status"]), (&third.as_str().into(), &"finished".into()));
+    // The change by hand is the last one, and afterwards nothing prevents the undo of the run.
+    let pinned = desk.run(&["undo", "last"]);
+    assert!(pinned.code == 0 && pinned.err.contains("made by hand"), "{pinned:?}");
+    let told = desk.run(&["undo", "last"]);
+    assert!(told.code == 0 && told.out.contains("1 memory removed"), "{told:?}");
+    assert!(!states(&desk).iter().any(|line| line.contains("peanuts")));
+}
+
+#[test]
+fn an_undo_shows_the_text_that_a_memory_has_again() {
+    let desk = Desk::new();
+    let stored: Value = desk.json(&["remember", "The staging database is called heron."]).remove(0);
+    let id = stored["id"].as_str().unwrap();
+    assert_eq!(desk.run(&["memory", "update", id, "--content", "The staging database is called egret."]).code, 0);
+    for args in [&["undo", "last", "--dry-run"][..], &["undo", "last"]] {
+        let told = desk.run(args);
+        let line = told.out.lines().find(|line| line.starts_with("restore ")).unwrap_or_else(|| panic!("{told:?}"));
+        assert!(line.contains("heron") && !told.out.contains("egret"), "{told:?}");
+    }
+    assert_eq!(states(&desk), ["active The staging database is called heron."]);
+}

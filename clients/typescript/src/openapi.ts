@@ -709,6 +709,8 @@ export interface components {
             quote: string;
             speaker?: string | null;
             said_at?: string | null;
+            /** @description `file` if the log contains no times, so that `said_at` is that of the file */
+            said_source?: string | null;
             /** @description The conversation */
             transcript: string;
         };
@@ -1170,6 +1172,8 @@ export interface components {
              * @default false
              */
             dry_run: boolean;
+            /** @description Delete all of this category */
+            category?: string | null;
         };
         /**
          * RelateMemoriesBody

@@ -176,7 +176,8 @@ fn made(change: &Change, claim: Claim, now: Timestamp) -> Memory {
         (false, true) => Status::Superseded,
         (false, false) => Status::Active,
     };
-    Memory { id: change.new_id.clone().unwrap_or_default(), status, ..memory }
+    let (created_at, usage) = incoming.past.clone().unwrap_or((now, memory.usage));
+    Memory { id: change.new_id.clone().unwrap_or_default(), status, created_at, usage, ..memory }
 }
 
 fn confirmed(change: &Change, known: &Known) -> f64 {

@@ -101,5 +101,6 @@ pub(in crate::consolidate) fn incoming(text: &str) -> IncomingClaim {
         source: "test".into(),
         method: ExtractionMethod::Auto,
         id: None,
+        past: None,
     }
 }

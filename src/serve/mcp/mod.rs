@@ -110,7 +110,7 @@ impl ServerHandler for MemoryServer {
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let call = self.with(move |memories| {
-            Ok((tool.call)(memories, arguments).map(|mut answer| {
+            Ok((tool.call)(memories, &arguments).map(|mut answer| {
                 (tool.clean)(&mut answer);
                 answer
             }))

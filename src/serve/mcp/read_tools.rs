@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::tool::{Effect, MemoryTool, Profile};
-use super::view::{found_views, in_tenths, page, stated, view, views};
+use super::view::{found_views, in_tenths, page, quote_view, stated, view, views};
 use crate::api::brief::{BriefRequest, Format};
 use crate::api::{
     ApiError, Filter, HistoryEntry, Memories, Order, RetrievalOptions, SearchResult, importance_of_tenths,
@@ -380,12 +380,7 @@ impl MemoryTool for History {
 pub(in crate::serve) fn past(memories: &Memories, id: &str) -> Result<Value, ApiError> {
     let details = memories.details(id)?;
     memories.note_use(std::slice::from_ref(&details.memory.id));
-    let evidence = details.evidence.iter().map(|piece| {
-        let at = piece.said_at.map(|time| time.at);
-        stated(json!({
-            "quote": piece.quote, "speaker": piece.speaker, "said_at": at, "transcript": piece.transcript,
-        }))
-    });
+    let evidence = details.evidence.iter().map(quote_view);
     let relations = details.relations.iter().map(|link| {
         stated(json!({
             "from": link.from, "relation": link.relation_type, "to": link.to, "reason": link.reason,

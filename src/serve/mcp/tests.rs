@@ -1,5 +1,6 @@
 //! Tests of the server's tables.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use rmcp::model::Tool;
@@ -97,9 +98,9 @@ fn only_categories_that_are_allowed_can_be_chosen() {
     assert_eq!(chosen("memory_forget", "type"), serde_json::json!(["fact", null]));
 }
 
-fn answer(memories: &Memories, name: &str, arguments: Value) -> Result<Value, String> {
+fn answer(memories: &Memories, name: &str, arguments: impl Borrow<Value>) -> Result<Value, String> {
     let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
-    let mut answer = (tool.call)(memories, arguments).map_err(|error| error_chain(&error))?;
+    let mut answer = (tool.call)(memories, arguments.borrow()).map_err(|error| error_chain(&error))?;
     (tool.clean)(&mut answer);
     Ok(answer)
 }

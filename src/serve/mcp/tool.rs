@@ -70,7 +70,7 @@ pub struct ToolRow {
     pub(in crate::serve) description: &'static str,
     category: Option<&'static str>,
     pub(in crate::serve) input: fn() -> JsonObject,
-    pub(in crate::serve) call: fn(&Memories, Value) -> Result<Value, ToolError>,
+    pub(in crate::serve) call: fn(&Memories, &Value) -> Result<Value, ToolError>,
     pub(in crate::serve) clean: fn(&mut Value),
 }
 
@@ -129,7 +129,7 @@ pub(in crate::serve) enum ToolError {
     Failed(#[from] ApiError),
 }
 
-fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, ToolError> {
+fn call<T: MemoryTool>(memories: &Memories, arguments: &Value) -> Result<Value, ToolError> {
     Ok(T::call(memories, read_arguments(arguments, input_schema::<T::Arguments>)?)?)
 }
 
@@ -138,11 +138,69 @@ fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, T
 /// # Errors
 /// [`ToolError::Arguments`] if they do not fit.
 pub(in crate::serve) fn read_arguments<A: DeserializeOwned>(
-    arguments: Value,
+    arguments: &Value,
     input: fn() -> JsonObject,
 ) -> Result<A, ToolError> {
-    serde_json::from_value(arguments)
-        .map_err(|error| ToolError::Arguments { error: error.to_string(), expected: takes(&input()) })
+    A::deserialize(arguments).map_err(|error| {
+        let (schema, error) = (input(), error.to_string());
+        // The messages about missing and unknown fields name the field.
+        let names_field =
+            ["missing field", "unknown field", "duplicate field"].iter().any(|one| error.starts_with(one));
+        let misfit = if names_field { None } else { misfit(arguments, &Value::Object(schema.clone())) };
+        ToolError::Arguments { error: misfit.unwrap_or(error), expected: takes(&schema) }
+    })
+}
+
+/// Returns the first field whose value does not fit its schema, with what is expected; serde would name only the type,
+/// and as in Rust.
+fn misfit(arguments: &Value, schema: &Value) -> Option<String> {
+    let validator = jsonschema::validator_for(schema).ok()?;
+    let mut places = validator.iter_errors(arguments).map(|fault| fault.instance_path().to_string());
+    let place = places.find(|place| !place.is_empty())?;
+    let expected = place.split('/').skip(1).try_fold(schema, |schema, part| {
+        let items = schema.get("items").filter(|_| part.parse::<usize>().is_ok());
+        items.or_else(|| schema.get("properties")?.get(part))
+    })?;
+    let (value, field) = (arguments.pointer(&place)?, place[1..].replace('/', "."));
+    let kinds = match expected.get("type")? {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        kind => vec![kind.as_str()?],
+    };
+    let own = kind_of(value);
+    if !kinds.iter().any(|kind| *kind == own || *kind == "number" && own == "integer") {
+        let kinds: Vec<&str> = kinds.into_iter().filter(|kind| *kind != "null").map(with_article).collect();
+        return Some(format!("invalid type of `{field}`: {}, expected {}", with_article(own), kinds.join(" or ")));
+    }
+    let words = expected.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let words: Vec<&str> = words.collect();
+    let least = expected.get("minimum").map(|least| format!("at least {least}"));
+    let limits = if words.is_empty() { least? } else { format!("one of {}", words.join(", ")) };
+    Some(format!("invalid value of `{field}`: {value}, expected {limits}"))
+}
+
+/// Returns the type of a value, as schemas name it.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn with_article(kind: &str) -> &str {
+    match kind {
+        "boolean" => "a boolean",
+        "number" => "a number",
+        "integer" => "an integer",
+        "string" => "a string",
+        "array" => "an array",
+        "object" => "an object",
+        other => other,
+    }
 }
 
 /// Returns the arguments in a schema, required arguments first.

@@ -4,9 +4,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use transcripts::TimeSource;
 
 use crate::api::{ApiError, Memories, Remembered, SearchResult, confidence_now, heat};
-use crate::memory::{Memory, MemoryType, Scope, Status, Structured, Tier};
+use crate::memory::{Evidence, Memory, MemoryType, Scope, Status, Structured, Tier};
 
 /// A memory, in the form that clients receive.
 #[derive(Serialize, JsonSchema)]
@@ -176,5 +177,14 @@ pub(in crate::serve) fn stored(Remembered { change, memory, near, .. }: Remember
         "about": Some(about).filter(|about| !about.is_empty()),
         "waits": memory.as_ref().is_some_and(|memory| memory.status == Status::Pending),
         "near": Some(near).filter(|near| !near.is_empty()),
+    }))
+}
+/// Returns a quote. Its time is marked if it is only that of the file.
+pub(in crate::serve) fn quote_view(piece: &Evidence) -> Value {
+    let time = piece.said_at;
+    let source = time.map(|time| time.source).filter(|source| *source == TimeSource::File);
+    stated(json!({
+        "quote": piece.quote, "speaker": piece.speaker, "said_at": time.map(|time| time.at), "said_source": source,
+        "transcript": piece.transcript,
     }))
 }

@@ -259,7 +259,7 @@ pub(in crate::serve) struct ForgetArguments {
     /// Delete all with this scope
     scope: Option<Scope>,
     /// Delete all of this category
-    #[serde(rename = "type")]
+    #[serde(rename = "type", alias = "category")]
     category: Option<String>,
     /// Delete all that have all of these tags
     #[serde(default)]

@@ -2,7 +2,7 @@
 //! erase conversations. Merging and erasing show a preview first.
 
 use serde_json::{Value, json};
-use transcripts::Message;
+use transcripts::{Message, TimeSource};
 
 use crate::api::{
     Action, ApiError, Author, Erased, ErasureScope, HistoryEntry, Memories, MemoryChange, QuotePolicy, RivalPolicy,
@@ -156,7 +156,7 @@ pub(super) fn quote(memories: &Memories, visit: &Visit, id: &str) -> Result<Repl
         let values = |(at, message): (usize, &Message)| {
             let parts = if at == cited { marked(&message.text, &piece.quote) } else { vec![json!({"text": shortened(&message.text)})] };
             json!({
-                "role": message.role, "speaker": message.speaker, "at": message.time.map(|time| time.civil().to_string()),
+                "role": message.role, "speaker": message.speaker, "at": message.time.filter(|time| time.source != TimeSource::File).map(|time| time.civil().to_string()),
                 "is_cited": at == cited, "parts": parts,
             })
         };
@@ -193,7 +193,8 @@ fn shortened(text: &str) -> String {
 pub(super) fn evidence(piece: &Evidence) -> Value {
     let said_at = piece.said_at.map(|time| time.civil().to_string());
     json!({
-        "quote": piece.quote, "speaker": piece.speaker, "said_at": said_at, "transcript": piece.transcript,
+        "quote": piece.quote, "speaker": piece.speaker, "said_at": said_at,
+        "is_file_date": piece.said_at.is_some_and(|time| time.source == TimeSource::File), "transcript": piece.transcript,
         "messages": piece.messages,
     })
 }

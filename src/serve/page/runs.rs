@@ -76,7 +76,11 @@ pub(super) fn undo(memories: &Memories, visit: &Visit, id: &str) -> Result<Reply
         runs.sort_by(|a, b| b.cmp(a));
     }
     let (report, _) = memories.undo(&runs, false)?;
-    let done = if report.kept.is_empty() { "undone" } else { "undone_partly" };
+    let done = match report.kept.is_empty() {
+        true => "undone",
+        false if report.keeps_all() => "undone_nothing",
+        false => "undone_partly",
+    };
     Ok(visit.done(&format!("/runs/{}", run.id), done))
 }
 

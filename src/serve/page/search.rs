@@ -2,6 +2,7 @@
 //! reason for including each line.
 
 use serde_json::{Map, Value, json};
+use transcripts::TimeSource;
 
 use crate::api::brief::{BriefRequest, Counting, LeftOut, Shown, Standing};
 use crate::api::{
@@ -66,6 +67,7 @@ fn hit(found: &Found) -> Value {
         "quote": found.quote.as_ref().map(segments),
         "matched": found.matched,
         "said_at": found.said_at,
+        "is_file_date": found.said_source == Some(TimeSource::File),
         "total": score.total,
         "parts": [
             part("relevance", score.relevance, WEIGHT_RELEVANCE),

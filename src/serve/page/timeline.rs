@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
+use transcripts::TimeSource;
 
 use super::visit::{Reply, Visit, namespaces, values_of};
 use crate::api::{ApiError, Filter, Memories, Order};
@@ -22,10 +23,13 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     let mut listed = memories.list_by_time_said(filter.clone(), ON_PAGE + 1, (page - 1) * ON_PAGE)?;
     let has_next = listed.len() > ON_PAGE;
     listed.truncate(ON_PAGE);
+    let evidence = memories.evidence_of(&listed.iter().map(|(memory, _)| memory.clone()).collect::<Vec<_>>())?;
     let mut days: Vec<(String, Vec<Value>)> = Vec::new();
     for (memory, said_at) in &listed {
+        let times = evidence.get(&memory.id).into_iter().flatten().filter_map(|piece| piece.said_at);
+        let is_file_date = times.max_by_key(|time| time.at).is_some_and(|time| time.source == TimeSource::File);
         let day = said_at.unwrap_or(memory.created_at).to_zoned(TimeZone::system()).date().to_string();
-        let values = json!({"memory": values_of(memory), "said_at": said_at});
+        let values = json!({"memory": values_of(memory), "said_at": said_at, "is_file_date": is_file_date});
         match days.last_mut().filter(|(last, _)| *last == day) {
             Some((_, rows)) => rows.push(values),
             None => days.push((day, vec![values])),

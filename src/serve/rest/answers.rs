@@ -120,6 +120,8 @@ pub(super) struct EvidenceQuote {
     quote: String,
     speaker: Option<String>,
     said_at: Option<String>,
+    /// `file` if the log contains no times, so that `said_at` is that of the file
+    said_source: Option<String>,
     /// The conversation
     transcript: String,
 }

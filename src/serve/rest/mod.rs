@@ -33,7 +33,7 @@ use super::pool::MemoryPool;
 use crate::api::{ApiError, Memories};
 use crate::memory::{Memory, Namespace};
 
-pub(super) use openapi::BASE;
+pub(crate) use openapi::BASE;
 
 /// The memories that programs can access, and the decisions that programs may make about them.
 #[derive(Clone)]
@@ -194,7 +194,7 @@ impl ProgramServer {
         let work = move || {
             pool.with_in(asked.namespace, |memories| {
                 let answer = |arguments| {
-                    let answer = (tool.call)(memories, Value::Object(arguments))?;
+                    let answer = (tool.call)(memories, &Value::Object(arguments))?;
                     let version = memory_of(memories, &answer).as_ref().map(version_of);
                     Ok::<_, Problem>((answer, version))
                 };
@@ -231,7 +231,7 @@ impl ProgramServer {
 
     /// Answers with one memory per line, as the memories are read.
     async fn export(self, asked: Asked) -> Result<Response, Problem> {
-        let arguments: ExportArguments = read_arguments(Value::Object(asked.arguments), asked.route.input)?;
+        let arguments: ExportArguments = read_arguments(&Value::Object(asked.arguments), asked.route.input)?;
         let (sender, mut lines) = tokio::sync::mpsc::channel::<Result<String, Problem>>(64);
         tokio::task::spawn_blocking(move || {
             let exported = self.pool.with_in(asked.namespace, |memories| {
@@ -270,12 +270,13 @@ impl From<ApiError> for Ended {
 /// Checks that a memory has not changed since the client read it.
 fn unchanged(memories: &Memories, version: &str, arguments: &Map<String, Value>) -> Result<(), Problem> {
     let memory = memories.resolve(arguments.get("id").and_then(Value::as_str).unwrap_or_default())?;
-    if version == version_of(&memory) {
+    let current = version_of(&memory);
+    if version == current {
         return Ok(());
     }
     let mut sent = arguments.clone();
     sent.remove("id");
-    Err(Problem::outdated(serde_json::json!(whole(&memory)), Value::Object(sent)))
+    Err(Problem::outdated(serde_json::json!(whole(&memory)), current, Value::Object(sent)))
 }
 
 /// Returns the memory that an answer is about, as it is now.

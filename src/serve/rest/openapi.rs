@@ -12,7 +12,7 @@ use super::routes::{Access, Endpoint, ROUTES, Run};
 use crate::serve::mcp::tool::simplify;
 
 /// The path of the interface.
-pub(in crate::serve) const BASE: &str = "/api/v1";
+pub(crate) const BASE: &str = "/api/v1";
 
 /// Returns the document.
 pub(super) fn document() -> &'static Value {

@@ -1,6 +1,6 @@
 //! Errors of the interface, as documents of the type `application/problem+json` (RFC 9457).
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,29 +32,32 @@ pub(in crate::serve) struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     sent: Option<Box<Value>>,
+    /// A further header of the answer.
     #[serde(skip)]
-    allowed: Option<String>,
+    header: Option<Box<(HeaderName, String)>>,
 }
 
 impl Problem {
     pub(in crate::serve) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         let title = status.canonical_reason().unwrap_or("Error");
         let detail = detail.into();
-        Self { kind: "about:blank", title, status: status.as_u16(), detail, current: None, sent: None, allowed: None }
+        Self { kind: "about:blank", title, status: status.as_u16(), detail, current: None, sent: None, header: None }
     }
 
     /// Returns the problem of a request whose method is not one of `allowed`.
     pub(super) fn method(method: &str, path: &str, allowed: String) -> Self {
         let detail = format!("{path} does not support {method}; use {allowed}");
-        Self { allowed: Some(allowed), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+        let header = Some(Box::new((header::ALLOW, allowed)));
+        Self { header, ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
     /// Returns the problem of a change to a memory that has changed since the client read it.
-    pub(super) fn outdated(current: Value, sent: Value) -> Self {
+    pub(super) fn outdated(current: Value, version: String, sent: Value) -> Self {
         let detail = "the memory was changed in the meantime; compare `current` with `sent`, and send the change again \
                       with the new ETag in If-Match";
         let (current, sent) = (Some(Box::new(current)), Some(Box::new(sent)));
-        Self { current, sent, ..Self::new(StatusCode::PRECONDITION_FAILED, detail) }
+        let header = Some(Box::new((header::ETAG, version)));
+        Self { current, sent, header, ..Self::new(StatusCode::PRECONDITION_FAILED, detail) }
     }
 
     /// Makes the texts of the memory harmless for an agent.
@@ -94,8 +97,8 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_string(&self).unwrap_or_default();
         let mut response = (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], body).into_response();
-        let headers = response.headers_mut();
-        headers.extend(self.allowed.and_then(|methods| Some((header::ALLOW, HeaderValue::try_from(methods).ok()?))));
+        let header = self.header.and_then(|header| Some((header.0, HeaderValue::try_from(header.1).ok()?)));
+        response.headers_mut().extend(header);
         response
     }
 }
@@ -118,6 +121,7 @@ fn status_of(error: &ApiError) -> StatusCode {
         | ApiError::Importance { .. }
         | ApiError::Confidence { .. }
         | ApiError::HybridWeight { .. }
+        | ApiError::Limit { .. }
         | ApiError::Expiry { .. }
         | ApiError::NothingGiven
         | ApiError::Structured { .. }
@@ -129,6 +133,7 @@ fn status_of(error: &ApiError) -> StatusCode {
         | ApiError::ManyTags { .. }
         | ApiError::NothingNamed { .. }
         | ApiError::NotATeam { .. }
+        | ApiError::UnknownTeam { .. }
         | ApiError::Pattern { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         // The settings or a server that the user chose are not ready.
         ApiError::NotReady { .. } | ApiError::Model(_) | ApiError::Embed(_) => StatusCode::SERVICE_UNAVAILABLE,

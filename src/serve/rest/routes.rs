@@ -128,7 +128,10 @@ pub(super) const ROUTES: &[Endpoint] = &[
         "/memories/{id}/relations",
         "memory_relations",
     ),
-    Endpoint::of::<write_tools::Forget, answers::ChangeList>(Action::Post, "/forget", "forget_memories"),
+    Endpoint {
+        input: operations::forget_input,
+        ..Endpoint::of::<write_tools::Forget, answers::ChangeList>(Action::Post, "/forget", "forget_memories")
+    },
     Endpoint::of::<write_tools::Relate, answers::RelationOutcome>(Action::Post, "/relations", "relate_memories"),
     Endpoint::of::<operations::GetKey, answers::OneMemory>(Action::Get, "/keys/{key}", "get_key"),
     Endpoint::of::<operations::PutKey, answers::OneMemory>(Action::Put, "/keys/{key}", "put_key"),

@@ -301,6 +301,7 @@ async fn a_change_of_an_outdated_version_is_refused_with_both_texts() {
     assert_ne!(first.headers()[header::ETAG], version);
     let second = server.send(change("The port is 9090.")).await;
     assert_eq!(second.status(), StatusCode::PRECONDITION_FAILED);
+    assert_eq!(second.headers()[header::ETAG], first.headers()[header::ETAG]);
     let problem: Value = serde_json::from_slice(&to_bytes(second.into_body(), 9_999).await.unwrap()).unwrap();
     assert_eq!(problem["current"]["content"], "The port is 8081.");
     assert_eq!(problem["sent"]["content"], "The port is 9090.");
@@ -394,9 +395,15 @@ async fn pages_follow_each_other_to_the_end() {
         assert_eq!(seen.len(), 7, "{list}");
     }
     assert_eq!(server.done("GET", "/memories?offset=99", None).await["count"], 0);
+    // The category of a filter has the same name everywhere.
+    let notes = json!({"category": "note", "dry_run": true});
+    assert_eq!(server.done("POST", "/forget", Some(notes)).await["count"], 7);
+    assert_eq!(server.done("GET", "/memories?category=note", None).await["total"], 7);
     // A page of nothing would be followed by itself for ever.
-    for list in ["/memories?limit=0", "/search?query=room&limit=0"] {
-        let page = server.done("GET", list, None).await;
-        assert_eq!((page["memories"].as_array().unwrap().len(), &page["next_offset"]), (1, &json!(1)), "{list}");
+    for list in ["/memories?", "/search?query=room&", "/inbox?", "/runs?"] {
+        for limit in [0, 201] {
+            let (status, problem) = server.ask("GET", &format!("{list}limit={limit}"), None).await;
+            assert_eq!(status, 422, "{list}{limit}: {problem}");
+        }
     }
 }

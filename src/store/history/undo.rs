@@ -33,6 +33,14 @@ pub struct UndoReport {
     pub tasks: usize,
 }
 
+impl UndoReport {
+    /// Whether nothing was undone, because every memory was changed later.
+    #[must_use]
+    pub(crate) fn keeps_all(&self) -> bool {
+        self.restored.is_empty() && self.removed.is_empty() && self.tasks == 0 && !self.kept.is_empty()
+    }
+}
+
 /// A memory that an undo left unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Kept {
@@ -89,7 +97,7 @@ impl Store {
     /// Reverses, in one transaction, every change of a run that no later change builds on.
     ///
     /// A second undo of the same run reverses the changes that were kept the first time, unless something still
-    /// prevents it.
+    /// prevents it. A run of which all changes are kept does not count as undone.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.
@@ -114,9 +122,11 @@ impl Store {
             // Kept memories are determined in the undo's transaction, so that no other change can build on the run in
             // the meantime.
             let kept = kept(w, runs, &entries)?;
+            // A run of which nothing is reversed does not count as undone.
+            let reversed: Vec<&RunId> = runs.iter().filter(|run| !is_kept(run, &entries, &kept)).collect();
             let mut undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
-            for run in runs {
+            for run in reversed {
                 w.forget_merges(run)?;
                 undone.tasks += w.undo_tasks(run)?;
                 // If the records were kept, the same candidates would still count as resolved by a decision that was
@@ -274,6 +284,14 @@ fn kept(
             return Ok(kept);
         }
     }
+}
+
+/// Whether later changes keep everything that a run changed. An undo of those changes would allow an undo of the run,
+/// unless every memory was purged.
+fn is_kept(run: &RunId, entries: &[HistoryEntry], kept: &BTreeMap<MemoryId, KeepReason>) -> bool {
+    let reasons = entries.iter().filter(|entry| entry.run.as_ref() == Some(run)).map(|entry| kept.get(&entry.memory));
+    let reasons: Vec<_> = reasons.collect();
+    reasons.iter().all(Option::is_some) && reasons.iter().any(|reason| *reason != Some(&KeepReason::Purged))
 }
 
 /// Returns the links of memories that the run moved to another namespace. Linked memories are moved back together, or

@@ -118,7 +118,7 @@ fn forgotten_memories_have_no_vector_and_restored_ones_wait_for_one() {
     let any = Filter { statuses: Vec::new(), ..Filter::default() };
     assert_eq!(titles(&store, [1.0, 0.0, 0.0], &any, 9), ["milk"], "what was superseded can still be looked for");
     assert_eq!(waiting(&store, &model()), [""; 0]);
-    write(&store, |w| w.restore(&tea.id));
+    write(&store, |w| w.restore(&tea.id, None));
     assert_eq!(waiting(&store, &model()), ["tea"]);
     write(&store, |w| w.forget(&tea.id, None));
     store.purge(0, day(9)).unwrap();

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, Statement, params};
 
 use crate::changeset::{Action, Row, RowChange};
@@ -37,17 +36,21 @@ impl Database {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row([transcript, message], |row| row.get(0))?))
     }
 
-    /// Returns when each of these memories was last stated, if its evidence has a time.
+    /// Returns when each of these memories was last stated, if its evidence has a time, with the source of that time.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn last_said<'i>(
         &self,
         ids: impl IntoIterator<Item = &'i MemoryId>,
-    ) -> Result<HashMap<MemoryId, Timestamp>, StoreError> {
-        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, time(row, 1)?));
+    ) -> Result<HashMap<MemoryId, MessageTime>, StoreError> {
+        let read = |row: &SqlRow<'_>| {
+            let source = source_named(row.get_ref(3)?.as_str_or_null()?);
+            Ok((row.get(0)?, MessageTime { at: time(row, 1)?, offset_seconds: row.get(2)?, source }))
+        };
         let found = self.query_all(
-            "SELECT memory_id, max(said_at) FROM evidence
+            // With max(), SQLite returns the other columns of the row that has the greatest value.
+            "SELECT memory_id, max(said_at), said_offset, said_source FROM evidence
                  WHERE memory_id IN (SELECT value FROM json_each(?1)) AND said_at IS NOT NULL GROUP BY memory_id",
             [to_json(&ids.into_iter().map(MemoryId::as_str).collect::<Vec<_>>())?],
             read,
@@ -160,15 +163,19 @@ const fn source_name(source: TimeSource) -> &'static str {
     }
 }
 
-fn evidence_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Evidence> {
-    let said_at = time_or_none(row, 4)?;
-    let offset_seconds = row.get(5)?;
-    let source = match row.get_ref(6)?.as_str_or_null()? {
+fn source_named(name: Option<&str>) -> TimeSource {
+    match name {
         Some("derived") => TimeSource::Derived,
         Some("file") => TimeSource::File,
         // The table allows only these three values.
         Some(_) | None => TimeSource::Log,
-    };
+    }
+}
+
+fn evidence_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Evidence> {
+    let said_at = time_or_none(row, 4)?;
+    let offset_seconds = row.get(5)?;
+    let source = source_named(row.get_ref(6)?.as_str_or_null()?);
     Ok(Evidence {
         transcript: row.get(0)?,
         messages: json(row.get_ref(1)?.as_str()?, 1)?,

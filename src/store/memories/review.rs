@@ -34,7 +34,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if the memory does not exist.
-    pub fn restore(&self, id: &MemoryId) -> Result<bool, StoreError> {
+    pub fn restore(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<bool, StoreError> {
         // The tombstone is removed even for an active memory, because the tombstone would prevent new evidence from
         // being learnt.
         self.lift_tombstone(id)?;
@@ -54,7 +54,7 @@ impl Writer<'_> {
         self.replace(
             Memory { status: Status::Active, deleted_at: None, updated_at: self.now, ..memory },
             Action::Restore,
-            Some("by hand".into()),
+            reason,
         )
     }
 }
@@ -299,8 +299,8 @@ mod tests {
         assert!(write(1, &|w| w.forget(&tea.id, Some("wrong".into()))));
         assert!(!write(1, &|w| w.forget(&tea.id, None)));
         assert_eq!(state(), (0, true, Some(day(1))));
-        assert!(write(3, &|w| w.restore(&tea.id)));
-        assert!(!write(3, &|w| w.restore(&tea.id)));
+        assert!(write(3, &|w| w.restore(&tea.id, None)));
+        assert!(!write(3, &|w| w.restore(&tea.id, None)));
         assert_eq!(state(), (1, false, None));
         assert_eq!(store.memory(&tea.id).unwrap().claim.expires_at, None);
         let actions: Vec<_> = store.history(&tea.id).unwrap().into_iter().map(|entry| entry.action.as_str()).collect();

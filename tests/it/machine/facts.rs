@@ -236,6 +236,7 @@ impl Fact {
             namespace,
             method: ExtractionMethod::Auto,
             id: None,
+            past: None,
         }
     }
 }

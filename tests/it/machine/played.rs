@@ -106,7 +106,7 @@ impl Machine {
             Step::Undo(which) => self.undo(*which),
             Step::Remember(fact) => self.remember(fact),
             Step::Forget(which) => self.with(*which, |_| true, |w, id| w.forget(id, Some("wrong".into())).map(drop)),
-            Step::Restore(which) => self.with(*which, |_| true, |w, id| w.restore(id).map(drop)),
+            Step::Restore(which) => self.with(*which, |_| true, |w, id| w.restore(id, None).map(drop)),
             Step::Pin(which) => self.with(*which, |_| true, |w, id| w.set_pinned(id, true).map(drop)),
             Step::Unpin(which) => self.with(*which, |memory| memory.pinned, |w, id| w.set_pinned(id, false).map(drop)),
             Step::Reword(which, fact) => self.reword(*which, fact),
@@ -369,6 +369,7 @@ impl Machine {
             source: memory.source,
             method: memory.extraction_method,
             id: None,
+            past: None,
         });
         settle_by_rules(&self.store, &incoming.collect::<Vec<_>>(), None, self.now()).unwrap();
     }

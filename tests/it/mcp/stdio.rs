@@ -72,10 +72,14 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
         (
             "memory_store",
             json!({"category": 7, "subject": "x", "content": "x"}),
-            "memory_store: invalid type: integer `7`, expected a string",
+            "memory_store: invalid type of `category`: an integer, expected a string; expected arguments: category",
         ),
-        ("memory_recall", json!({"limit": -1}), "memory_recall: invalid value: integer `-1`"),
-        ("memory_list", json!({"sort": "beauty"}), "memory_list: unknown variant `beauty`, expected one of `recency`"),
+        ("memory_recall", json!({"limit": -1}), "memory_recall: invalid value of `limit`: -1, expected at least 0"),
+        (
+            "memory_list",
+            json!({"sort": "beauty"}),
+            "memory_list: invalid value of `sort`: \"beauty\", expected one of recency",
+        ),
         (
             "memory_store",
             json!({"category": "gossip", "subject": "x", "content": "x"}),

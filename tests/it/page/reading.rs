@@ -118,3 +118,18 @@ fn a_chosen_language_is_kept() {
         assert_eq!(answered.header("location"), Some("/"), "{elsewhere:?}");
     }
 }
+
+#[test]
+fn the_date_of_a_file_is_shown_as_such() {
+    let desk = Desk::new();
+    desk.write("undated.txt", "User: I am allergic to peanuts.\n\nAssistant: Noted.\n");
+    assert_eq!(desk.run(&["run", "undated.txt", "--extractor", "rules", "-q"]).code, 0);
+    for (language, date, said) in [("en", "file dated ", ">said "), ("zh", "文件日期 ", "说于 ")] {
+        let browser = Browser::open(&desk, language);
+        let search = browser.page("/?q=peanuts");
+        let memory = browser.page(&format!("/memory/{}", first_id(&search)));
+        for page in [search, memory, browser.page("/timeline")] {
+            assert!(page.contains(date) && !page.contains(said), "{page}");
+        }
+    }
+}

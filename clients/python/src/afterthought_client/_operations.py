@@ -288,6 +288,7 @@ class Operations:
         subject: str | None = None,
         reason: str | None = None,
         dry_run: bool | None = None,
+        category: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
     ) -> models.ChangeList:
@@ -304,11 +305,12 @@ class Operations:
             subject: Delete all with this topic tag
             reason: Reason, for their history
             dry_run: Only list the memories that the filters select
+            category: Delete all of this category
             namespace: Only this namespace of those that the server serves, such as project/shop
             exact: Return texts exactly as they are stored, for programs; by default, marks that
                 a model could take for structure are replaced
         """
-        return self._call('POST', '/forget', {}, {'namespace': namespace, 'exact': exact}, {}, {'action': action, 'id': id, 'scope': scope, 'type': type, 'tags': tags, 'subject': subject, 'reason': reason, 'dry_run': dry_run})  # type: ignore[no-any-return]
+        return self._call('POST', '/forget', {}, {'namespace': namespace, 'exact': exact}, {}, {'action': action, 'id': id, 'scope': scope, 'type': type, 'tags': tags, 'subject': subject, 'reason': reason, 'dry_run': dry_run, 'category': category})  # type: ignore[no-any-return]
 
     def relate_memories(
         self,
@@ -967,6 +969,7 @@ class AsyncOperations:
         subject: str | None = None,
         reason: str | None = None,
         dry_run: bool | None = None,
+        category: str | None = None,
         namespace: str | None = None,
         exact: bool | None = None,
     ) -> models.ChangeList:
@@ -983,11 +986,12 @@ class AsyncOperations:
             subject: Delete all with this topic tag
             reason: Reason, for their history
             dry_run: Only list the memories that the filters select
+            category: Delete all of this category
             namespace: Only this namespace of those that the server serves, such as project/shop
             exact: Return texts exactly as they are stored, for programs; by default, marks that
                 a model could take for structure are replaced
         """
-        return await self._call('POST', '/forget', {}, {'namespace': namespace, 'exact': exact}, {}, {'action': action, 'id': id, 'scope': scope, 'type': type, 'tags': tags, 'subject': subject, 'reason': reason, 'dry_run': dry_run})  # type: ignore[no-any-return]
+        return await self._call('POST', '/forget', {}, {'namespace': namespace, 'exact': exact}, {}, {'action': action, 'id': id, 'scope': scope, 'type': type, 'tags': tags, 'subject': subject, 'reason': reason, 'dry_run': dry_run, 'category': category})  # type: ignore[no-any-return]
 
     async def relate_memories(
         self,

@@ -114,6 +114,7 @@ class EvidenceQuote(TypedDict):
     quote: str
     speaker: NotRequired[str | None]
     said_at: NotRequired[str | None]
+    said_source: NotRequired[str | None]
     transcript: str
 
 
@@ -399,6 +400,7 @@ class ForgetMemoriesBody(TypedDict, closed=True):
     subject: NotRequired[str | None]
     reason: NotRequired[str | None]
     dry_run: NotRequired[bool]
+    category: NotRequired[str | None]
 
 
 RelateMemoriesBody = TypedDict(

@@ -534,7 +534,7 @@ impl<'a> RunningStream<'a> {
         let Some(memory) = fits.iter().find_map(|&status| find(status)) else { return Ok(false) };
         let done = self.home.store.write::<_, StoreError>(None, CaseHome::now(act.arrival), |writer| match act.act {
             Action::Forget => writer.forget(&memory.id, None).map(|_| true),
-            Action::Restore => writer.restore(&memory.id).map(|_| true),
+            Action::Restore => writer.restore(&memory.id, Some("by hand".into())).map(|_| true),
             Action::Pin => writer.set_pinned(&memory.id, true).map(|_| true),
             Action::Reject => writer.reject(&memory.id, None).map(|()| true),
             Action::Accept => writer.accept(&memory.id).map(|_| true),
