@@ -1,4 +1,4 @@
-//! `import` and `export`: read memories from files of this and other programs, and write such files.
+//! `import` and `export`: read memories that this or another program has exported, and write such files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::list::Selection;
 use super::model::{ModelArgs, runtime};
 use super::printer::{DIM, Printer, can_ask, counted, is_yes, one_line};
 
-/// Import memories from files of this and other programs
+/// Import memories that this or another program has exported
 ///
 /// Reads JSONL exports of this program, and other JSONL files of objects with a "content" field; MEMORY.md and daily
 /// notes; and memories of mem0, the MCP reference memory server, mcp-memory-service and Claude.ai. In a folder or zip

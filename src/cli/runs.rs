@@ -199,7 +199,8 @@ pub(crate) fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result
     if !memories.cancel_job(id)? {
         bail!("job {id} is neither waiting nor failed; see `afterthought runs queue`");
     }
-    let line = format_args!("job {id} is removed until its log grows; `afterthought run` still reads the log");
+    let line =
+        format_args!("job {id} is removed, and returns if its log grows; `afterthought run` still reads the log");
     context.out.show(&json!({"job": id, "cancelled": true}), line)?;
     Ok(ExitStatus::Success)
 }

@@ -205,7 +205,7 @@ impl LanguageRules {
         self.manner.is_match(text)
     }
 
-    /// Whether `text` says explicitly that it applies from now on, even in the description of a task.
+    /// Whether `text` says explicitly that it applies from now on. Such a text is lasting even if it describes a task.
     pub(super) fn is_abiding(&self, text: &str) -> bool {
         self.abiding.is_match(text)
     }

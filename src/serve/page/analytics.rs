@@ -87,7 +87,7 @@ fn spending_chart(spending: &[DaySpending], spell: impl Fn(Date) -> String) -> V
     let has_prices = spending.iter().any(|day| day.cost.is_some());
     let mut days: BTreeMap<Date, f64> = BTreeMap::new();
     for day in spending {
-        #[expect(clippy::cast_precision_loss, reason = "tokens of a day, far below 2^52")]
+        #[expect(clippy::cast_precision_loss, reason = "the tokens of one day, far below 2^52")]
         let tokens = (day.spent.prompt_tokens + day.spent.completion_tokens) as f64;
         *days.entry(day.spent.day).or_default() += if has_prices { day.cost.unwrap_or(0.0) } else { tokens };
     }
