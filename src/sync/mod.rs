@@ -50,6 +50,8 @@ use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
 #[cfg(feature = "scale")]
 pub(crate) use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
 #[cfg(feature = "scale")]
+pub(crate) use objects::{reason, storage_at};
+#[cfg(feature = "scale")]
 pub(crate) use postgres::{LogPlace, PostgresLog};
 pub(crate) use record::NamespacePatterns;
 use record::{Item, Record, read_record, stored, to_json};
@@ -320,8 +322,8 @@ fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError
     })
 }
 
-/// Returns whether a target is a place in an object storage.
-fn is_objects(address: &str) -> bool {
+/// Returns whether an address is that of a place in an object storage.
+pub(crate) fn is_objects(address: &str) -> bool {
     ["s3://", "gs://", "az://"].iter().any(|scheme| address.starts_with(scheme))
 }
 
