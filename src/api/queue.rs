@@ -23,7 +23,7 @@ use crate::memory::Namespace;
 use crate::pipeline::{AssignedLog, PlacementOptions, assign, assign_conversations, conversations};
 use crate::scale::{
     CommitOutcome, Extent, JobEnd, JobKind, JobResult, LogStorage, NewJob, Queue, QueueProgress, QueueReplyStore,
-    QueuedJob, ScaleError, ShardCache, WorkerMetrics,
+    QueuedJob, ScaleError, ShardCache, WorkerStatistics,
 };
 use crate::store::Store;
 use crate::sync::{LogPlace, PostgresLog, is_objects};
@@ -343,7 +343,7 @@ pub(crate) struct QueueWorker<'a> {
     /// A callback for the end of each job.
     pub report: &'a dyn Fn(JobOutcome<'_>),
     /// What the worker has done.
-    pub metrics: Arc<WorkerMetrics>,
+    pub metrics: Arc<WorkerStatistics>,
 }
 
 impl QueueWorker<'_> {

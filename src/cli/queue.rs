@@ -9,7 +9,7 @@ use anyhow::ensure;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, WorkQueue, WorkerMetrics};
+use crate::api::{Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, WorkQueue, WorkerStatistics};
 use crate::config::Config;
 use crate::serve::probes::{self, ProbedWorker};
 
@@ -159,7 +159,7 @@ pub(crate) fn work(args: &WorkerArgs, context: &Context<'_>) -> anyhow::Result<E
             out.note(format_args!("{what} is postponed until {until:.0}: {}", one_line(why, FAULT_LENGTH)));
         }
     };
-    let metrics = Arc::new(WorkerMetrics::new());
+    let metrics = Arc::new(WorkerStatistics::new());
     if let Some(address) = args.addr {
         let (metrics, cancel, queue) = (Arc::clone(&metrics), cancel.clone(), WorkQueue::at(&args.queue)?);
         let address = probes::start(address, ProbedWorker { metrics, cancel, queue })?;

@@ -50,7 +50,7 @@ impl JobResult {
 }
 
 /// What a worker has done since it started.
-pub(crate) struct WorkerMetrics {
+pub(crate) struct WorkerStatistics {
     registry: Registry,
     claimed: Counter,
     ended: Family<Label, Counter>,
@@ -63,7 +63,7 @@ pub(crate) struct WorkerMetrics {
     cost: Counter<f64, AtomicU64>,
 }
 
-impl WorkerMetrics {
+impl WorkerStatistics {
     /// Returns figures that are all zero.
     pub(crate) fn new() -> Self {
         let metrics = Self {
@@ -140,9 +140,9 @@ impl WorkerMetrics {
     }
 }
 
-impl fmt::Debug for WorkerMetrics {
+impl fmt::Debug for WorkerStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkerMetrics").field("claimed", &self.claimed.get()).finish_non_exhaustive()
+        f.debug_struct("WorkerStatistics").field("claimed", &self.claimed.get()).finish_non_exhaustive()
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_text_contains_every_figure_with_its_help_and_type() {
-        let metrics = WorkerMetrics::new();
+        let metrics = WorkerStatistics::new();
         let reply = Reply {
             text: String::new(),
             finish: Finish::Stop,

@@ -16,7 +16,7 @@ mod queue;
 mod replies;
 mod shard;
 
-pub(crate) use metrics::{JobResult, WorkerMetrics};
+pub(crate) use metrics::{JobResult, WorkerStatistics};
 pub(crate) use objects::LogStorage;
 pub(crate) use queue::{JobEnd, JobKind, NewJob, Queue, QueueProgress, QueuedJob};
 pub(crate) use replies::QueueReplyStore;

@@ -17,7 +17,7 @@ use crate::sync::{reason, storage_at};
 
 /// An object that may be a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LogObject {
+pub(crate) struct StoredLog {
     /// Its address, such as `s3://bucket/prefix/log.jsonl`.
     pub address: String,
     /// Its entity tag and size, of which at least one changes with its content.
@@ -43,7 +43,7 @@ impl LogStorage {
     }
 
     /// Returns the place of an object in the same bucket.
-    pub(crate) fn at(&self, object: &LogObject) -> Self {
+    pub(crate) fn at(&self, object: &StoredLog) -> Self {
         Self { address: object.address.clone(), store: Arc::clone(&self.store), key: object.key.clone() }
     }
 
@@ -54,7 +54,7 @@ impl LogStorage {
     }
 
     /// Returns the object at the address, or all objects below it, sorted by address. Empty objects are left out.
-    pub(crate) async fn list(&self) -> Result<Vec<LogObject>, ScaleError> {
+    pub(crate) async fn list(&self) -> Result<Vec<StoredLog>, ScaleError> {
         let named = if self.key.as_ref().is_empty() { None } else { self.store.head(&self.key).await.ok() };
         let is_named = named.is_some();
         let found: Vec<ObjectMeta> = if let Some(object) = named {
@@ -63,14 +63,14 @@ impl LogStorage {
             let listed = self.store.list(Some(&self.key)).try_collect().await;
             listed.map_err(|error| fault(&self.address, &error))?
         };
-        let object = |object: ObjectMeta| LogObject {
+        let object = |object: ObjectMeta| StoredLog {
             address: format!("{}/{}", self.bucket(), object.location),
             stamp: format!("{} {}", object.e_tag.unwrap_or_else(|| object.last_modified.to_rfc3339()), object.size),
             changed_at: Timestamp::from_millisecond(object.last_modified.timestamp_millis()).ok(),
             is_named,
             key: object.location,
         };
-        let mut objects: Vec<LogObject> = found.into_iter().filter(|one| one.size > 0).map(object).collect();
+        let mut objects: Vec<StoredLog> = found.into_iter().filter(|one| one.size > 0).map(object).collect();
         objects.sort_by(|one, other| one.address.cmp(&other.address));
         Ok(objects)
     }

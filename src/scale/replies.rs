@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{ScaleError, WorkerMetrics};
+use super::{ScaleError, WorkerStatistics};
 use crate::llm::shared::{Admission, PlannedCall, ReplyStore};
 use crate::llm::{LlmError, Reply};
 use crate::postgresql::{Connection, PostgresError};
@@ -20,7 +20,7 @@ pub(crate) struct QueueReplyStore {
     address: String,
     job: AtomicI64,
     tokens_per_minute: Option<u64>,
-    metrics: Arc<WorkerMetrics>,
+    metrics: Arc<WorkerStatistics>,
 }
 
 impl QueueReplyStore {
@@ -30,7 +30,7 @@ impl QueueReplyStore {
         address: &str,
         tokens_per_minute: Option<u64>,
         patience: Duration,
-        metrics: Arc<WorkerMetrics>,
+        metrics: Arc<WorkerStatistics>,
     ) -> Result<Self, ScaleError> {
         let connection = Mutex::new(Connection::new(address, patience)?);
         Ok(Self { connection, address: address.to_owned(), job: AtomicI64::new(0), tokens_per_minute, metrics })

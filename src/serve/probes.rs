@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connections::serve;
 use super::http::HttpError;
-use crate::api::{ApiError, QueueProgress, WorkQueue, WorkerMetrics};
+use crate::api::{ApiError, QueueProgress, WorkQueue, WorkerStatistics};
 
 /// Time within which the queue must answer.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
@@ -28,14 +28,14 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// A worker, as its probes see it.
 pub(crate) struct ProbedWorker {
-    pub metrics: Arc<WorkerMetrics>,
+    pub metrics: Arc<WorkerStatistics>,
     /// Cancelled when the worker is about to end.
     pub cancel: CancellationToken,
     pub queue: WorkQueue,
 }
 
 struct Probes {
-    metrics: Arc<WorkerMetrics>,
+    metrics: Arc<WorkerStatistics>,
     cancel: CancellationToken,
     queue: Arc<Mutex<CountedQueue>>,
 }

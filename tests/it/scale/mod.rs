@@ -3,6 +3,7 @@
 
 mod campaign;
 mod measured;
+mod night;
 #[path = "../../../src/postgresql/server_tests.rs"]
 mod server;
 
