@@ -77,7 +77,7 @@ pub(crate) use crate::process::{ENVIRONMENT_MARK, in_own_group, kill_group, on_p
 pub(crate) use crate::project::spelled_states;
 pub use crate::project::{Freshness, FreshnessState};
 #[cfg(feature = "scale")]
-pub(crate) use crate::scale::{JobKind, QueueProgress};
+pub(crate) use crate::scale::{JobKind, QueueProgress, WorkerStatistics};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 #[cfg(feature = "serve")]
 pub(crate) use crate::search::{

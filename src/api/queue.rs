@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
-use transcripts::{Found, IngestError};
+use transcripts::{Found, IngestError, Transcript};
 
 use super::worker::{EMBEDDED_ASIDE, judge};
 use super::{
@@ -20,13 +20,13 @@ use crate::config::Config;
 use crate::fault::point;
 use crate::guard::Guard;
 use crate::memory::Namespace;
-use crate::pipeline::{AssignedLog, PlacementOptions, assign};
+use crate::pipeline::{AssignedLog, PlacementOptions, assign, assign_conversations, conversations};
 use crate::scale::{
-    CommitOutcome, Extent, JobEnd, JobKind, NewJob, Queue, QueueProgress, QueueReplyStore, QueuedJob, ScaleError,
-    ShardCache,
+    CommitOutcome, Extent, JobEnd, JobKind, JobResult, LogStorage, NewJob, Queue, QueueProgress, QueueReplyStore,
+    QueuedJob, ScaleError, ShardCache, WorkerStatistics,
 };
 use crate::store::Store;
-use crate::sync::{LogPlace, PostgresLog};
+use crate::sync::{LogPlace, PostgresLog, is_objects};
 
 /// Time for which a worker waits for a server that is restarting.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -36,6 +36,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 const LIMITED: SignedDuration = SignedDuration::from_mins(1);
 /// Number of jobs that are collected before they are added.
 const BATCH: usize = 500;
+/// Number of objects for which the queue is asked at once whether it contains them.
+const LISTED: usize = 10_000;
 
 /// The number of logs that were queued.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
@@ -60,9 +62,25 @@ impl WorkQueue {
     /// # Errors
     /// [`ApiError`] if the address contains a password, or the server cannot be used.
     pub(crate) fn open(address: &str) -> Result<Self, ApiError> {
-        let mut queue = Queue::new(address, "", Duration::ZERO)?;
+        let mut queue = Self::at(address)?;
         queue.is_open()?;
-        Ok(Self { address: address.to_owned(), queue })
+        Ok(queue)
+    }
+
+    /// Returns the queue at an address, which is not contacted yet.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the address contains a password or cannot be read.
+    pub(crate) fn at(address: &str) -> Result<Self, ApiError> {
+        Ok(Self { address: address.to_owned(), queue: Queue::new(address, "", Duration::ZERO)? })
+    }
+
+    /// Returns whether a job waits or is in progress.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be used.
+    pub(crate) fn is_open(&mut self) -> Result<bool, ApiError> {
+        Ok(self.queue.is_open()?)
     }
 
     /// Adds a job for each log and namespace. Logs that workers have extracted are added again only if they changed.
@@ -78,32 +96,23 @@ impl WorkQueue {
         let (guard, forced) = (Guard::from(&config.guard), config.namespace());
         let store = Store::in_memory()?;
         store.set_guard(guard.clone());
-        let (mut work, mut jobs, mut failure) = (QueuedWork::default(), Vec::new(), None);
-        let assignment = PlacementOptions {
-            sources: &request.sources,
-            selection: &request.selection,
-            forced: forced.as_ref(),
-            guard: &guard,
-        };
+        let RunRequest { mut sources, selection, .. } = request;
+        let (addresses, paths): (Vec<PathBuf>, _) = sources.paths.into_iter().partition(|path| is_object(path));
+        sources.paths = paths;
+        let options =
+            PlacementOptions { sources: &sources, selection: &selection, forced: forced.as_ref(), guard: &guard };
+        let mut filling =
+            Filling { queue: &mut self.queue, work: QueuedWork::default(), jobs: Vec::new(), fault: None };
+        let is_forced = forced.is_some();
         let mut report = |log: Result<AssignedLog, (PathBuf, IngestError)>| match log {
-            Ok(log) => {
-                work.logs += 1;
-                jobs.extend(jobs_for(&log, forced.is_some()));
-                if jobs.len() >= BATCH && failure.is_none() {
-                    match self.queue.add(&std::mem::take(&mut jobs)) {
-                        Ok(added) => work.jobs += added,
-                        Err(error) => failure = Some(error),
-                    }
-                }
-            }
-            Err((path, error)) => work.failed.push(format!("{}: {error}", path.display())),
+            Ok(log) => filling.add(&log, is_forced),
+            Err((path, error)) => filling.work.failed.push(format!("{}: {error}", path.display())),
         };
-        assign(assignment, &store, &mut report, warn).await?;
-        if let Some(error) = failure {
-            return Err(error.into());
+        assign(options, &store, &mut report, warn).await?;
+        for address in addresses {
+            filling.add_objects(&address.to_string_lossy(), options, &store, warn).await?;
         }
-        work.jobs += self.queue.add(&jobs)?;
-        Ok(work)
+        filling.end()
     }
 
     /// Adds a job of this kind for one namespace or for all, and returns their number.
@@ -181,6 +190,112 @@ impl WorkQueue {
     }
 }
 
+/// A queue to which logs are being added.
+struct Filling<'a> {
+    queue: &'a mut Queue,
+    work: QueuedWork,
+    /// Jobs that have not been added yet.
+    jobs: Vec<NewJob>,
+    /// Why no more jobs can be added.
+    fault: Option<ScaleError>,
+}
+
+impl Filling<'_> {
+    fn add(&mut self, log: &AssignedLog, is_forced: bool) {
+        self.work.logs += 1;
+        self.jobs.extend(jobs_for(log, is_forced));
+        if self.jobs.len() >= BATCH && self.fault.is_none() {
+            match self.queue.add(&std::mem::take(&mut self.jobs)) {
+                Ok(added) => self.work.jobs += added,
+                Err(error) => self.fault = Some(error),
+            }
+        }
+    }
+
+    /// Adds the objects at an address in an object storage. Objects that are in the queue in the same state are not read.
+    async fn add_objects(
+        &mut self,
+        address: &str,
+        options: PlacementOptions<'_>,
+        store: &Store,
+        warn: &mut dyn FnMut(&str),
+    ) -> Result<(), ApiError> {
+        let PlacementOptions { sources, selection, forced, guard } = options;
+        let storage = LogStorage::open(address)?;
+        let objects = storage.list().await?;
+        if objects.is_empty() {
+            return Err(ScaleError::NoObjects { address: address.to_owned() }.into());
+        }
+        let temporary =
+            tempfile::tempdir().map_err(|source| ScaleError::File { path: std::env::temp_dir(), source })?;
+        let (folder, name) = (temporary.path().join("object"), forced.map(ToString::to_string));
+        for objects in objects.chunks(LISTED) {
+            let stamps: Vec<(&str, &str)> =
+                objects.iter().map(|object| (object.address.as_str(), object.stamp.as_str())).collect();
+            let known = self.queue.known(&stamps, name.as_deref())?;
+            for object in objects.iter().filter(|object| !known.contains(&object.address)) {
+                let path = PathBuf::from(&object.address);
+                if selection.leaves_file(&path, object.changed_at).is_some() {
+                    continue;
+                }
+                let (place, format) = (storage.at(object), sources.format.as_deref());
+                match read_object(&place, &folder, object.is_named, format, guard).await {
+                    Ok(conversations) => {
+                        let namespaces = assign_conversations(options, conversations, store, warn)?;
+                        let stamp = object.stamp.clone();
+                        self.add(&AssignedLog { path, stamp, namespaces }, forced.is_some());
+                    }
+                    Err(why) => self.work.failed.push(format!("{}: {why}", object.address)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<QueuedWork, ApiError> {
+        if let Some(error) = self.fault {
+            return Err(error.into());
+        }
+        self.work.jobs += self.queue.add(&self.jobs)?;
+        Ok(self.work)
+    }
+}
+
+/// Returns whether a log is an object in an object storage.
+fn is_object(path: &Path) -> bool {
+    path.to_str().is_some_and(is_objects)
+}
+
+/// Reads the conversations of an object, or returns why it cannot be read. The object is written into `folder` for as long
+/// as it is read.
+async fn read_object(
+    object: &LogStorage,
+    folder: &Path,
+    named: bool,
+    format: Option<&str>,
+    guard: &Guard,
+) -> Result<Vec<Transcript>, String> {
+    // Whatever a worker that was killed has left behind must not be read.
+    std::fs::remove_dir_all(folder).ok();
+    let path = object.download(folder).await.map_err(|error| error.to_string())?;
+    let found = vec![Found { path, named }];
+    let sources = Sources { found, format: format.map(str::to_owned), ..Sources::default() };
+    let read = conversations(&sources, guard).await;
+    std::fs::remove_dir_all(folder).ok();
+    // The place of the file differs from worker to worker.
+    let place = folder.to_string_lossy();
+    let shown = |text: &str| text.replace(&*place, object.bucket());
+    let mut read = read.map_err(|error| shown(&error.to_string()))?;
+    if let Some((_, error)) = read.failed.first() {
+        return Err(shown(&error.to_string()));
+    }
+    for transcript in &mut read.transcripts {
+        transcript.origin = shown(&transcript.origin);
+        transcript.project = transcript.project.as_deref().map(shown);
+    }
+    Ok(read.transcripts)
+}
+
 fn jobs_for(log: &AssignedLog, is_forced: bool) -> impl Iterator<Item = NewJob> {
     // A job stores its path as text, so no job is added for a path that is not UTF-8.
     let path = log.path.to_str().map(str::to_owned);
@@ -227,6 +342,8 @@ pub(crate) struct QueueWorker<'a> {
     pub cancel: CancellationToken,
     /// A callback for the end of each job.
     pub report: &'a dyn Fn(JobOutcome<'_>),
+    /// What the worker has done.
+    pub metrics: Arc<WorkerStatistics>,
 }
 
 impl QueueWorker<'_> {
@@ -239,7 +356,8 @@ impl QueueWorker<'_> {
         let name = uuid::Uuid::now_v7().to_string();
         let mut queue = Queue::new(self.address, &name, PATIENCE)?;
         let mut log = PostgresLog::new(self.address, LogPlace::Shards, PATIENCE).map_err(ScaleError::from)?;
-        let replies = Arc::new(QueueReplyStore::new(self.address, self.tokens_per_minute, PATIENCE)?);
+        let metrics = Arc::clone(&self.metrics);
+        let replies = Arc::new(QueueReplyStore::new(self.address, self.tokens_per_minute, PATIENCE, metrics)?);
         let cache = ShardCache::open(self.cache)?;
         let (mut done, mut left) = (0, 0);
         while !self.cancel.is_cancelled() && self.limit.is_none_or(|limit| done + left < limit) {
@@ -250,18 +368,23 @@ impl QueueWorker<'_> {
                 std::thread::sleep(PAUSE);
                 continue;
             };
+            self.metrics.claimed();
             point("job.claimed");
             replies.begin(job.id);
             let outcome = self
                 .during_lease(&job, &name, |cancel| self.perform(&job, &mut log, &cache, &replies, runtime, &cancel))?;
-            // Another worker has checked out the shard and repeats the job.
-            let Some(outcome) = outcome? else { continue };
-            let end = match &outcome {
-                Ok(()) => JobEnd::Done,
-                Err(Fault::Failed(why)) => JobEnd::Failed(why.clone()),
-                Err(Fault::Later(at, why)) => JobEnd::Later(*at, why.clone()),
+            let Some(outcome) = outcome? else {
+                // Another worker has checked out the shard and repeats the job.
+                self.metrics.ended(JobResult::Lost);
+                continue;
+            };
+            let (end, result) = match &outcome {
+                Ok(()) => (JobEnd::Done, JobResult::Done),
+                Err(Fault::Failed(why)) => (JobEnd::Failed(why.clone()), JobResult::Failed),
+                Err(Fault::Later(at, why)) => (JobEnd::Later(*at, why.clone()), JobResult::Postponed),
             };
             queue.end(&job, &end)?;
+            self.metrics.ended(result);
             point("job.ended");
             *if outcome.is_ok() { &mut done } else { &mut left } += 1;
             let what = match job.kind {
@@ -282,12 +405,12 @@ impl QueueWorker<'_> {
     ) -> Result<T, ApiError> {
         let mut queue = Queue::new(self.address, name, self.lease)?;
         let (cancel, (end, ended)) = (self.cancel.child_token(), channel::<()>());
-        let (lost, lease) = (cancel.clone(), self.lease);
+        let (lost, lease, metrics) = (cancel.clone(), self.lease, &self.metrics);
         Ok(std::thread::scope(|scope| {
             scope.spawn(move || {
                 while ended.recv_timeout(lease / 4) == Err(RecvTimeoutError::Timeout) {
                     match queue.renew(&job.shard, lease) {
-                        Ok(true) => {}
+                        Ok(true) => metrics.renewed(),
                         Ok(false) => return lost.cancel(),
                         Err(error) => tracing::warn!("cannot renew the lease on {}: {error}", job.shard),
                     }
@@ -350,7 +473,7 @@ impl QueueWorker<'_> {
         let model = Model::choose(&config, &self.options).await?.shared(Arc::clone(replies) as Arc<_>, &config)?;
         let memories = Memories::builder().config(config).writable().open()?;
         let outcome = match job.kind {
-            JobKind::Extract => self.extract(job, &memories, &model, cancel.clone()).await?,
+            JobKind::Extract => self.extract(job, path, &memories, &model, cancel.clone()).await?,
             JobKind::Consolidate => {
                 let options = ConsolidationOptions { cancel: cancel.clone(), ..ConsolidationOptions::default() };
                 let summary = memories.consolidate_with(&model, options, &mut |_| {}).await?;
@@ -373,17 +496,31 @@ impl QueueWorker<'_> {
     async fn extract(
         &self,
         job: &QueuedJob,
+        shard: &Path,
         memories: &Memories,
         model: &Model,
         cancel: CancellationToken,
     ) -> Result<Result<(), Fault>, ApiError> {
-        let found = vec![Found { path: PathBuf::from(&job.log), named: false }];
+        let log = Path::new(&job.log);
         // A log may contain conversations of several projects, each of which has its own job.
         let projects = if job.is_forced { Vec::new() } else { vec![job.shard.clone()] };
         let (exclude, zone) = (denied_paths(&memories.config)?, Some(Zoned::now().time_zone().clone()));
+        let selection = Selection { zone, projects, exclude, ..Selection::default() };
+        let sources = if is_object(log) {
+            if selection.leaves_file(log, None).is_some() {
+                return Ok(Ok(()));
+            }
+            let (object, folder) = (LogStorage::open(&job.log)?, shard.with_file_name("object"));
+            match read_object(&object, &folder, false, None, &Guard::from(&memories.config.guard)).await {
+                Ok(transcripts) => Sources { transcripts, ..Sources::default() },
+                Err(why) => return Ok(Err(Fault::Failed(why))),
+            }
+        } else {
+            Sources { found: vec![Found { path: log.to_owned(), named: false }], ..Sources::default() }
+        };
         let request = RunRequest {
-            sources: Sources { found, ..Sources::default() },
-            selection: Selection { zone, projects, exclude, ..Selection::default() },
+            sources,
+            selection,
             reread: RereadPolicy::Nothing,
             arguments: json!({"paths": [job.log], "by": "queue"}),
         };
@@ -391,7 +528,7 @@ impl QueueWorker<'_> {
         if let Err(error) = memories.embed_waiting(EMBEDDED_ASIDE, cancel).await {
             tracing::warn!("no vectors were computed: {error}");
         }
-        if !Path::new(&job.log).exists() {
+        if !is_object(log) && !log.exists() {
             return Ok(Err(Fault::Failed(
                 "the log does not exist on this machine; workers need the same folders".to_owned(),
             )));

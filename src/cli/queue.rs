@@ -1,14 +1,17 @@
 //! Commands for a queue that many workers share: `run --queue`, `serve worker`, `runs queue --queue`, `runs retry --queue`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::ensure;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, WorkQueue};
+use crate::api::{Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, WorkQueue, WorkerStatistics};
 use crate::config::Config;
+use crate::serve::probes::{self, ProbedWorker};
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -18,12 +21,12 @@ use super::printer::{BOLD, counted, one_line};
 /// Take jobs from a queue and extract memories into shards
 ///
 /// The queue is in a PostgreSQL database, in which `run --queue` added the logs. Any number of workers may run, on any
-/// number of machines, if the logs have the same paths on all of them. One worker at a time works on a namespace. If a
-/// worker ends, another one continues its job, and no finished window is paid for again. The password comes from
-/// PGPASSWORD or a password file. Runs until it is interrupted.
+/// number of machines that have the logs at the same paths, or that can read the object storage that contains them.
+/// One worker at a time works on a namespace. If a worker ends, another one continues its job, and no finished window is
+/// paid for again. The password comes from PGPASSWORD or a password file. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought serve worker --queue postgres://ana@db/memories\n  afterthought serve worker --queue postgres:///memories --once --tokens-per-minute 200000"
+    after_help = "Examples:\n  afterthought serve worker --queue postgres://ana@db/memories\n  afterthought serve worker --queue postgres:///memories --once --tokens-per-minute 200000\n  afterthought serve worker --queue postgres:///memories --addr 127.0.0.1:9100"
 )]
 pub(crate) struct WorkerArgs {
     /// Address of the PostgreSQL database, e.g. postgres://user@host/database
@@ -44,6 +47,10 @@ pub(crate) struct WorkerArgs {
     /// Seconds after which another worker continues the job of a worker that does not respond
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     lease: u64,
+    /// Serve /healthz, /readyz and /metrics, for orchestrators and Prometheus, at this address, e.g. 127.0.0.1:9100;
+    /// port 0 selects a free port and prints it [default: none]
+    #[arg(long, value_name = "IP:PORT")]
+    addr: Option<SocketAddr>,
     #[command(flatten)]
     model: ModelArgs,
 }
@@ -152,6 +159,12 @@ pub(crate) fn work(args: &WorkerArgs, context: &Context<'_>) -> anyhow::Result<E
             out.note(format_args!("{what} is postponed until {until:.0}: {}", one_line(why, FAULT_LENGTH)));
         }
     };
+    let metrics = Arc::new(WorkerStatistics::new());
+    if let Some(address) = args.addr {
+        let (metrics, cancel, queue) = (Arc::clone(&metrics), cancel.clone(), WorkQueue::at(&args.queue)?);
+        let address = probes::start(address, ProbedWorker { metrics, cancel, queue })?;
+        out.note(format_args!("http://{address}/metrics"));
+    }
     let worker = QueueWorker {
         address: &args.queue,
         cache: &cache,
@@ -163,6 +176,7 @@ pub(crate) fn work(args: &WorkerArgs, context: &Context<'_>) -> anyhow::Result<E
         limit: args.limit,
         cancel,
         report: &report,
+        metrics,
     };
     let (done, left) = worker.work(&runtime)?;
     out.show(&json!({"done": done, "left": left}), format_args!("{} done, {left} left", counted(done, "job")))?;

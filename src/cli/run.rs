@@ -46,7 +46,8 @@ pub(crate) struct RunArgs {
     estimate: bool,
     #[command(flatten)]
     batches: Batches,
-    /// Add the logs to the queue in this PostgreSQL database instead of reading them; --max-cost limits the queue
+    /// Add the logs to the queue in this PostgreSQL database instead of extracting them; a PATH may be the address of
+    /// objects, e.g. s3://bucket/prefix; --max-cost limits the queue
     #[cfg(feature = "scale")]
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "estimate", "batch_api"])]
     queue: Option<String>,

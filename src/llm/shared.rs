@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
@@ -24,6 +24,8 @@ pub(crate) struct PlannedCall {
     pub tokens: u64,
     /// Maximum cost in US dollars; `None` if the price is not known.
     pub cost: Option<f64>,
+    /// When it was made, or planned.
+    pub begun: Instant,
 }
 
 /// Whether a call may be made.
@@ -72,10 +74,12 @@ impl SharedSource {
         }
         let (prompt, completion) = (request.prompt_tokens(), u64::from(request.max_completion_tokens));
         let cost = self.price.map(|price| price.cost(prompt, completion));
-        let call = PlannedCall { id: Uuid::now_v7().to_string(), model, tokens: prompt + completion, cost };
+        let (id, begun) = (Uuid::now_v7().to_string(), Instant::now());
+        let call = PlannedCall { id, model, tokens: prompt + completion, cost, begun };
         while let Admission::After(time) = self.replies.admit(&call)? {
             tokio::time::sleep(time).await;
         }
+        let call = PlannedCall { begun: Instant::now(), ..call };
         // A source may contain another shared source, so the future must be on the heap.
         match Box::pin(self.inner.complete(request)).await {
             Ok((reply, cost)) => {

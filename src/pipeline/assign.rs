@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use transcripts::{Found, IngestError, discover, true_path};
+use transcripts::{Found, IngestError, Transcript, discover, true_path};
 
 use super::PipelineError;
 use super::projects::{Lookup, ProjectResolver};
@@ -24,6 +24,7 @@ pub(crate) struct AssignedLog {
 }
 
 /// The logs to assign, and the rules for assigning them.
+#[derive(Clone, Copy)]
 pub(crate) struct PlacementOptions<'a> {
     pub sources: &'a Sources,
     pub selection: &'a Selection,
@@ -38,11 +39,12 @@ pub(crate) struct PlacementOptions<'a> {
 /// # Errors
 /// [`PipelineError`] if nothing is found, or the projects cannot be resolved.
 pub(crate) async fn assign(
-    PlacementOptions { sources, selection, forced, guard }: PlacementOptions<'_>,
+    options: PlacementOptions<'_>,
     store: &Store,
     mut report: impl FnMut(Result<AssignedLog, (PathBuf, IngestError)>),
     warn: &mut dyn FnMut(&str),
 ) -> Result<(), PipelineError> {
+    let PlacementOptions { sources, selection, guard, .. } = options;
     let mut found = discover(&sources.paths)?;
     let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
@@ -63,19 +65,42 @@ pub(crate) async fn assign(
         for (path, error) in read.failed {
             report(Err((path, error)));
         }
-        let mut namespaces = BTreeMap::new();
-        for transcript in read.transcripts {
-            let mut lookup = Lookup { store, started_at, warn };
-            let namespace = projects.namespaces_of(&transcript, forced, &mut lookup)?.project;
-            if selection.leaves(&transcript, &namespace).is_some() {
-                continue;
-            }
-            let begun = transcript.messages.iter().filter_map(|message| message.time).map(|time| time.at).min();
-            let begun = begun.or(transcript.created_at);
-            let first = namespaces.entry(namespace).or_insert(begun);
-            *first = (*first).min(begun).or(begun);
-        }
+        let namespaces = namespaces_of(options, read.transcripts, &projects, &mut Lookup { store, started_at, warn })?;
         report(Ok(AssignedLog { path, stamp: stamp.text(), namespaces }));
     }
     Ok(())
+}
+
+/// Returns the namespaces of the selected conversations of a log, each with the time of its first conversation.
+///
+/// # Errors
+/// [`PipelineError`] if the projects cannot be resolved.
+pub(crate) fn assign_conversations(
+    options: PlacementOptions<'_>,
+    conversations: Vec<Transcript>,
+    store: &Store,
+    warn: &mut dyn FnMut(&str),
+) -> Result<BTreeMap<Namespace, Option<Timestamp>>, PipelineError> {
+    let mut lookup = Lookup { store, started_at: Timestamp::now(), warn };
+    namespaces_of(options, conversations, &ProjectResolver::on_this_machine(), &mut lookup)
+}
+
+fn namespaces_of(
+    PlacementOptions { selection, forced, .. }: PlacementOptions<'_>,
+    conversations: Vec<Transcript>,
+    projects: &ProjectResolver,
+    lookup: &mut Lookup<'_>,
+) -> Result<BTreeMap<Namespace, Option<Timestamp>>, PipelineError> {
+    let mut namespaces = BTreeMap::new();
+    for transcript in conversations {
+        let namespace = projects.namespaces_of(&transcript, forced, lookup)?.project;
+        if selection.leaves(&transcript, &namespace).is_some() {
+            continue;
+        }
+        let begun = transcript.messages.iter().filter_map(|message| message.time).map(|time| time.at).min();
+        let begun = begun.or(transcript.created_at);
+        let first = namespaces.entry(namespace).or_insert(begun);
+        *first = (*first).min(begun).or(begun);
+    }
+    Ok(namespaces)
 }

@@ -42,7 +42,7 @@ use crate::memory::{Memory, Namespace};
 use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
 #[cfg(feature = "scale")]
-pub(crate) use assign::{AssignedLog, PlacementOptions, assign};
+pub(crate) use assign::{AssignedLog, PlacementOptions, assign, assign_conversations};
 pub(crate) use batch::Batching;
 pub use consolidate::FullSummary;
 pub(crate) use consolidate::{FullPass, ImportResult, ImportedMemory, consolidate_imported, full_pass};

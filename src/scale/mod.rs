@@ -1,4 +1,5 @@
-//! Many workers on one queue: the queue, the shards that they check out, and the replies that they share.
+//! Many workers on one queue: the queue, the logs in object storage, the shards that workers check out, and the replies
+//! that they share.
 //!
 //! ```text
 //! run --queue ─▶ jobs ─▶ worker: claim ─▶ check out the shard ─▶ run ─▶ append what changed ─▶ end the job
@@ -10,10 +11,14 @@
 //! time has a lease on a shard. If a lease is lost, the append fails, because the log has changed, and nothing is
 //! written twice.
 
+mod metrics;
+mod objects;
 mod queue;
 mod replies;
 mod shard;
 
+pub(crate) use metrics::{JobResult, WorkerStatistics};
+pub(crate) use objects::LogStorage;
 pub(crate) use queue::{JobEnd, JobKind, NewJob, Queue, QueueProgress, QueuedJob};
 pub(crate) use replies::QueueReplyStore;
 pub(crate) use shard::{CommitOutcome, Extent, ShardCache};
@@ -27,8 +32,25 @@ pub enum ScaleError {
     /// The server cannot be used.
     #[error("{0}")]
     Server(String),
-    /// The file of a shard cannot be used.
-    #[error("cannot use the file of a shard {}: {source}", .path.display())]
+    /// The object storage with the logs cannot be used.
+    #[error(
+        "cannot use the object storage {address}: {what}; check the address, and the region, endpoint and credentials in \
+         the environment, such as AWS_ACCESS_KEY_ID"
+    )]
+    Objects {
+        /// The address of the logs.
+        address: String,
+        /// The fault.
+        what: String,
+    },
+    /// There is no object at an address.
+    #[error("no objects at {address}; give the address of a log, or a prefix such as s3://bucket/logs")]
+    NoObjects {
+        /// The address.
+        address: String,
+    },
+    /// The file of a shard or of a log cannot be used.
+    #[error("cannot use the file {}: {source}", .path.display())]
     File {
         /// The file.
         path: std::path::PathBuf,

@@ -1,5 +1,6 @@
 //! The queue of jobs; each namespace has at most one job in progress.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use ::postgres::Transaction;
@@ -165,6 +166,17 @@ impl Queue {
             })?;
         }
         Ok(added)
+    }
+
+    /// Returns those of the logs that are in the queue in the same state: with the namespace `forced` or, without it, with
+    /// those of their projects.
+    pub(crate) fn known(&mut self, logs: &[(&str, &str)], forced: Option<&str>) -> Result<HashSet<String>, ScaleError> {
+        let (names, stamps): (Vec<&str>, Vec<&str>) = logs.iter().copied().unzip();
+        let sql = "SELECT DISTINCT job.log FROM unnest($1::text[], $2::text[]) AS one(log, stamp)
+             JOIN afterthought.jobs job ON job.log = one.log AND job.stamp = one.stamp
+             WHERE job.kind = 'extract' AND CASE WHEN $3::text IS NULL THEN NOT job.is_forced ELSE job.shard = $3 END";
+        let rows = self.connection.with(|client| client.query(sql, &[&names, &stamps, &forced]))?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// Sets the amount that all workers together may spend, in US dollars.

@@ -43,6 +43,24 @@ fn each_namespace_has_one_worker_and_its_jobs_keep_their_order() {
 }
 
 #[test]
+fn a_log_is_known_in_the_namespace_and_state_in_which_it_was_added() {
+    let Some(server) = shared() else { return };
+    let mut queue = queue(&server.database(), "one");
+    let of_project = NewJob { is_forced: false, ..job("project/shop", "b", 1) };
+    queue.add(&[job("team/a", "a", 1), of_project]).unwrap();
+    let mut known = |log: &str, stamp: &str, forced: Option<&str>| {
+        queue.known(&[(log, stamp), ("none", "1")], forced).unwrap().into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(known("a", "1", Some("team/a")), ["a"]);
+    assert_eq!(known("b", "1", None), ["b"]);
+    for (log, stamp, forced) in
+        [("a", "2", Some("team/a")), ("a", "1", Some("team/b")), ("a", "1", None), ("b", "1", Some("team/a"))]
+    {
+        assert!(known(log, stamp, forced).is_empty(), "{log} {stamp} {forced:?}");
+    }
+}
+
+#[test]
 fn the_job_of_a_dead_worker_is_continued_and_a_failing_job_is_given_up() {
     let Some(server) = shared() else { return };
     let address = server.database();

@@ -1,11 +1,11 @@
 //! Replies of models that the workers of a queue share, with the limits of all workers.
 
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::ScaleError;
+use super::{ScaleError, WorkerStatistics};
 use crate::llm::shared::{Admission, PlannedCall, ReplyStore};
 use crate::llm::{LlmError, Reply};
 use crate::postgresql::{Connection, PostgresError};
@@ -20,14 +20,20 @@ pub(crate) struct QueueReplyStore {
     address: String,
     job: AtomicI64,
     tokens_per_minute: Option<u64>,
+    metrics: Arc<WorkerStatistics>,
 }
 
 impl QueueReplyStore {
     /// Returns the replies of the queue at `address`, for a worker that, together with all other workers, sends at most
-    /// this many tokens per minute.
-    pub(crate) fn new(address: &str, tokens_per_minute: Option<u64>, patience: Duration) -> Result<Self, ScaleError> {
+    /// this many tokens per minute. `metrics` counts its calls.
+    pub(crate) fn new(
+        address: &str,
+        tokens_per_minute: Option<u64>,
+        patience: Duration,
+        metrics: Arc<WorkerStatistics>,
+    ) -> Result<Self, ScaleError> {
         let connection = Mutex::new(Connection::new(address, patience)?);
-        Ok(Self { connection, address: address.to_owned(), job: AtomicI64::new(0), tokens_per_minute })
+        Ok(Self { connection, address: address.to_owned(), job: AtomicI64::new(0), tokens_per_minute, metrics })
     }
 
     /// Sets the job to which the next replies belong.
@@ -120,6 +126,7 @@ impl ReplyStore for QueueReplyStore {
     }
 
     fn keep(&self, call: &PlannedCall, key: &str, reply: &Reply, cost: f64) -> Result<(), LlmError> {
+        self.metrics.answered(reply, cost, call.begun.elapsed());
         let (job, text) = (self.job.load(Ordering::Relaxed), serde_json::to_string(reply).unwrap_or_default());
         self.with(|client| {
             let mut transaction = client.transaction()?;
@@ -137,6 +144,7 @@ impl ReplyStore for QueueReplyStore {
     }
 
     fn release(&self, call: &PlannedCall) {
+        self.metrics.refused(call.begun.elapsed());
         let sql = "DELETE FROM afterthought.calls WHERE id = $1";
         if let Err(error) = self.with(|client| client.execute(sql, &[&call.id])) {
             tracing::warn!("the maximum cost of a failed call counts towards the limit for some minutes: {error}");

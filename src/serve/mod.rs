@@ -6,6 +6,7 @@
 //! HTTP ─▶ AccessPolicy ─▶ /mcp ────┴▶ MemoryServer ─▶ a tool, a resource, a prompt ─▶ MemoryPool ─▶ Memories
 //!                      └▶ /api/v1 ──▶ a tool, or an operation for programs ─────────▶ MemoryPool ─▶ Memories
 //! browser ─▶ Access ─▶ a view ─▶ MemoryPool ─▶ Memories
+//! orchestrator, Prometheus ─▶ probes ─▶ the figures of a worker
 //! ```
 //!
 //! Agents have access to one project together with `global`, or to one specified namespace, and to no other.
@@ -16,6 +17,8 @@ pub(crate) mod http;
 pub mod mcp;
 pub(crate) mod page;
 mod pool;
+#[cfg(feature = "scale")]
+pub(crate) mod probes;
 pub(crate) mod rest;
 
 pub use pool::{MemoryPool, Served};

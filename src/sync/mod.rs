@@ -50,6 +50,8 @@ use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
 #[cfg(feature = "scale")]
 pub(crate) use log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
 #[cfg(feature = "scale")]
+pub(crate) use objects::{reason, storage_at};
+#[cfg(feature = "scale")]
 pub(crate) use postgres::{LogPlace, PostgresLog};
 pub(crate) use record::NamespacePatterns;
 use record::{Item, Record, read_record, stored, to_json};
@@ -332,7 +334,7 @@ fn open_log(address: &str, clone: &Path) -> Result<Box<dyn ChangeLog>, SyncError
 }
 
 /// Returns whether a target is a place in object storage.
-fn is_objects(address: &str) -> bool {
+pub(crate) fn is_objects(address: &str) -> bool {
     ["s3://", "gs://", "az://"].iter().any(|scheme| address.starts_with(scheme))
 }
 

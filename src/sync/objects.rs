@@ -45,20 +45,7 @@ impl Objects {
     /// Returns the logs at an address such as `s3://bucket/prefix`. Nothing is touched yet.
     pub(crate) fn open(address: &str) -> Result<Self, LogError> {
         let fault = |error: Error| LogError::Objects { address: address.to_owned(), what: reason(&error) };
-        let (scheme, rest) = address.split_once("://").unwrap_or_default();
-        let prefix = rest.split_once('/').map_or("", |(_, prefix)| prefix);
-        let prefix = Path::parse(prefix.trim_end_matches('/')).map_err(|error| fault(error.into()))?;
-        let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
-        crate::llm::use_ring();
-        let store: Arc<dyn ObjectStore> = match scheme {
-            "gs" => Arc::new(
-                GoogleCloudStorageBuilder::from_env().with_url(address).with_retry(retry).build().map_err(fault)?,
-            ),
-            "az" => {
-                Arc::new(MicrosoftAzureBuilder::from_env().with_url(address).with_retry(retry).build().map_err(fault)?)
-            }
-            _ => Arc::new(AmazonS3Builder::from_env().with_url(address).with_retry(retry).build().map_err(fault)?),
-        };
+        let (store, prefix) = storage_at(address).map_err(fault)?;
         Self::new(address, &prefix, store)
     }
 
@@ -213,6 +200,20 @@ impl Files for Objects {
     }
 }
 
+/// Returns the storage and the path in it at an address such as `s3://bucket/prefix`. Nothing is touched yet.
+pub(crate) fn storage_at(address: &str) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
+    let (scheme, rest) = address.split_once("://").unwrap_or_default();
+    let path = Path::parse(rest.split_once('/').map_or("", |(_, path)| path).trim_end_matches('/'))?;
+    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
+    crate::llm::use_ring();
+    let store: Arc<dyn ObjectStore> = match scheme {
+        "gs" => Arc::new(GoogleCloudStorageBuilder::from_env().with_url(address).with_retry(retry).build()?),
+        "az" => Arc::new(MicrosoftAzureBuilder::from_env().with_url(address).with_retry(retry).build()?),
+        _ => Arc::new(AmazonS3Builder::from_env().with_url(address).with_retry(retry).build()?),
+    };
+    Ok((store, path))
+}
+
 fn numbered(seq: u64) -> String {
     format!("{seq:0DIGITS$}")
 }
@@ -227,7 +228,7 @@ fn is_number(name: &str) -> bool {
 }
 
 /// Returns the innermost cause of an error, which is the most informative part.
-fn reason(error: &Error) -> String {
+pub(crate) fn reason(error: &Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;

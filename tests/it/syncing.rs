@@ -23,9 +23,16 @@ fn two() -> (TempDir, Desk, Desk) {
 }
 
 fn two_with(target: &str) -> [Desk; 2] {
+    two_with_key(target, None)
+}
+
+/// Returns two machines that encrypt what they write to the target with a key, if one is given.
+fn two_with_key(target: &str, key: Option<&str>) -> [Desk; 2] {
     let desks = [Desk::new(), Desk::new()];
+    let key: Vec<&str> = key.into_iter().flat_map(|key| ["--key", key]).collect();
     for (desk, name) in desks.iter().zip(["desk", "laptop"]) {
-        let added = desk.run(&["db", "sync", "add", target, "--namespace", "project/*", "--name", name]);
+        let words = ["db", "sync", "add", target, "--namespace", "project/*", "--name", name];
+        let added = desk.run(&[&words[..], &key].concat());
         assert_eq!(added.code, 0, "{added:?}");
     }
     desks
@@ -229,38 +236,69 @@ fn assert_no_conflict(paths: &[String]) {
     }
 }
 
-#[test]
-fn two_homes_and_a_folder_in_concurrent_use_lose_nothing() {
+/// Lets two machines use a folder at the same time, and returns the content of all files in it.
+fn use_folder_at_once(key: Option<&str>) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
-    let desks = two_with(path(&folder));
+    let desks = two_with_key(path(&folder), key);
     let learnt = work_at_once(&desks);
     assert_equal_after(&desks, &learnt);
     let files = walkdir::WalkDir::new(folder.path()).into_iter().map(Result::unwrap);
-    let files = files.filter(|entry| entry.file_type().is_file());
-    let below = |entry: walkdir::DirEntry| {
+    let files: Vec<_> = files.filter(|entry| entry.file_type().is_file()).collect();
+    let below = |entry: &walkdir::DirEntry| {
         let path = entry.path().strip_prefix(folder.path()).unwrap();
         path.to_str().unwrap().replace('\\', "/")
     };
-    assert_no_conflict(&files.map(below).collect::<Vec<_>>());
+    assert_no_conflict(&files.iter().map(below).collect::<Vec<_>>());
+    files.iter().flat_map(|entry| std::fs::read(entry.path()).unwrap()).collect()
 }
 
 #[test]
-fn two_homes_and_a_repository_in_concurrent_use_lose_nothing() {
+fn two_homes_and_a_folder_in_concurrent_use_lose_nothing() {
+    use_folder_at_once(None);
+}
+
+/// Lets two machines use a repository at the same time, and returns the content of all its objects.
+fn use_repository_at_once(key: Option<&str>) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let repository = bare(&folder);
-    let desks = two_with(&repository);
+    let desks = two_with_key(&repository, key);
     let learnt = work_at_once(&desks);
     assert_equal_after(&desks, &learnt);
-    let git = |arguments: &[&str]| {
+    let run = |arguments: &[&str]| {
         let output = Command::new("git").arg("--git-dir").arg(&repository).args(arguments).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        output.stdout
     };
+    let git =
+        |arguments: &[&str]| String::from_utf8(run(arguments)).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
     assert_no_conflict(&git(&["ls-tree", "-r", "--name-only", "afterthought/log"]));
     // There is one branch without a merge, and the repository is sound.
     assert_eq!(git(&["for-each-ref", "--format=%(refname)"]), ["refs/heads/afterthought/log"]);
     assert_eq!(git(&["rev-list", "--merges", "--all"]), Vec::<String>::new());
     git(&["fsck", "--strict", "--no-dangling"]);
+    run(&["cat-file", "--batch-all-objects", "--batch"])
+}
+
+#[test]
+fn two_homes_and_a_repository_in_concurrent_use_lose_nothing() {
+    use_repository_at_once(None);
+}
+
+/// With a key, no byte of what both machines wrote can be read in the target.
+#[cfg(feature = "age")]
+#[test]
+fn two_homes_with_a_key_in_concurrent_use_lose_nothing_and_show_nothing() {
+    let desk = Desk::new();
+    let key = desk.path("sync.key");
+    let key = key.to_str().unwrap();
+    assert_eq!(desk.run(&["db", "sync", "key", key]).code, 0);
+    for content in [use_folder_at_once(Some(key)), use_repository_at_once(Some(key))] {
+        assert!(content.len() > 1000);
+        for word in ["Shelf", "shelf", "contains box", "project/shop"] {
+            let at = content.windows(word.len()).position(|bytes| bytes == word.as_bytes());
+            assert_eq!(at, None, "{word} is in the target");
+        }
+    }
 }
 
 #[test]

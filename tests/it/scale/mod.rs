@@ -3,6 +3,7 @@
 
 mod campaign;
 mod measured;
+mod night;
 #[path = "../../../src/postgresql/server_tests.rs"]
 mod server;
 
@@ -13,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::world::{Fact, MANY_FACTS as FACTS, Server, World};
+use super::world::{Fact, MANY_FACTS as FACTS, Server, World, raw};
 
 /// Settings of all runs: windows so small that a few messages fill each window.
 const SETTINGS: &str = "window_tokens = 600\njobs = 4\n";
@@ -275,5 +276,175 @@ fn a_password_in_the_address_is_refused_and_shown_nowhere() {
         let shown = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
         assert!(done.status.code() == Some(2) && shown.contains("PGPASSWORD"), "{shown}");
         assert!(!shown.contains(&secret), "{shown}");
+    }
+}
+
+/// Returns the status and the body with which a worker answers.
+fn get(address: &str, path: &str) -> Option<(u16, String)> {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(address).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    let status = text.split(' ').nth(1)?.parse().ok()?;
+    Some((status, text.split_once("\r\n\r\n")?.1.to_owned()))
+}
+
+/// Waits until a worker gives an answer that `is_met` accepts, and returns its body.
+fn wait_for(address: &str, path: &str, is_met: impl Fn(u16, &str) -> bool) -> String {
+    let begun = std::time::Instant::now();
+    loop {
+        let answer = get(address, path);
+        match &answer {
+            Some((status, body)) if is_met(*status, body) => return body.clone(),
+            _ => assert!(begun.elapsed() < Duration::from_mins(1), "{path}: {answer:?}"),
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn a_worker_shows_its_health_and_its_figures() {
+    use std::io::{BufRead as _, BufReader};
+    let Some(server) = server::Server::start() else { return };
+    let crew = Crew::new(&server, 2, Duration::from_millis(20));
+    crew.fill();
+    let arguments = ["serve", "worker", "--queue", &crew.address, "--cache", "cache", "--price", "1,1"];
+    let mut command = crew.world.command(&[&arguments[..], &["--config", "settings.toml"]].concat());
+    let mut worker = command.args(["--addr", "127.0.0.1:0"]).spawn().unwrap();
+    let mut lines = BufReader::new(worker.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let line = lines.find(|line| line.ends_with("/metrics")).unwrap();
+    let address = line.trim_start_matches("http://").trim_end_matches("/metrics").to_owned();
+    let rest = std::thread::spawn(move || lines.count());
+    assert_eq!(wait_for(&address, "/readyz", |status, _| status == 200), "ok\n");
+    // The counts of the queue are up to 15 seconds old.
+    let text = wait_for(&address, "/metrics", |_, body| {
+        body.contains("afterthought_jobs_ended_total{result=\"done\"} 4\n")
+            && body.contains("afterthought_queue_jobs{status=\"done\"} 4\n")
+    });
+    let calls = crew.model.count();
+    for line in [
+        "afterthought_jobs_claimed_total 4".to_owned(),
+        "afterthought_jobs_ended_total{result=\"failed\"} 0".to_owned(),
+        "afterthought_lease_age_seconds 0.0".to_owned(),
+        format!("afterthought_model_call_seconds_count {calls}"),
+        format!("afterthought_model_tokens_total{{kind=\"prompt\"}} {}", calls * 100),
+        format!("afterthought_model_tokens_total{{kind=\"completion\"}} {}", calls * 10),
+        "afterthought_queue_namespaces 2".to_owned(),
+        "afterthought_queue_up 1".to_owned(),
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}: {text}");
+    }
+    let value = |name: &str| -> f64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse().unwrap()
+    };
+    #[expect(clippy::cast_precision_loss, reason = "few requests are sent")]
+    let cost = calls as f64 * 110.0 / 1e6;
+    for name in ["afterthought_model_cost_dollars_total", "afterthought_queue_spent_dollars"] {
+        assert!((value(name) - cost).abs() < 1e-9, "{name} {cost}: {text}");
+    }
+    assert!(value("afterthought_model_call_seconds_sum") > 0.02 * f64::from(u32::try_from(calls).unwrap()));
+    assert_eq!(get(&address, "/").unwrap().0, 404);
+    // Without its queue, a worker is alive and not ready, and its own figures can still be read.
+    drop(server);
+    assert!(wait_for(&address, "/readyz", |status, _| status == 503).contains("does not answer"));
+    assert_eq!(get(&address, "/healthz"), Some((200, "ok\n".to_owned())));
+    wait_for(&address, "/metrics", |_, body| {
+        body.contains("queue_up 0\n") && !body.contains("queue_jobs") && body.contains("jobs_claimed_total 4\n")
+    });
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    rest.join().unwrap();
+}
+
+/// Needs a server with the bucket `memories`, as the tests of `sync::objects` do.
+#[test]
+fn logs_in_an_object_storage_are_queued_once_and_extracted() {
+    use object_store::ObjectStoreExt as _;
+    use object_store::aws::AmazonS3Builder;
+    use std::process::Command;
+    let Some(server) = server::shared() else { return };
+    let Ok(endpoint) = std::env::var("AFTERTHOUGHT_TEST_S3") else {
+        eprintln!("skipped, because AFTERTHOUGHT_TEST_S3 is not set");
+        return;
+    };
+    let crew = Crew::new(server, 2, Duration::ZERO);
+    let prefix = format!("logs-{}", uuid::Uuid::now_v7());
+    let secret = "quokka-of-the-bucket";
+    // Another test of this process may have chosen it already.
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let storage = AmazonS3Builder::new().with_url("s3://memories").with_endpoint(&endpoint).with_allow_http(true);
+    let storage = storage.with_access_key_id("ana").with_secret_access_key(secret).with_region("us-east-1");
+    let (storage, runtime) = (storage.build().unwrap(), tokio::runtime::Runtime::new().unwrap());
+    let put = |key: &str, content: &[u8]| {
+        let path = object_store::path::Path::from(format!("{prefix}/{key}"));
+        runtime.block_on(storage.put(&path, content.to_vec().into())).unwrap();
+    };
+    let log = |name: &str| std::fs::read(crew.world.path(&format!("logs/{name}.jsonl"))).unwrap();
+    let with_credentials = |mut command: Command| {
+        command.envs([
+            ("AWS_ENDPOINT_URL", endpoint.as_str()),
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "ana"),
+            ("AWS_SECRET_ACCESS_KEY", secret),
+        ]);
+        command.args(["--config", "settings.toml"]);
+        command
+    };
+    let fill = |address: &str| -> Value {
+        let arguments = ["run", address, "--queue", &crew.address, "--namespace", "team/t0", "--json"];
+        let done = with_credentials(crew.world.command(&arguments)).output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        let mut work: Value = serde_json::from_slice(&done.stdout).unwrap();
+        work["failed"] = Value::Null;
+        work
+    };
+    let worker = || {
+        let arguments = ["serve", "worker", "--queue", &crew.address, "--once", "--cache", "cache"];
+        let done = with_credentials(crew.world.command(&arguments)).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        done
+    };
+    let queued = |logs: u64, jobs: u64| serde_json::json!({"logs": logs, "jobs": jobs, "failed": null});
+    put("a/one0.jsonl", &log("one0"));
+    put("b/two0.jsonl", &log("two0"));
+    put("b/picture.png", b"\x89PNG no log");
+    let address = format!("s3://memories/{prefix}");
+    // A file that is no log becomes no job, and what has not changed is neither read nor queued again.
+    assert_eq!(fill(&address), queued(3, 2));
+    assert_eq!(fill(&format!("{address}/a/")), queued(0, 0));
+    worker();
+    let wanted: BTreeSet<String> = crew.on_one_machine().into_iter().filter(|one| one.starts_with("team/t0")).collect();
+    assert_eq!(crew.in_shards(), wanted);
+    // Another machine would find the log at its address, and not where this worker has put it for a moment.
+    let folder = crew.world.path("saved");
+    crew.good(&["runs", "queue", "--queue", &crew.address, "--save", folder.to_str().unwrap()]);
+    let saved = raw(&folder.join("team.t0.db")).unwrap();
+    let mut asked = saved.prepare("SELECT origin FROM transcripts ORDER BY origin").unwrap();
+    let origins: Vec<String> = asked.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(origins, [format!("{address}/a/one0.jsonl"), format!("{address}/b/two0.jsonl")]);
+    assert!(
+        !walkdir::WalkDir::new(crew.world.path("cache")).into_iter().any(|one| one.unwrap().path().ends_with("object"))
+    );
+    // A log that grew costs only its new messages.
+    crew.world.append("two0", 6, 3, &[("nettle", 1234)]);
+    put("b/two0.jsonl", &log("two0"));
+    let windows = crew.model.windows();
+    assert_eq!(fill(&format!("{address}/b/two0.jsonl")), queued(1, 1));
+    worker();
+    assert_eq!(crew.model.windows() - windows, 1);
+    assert!(crew.in_shards().iter().any(|memory| memory.contains("nettle listens on port 1234")));
+    // Nothing at an address, and a storage that does not answer, are named.
+    for (address, endpoint, what) in [
+        (format!("{address}/none"), endpoint.as_str(), "no objects at"),
+        ("s3://nowhere/x".to_owned(), endpoint.as_str(), "cannot use the object storage s3://nowhere/x"),
+    ] {
+        let mut command = crew.world.command(&["run", &address, "--queue", &crew.address]);
+        command.env("AWS_ENDPOINT_URL", endpoint);
+        let done = with_credentials(command).output().unwrap();
+        let shown = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.code() == Some(2) && shown.contains(what), "{shown}");
     }
 }
