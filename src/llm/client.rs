@@ -267,8 +267,8 @@ impl Client {
             gen_ai.request.max_tokens = Empty,
             gen_ai.usage.input_tokens = Empty,
             gen_ai.usage.output_tokens = Empty,
-            server.address = url.as_ref().and_then(|url| url.host_str()),
-            server.port = url.as_ref().and_then(|url| url.port_or_known_default()),
+            server.address = url.as_ref().and_then(reqwest::Url::host_str),
+            server.port = url.as_ref().and_then(reqwest::Url::port_or_known_default),
             error.type = Empty,
         )
     }
