@@ -155,7 +155,7 @@ pub struct Remembered {
     pub restored: bool,
     /// Fields of a known memory that were set to the values given with the text; see `Memories::remember_with`.
     pub updated: Vec<&'static str>,
-    /// Known memories about the same topic, if the text became a new memory: only the author can tell whether it
+    /// Known memories about the same topic, if the text became a new memory: only the author can judge whether it
     /// replaces one of them.
     pub near: Vec<Memory>,
 }

@@ -124,7 +124,7 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
     Ok(ExitStatus::Success)
 }
 
-/// Lists the known memories about the same topic, since only the author can tell whether the new memory replaces one.
+/// Lists the known memories about the same topic, since only the author can judge whether the new memory replaces one.
 fn print_near(near: &[Memory], new_id: &str, closest: &str, out: &Printer) {
     for memory in near {
         out.note(format_args!(
