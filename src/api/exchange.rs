@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
 use super::remember::stated;
+use super::run::denied_paths;
 use super::{ApiError, Memories, Model, PackImport, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
@@ -19,7 +20,7 @@ use crate::exchange::{
 use crate::fault::point;
 use crate::guard::order_in;
 use crate::memory::{ExtractionMethod, Namespace, Status};
-use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
+use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, Selection, consolidate_imported, path_key};
 use crate::store::{
     Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, Project, RunId, RunStatus, StoreError,
 };
@@ -87,10 +88,19 @@ pub enum ImportEvent<'a> {
     WithoutProject(&'a Path),
     /// Fields were left out, or categories replaced.
     Adapted(&'a Path, &'a ImportChanges),
+    /// A file was not read, because the setting `guard.deny` excludes it.
+    Denied(&'a Path),
     /// A file was stored.
     Stored(FileImport<'a>),
     /// A pack was imported.
     Pack(&'a Path, &'a PackImport),
+}
+
+/// Whether the setting `guard.deny` excludes a file, which may be in an archive.
+fn is_denied(denied: &Selection, path: &Path) -> bool {
+    // The patterns may name folders above the working directory.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    denied.leaves_file(&path, None).is_some()
 }
 
 /// The outcome of [`Memories::import`].
@@ -100,6 +110,8 @@ pub struct ImportReport {
     pub failed: usize,
     /// Files that were read.
     pub files: usize,
+    /// Files that were not read, because the setting `guard.deny` excludes them.
+    pub denied: usize,
     /// Memories to be consolidated, if that was requested.
     pub gathered: Vec<Imported>,
     /// The run that stored memories, which can be undone.
@@ -174,9 +186,14 @@ impl Memories {
         // A run stores its arguments.
         let arguments = json!({ "paths": self.guard.redact(names).0.into_inner() });
         let mut report = ImportReport { arguments, ..ImportReport::default() };
+        let denied = Selection { exclude: denied_paths(&self.config)?, ..Selection::default() };
         let imported = paths.iter().try_for_each(|path| {
             if path.is_dir() || is_zip(path) {
-                self.import_folder(path, options, &mut report, watch)
+                self.import_folder(path, options, &denied, &mut report, watch)
+            } else if is_denied(&denied, path) {
+                report.denied += 1;
+                watch(ImportEvent::Denied(path));
+                Ok(())
             } else {
                 self.import_file(open(path)?, options, &mut report, watch)
             }
@@ -195,12 +212,19 @@ impl Memories {
         &self,
         path: &Path,
         options: &ImportOptions,
+        denied: &Selection,
         report: &mut ImportReport,
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
         let folder = if path.is_dir() { Folder::directory(path) } else { Folder::archive(path)? };
-        let before = report.files;
+        let before = report.files + report.denied;
         for name in folder.all_files() {
+            let path = path.join(&name);
+            if is_denied(denied, &path) {
+                report.denied += 1;
+                watch(ImportEvent::Denied(&path));
+                continue;
+            }
             // An empty file in a folder is not an error, and must not stop the import.
             let input = match folder.open(&name) {
                 Err(IngestError::Empty { .. }) => continue,
@@ -211,7 +235,11 @@ impl Memories {
                 self.import_file(input, options, report, watch)?;
             }
         }
-        if report.files == before { Err(ApiError::NoMemories { path: path.to_owned() }) } else { Ok(()) }
+        if report.files + report.denied == before {
+            Err(ApiError::NoMemories { path: path.to_owned() })
+        } else {
+            Ok(())
+        }
     }
 
     fn import_file(

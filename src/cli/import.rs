@@ -78,7 +78,8 @@ impl ImportArgs {
 }
 
 pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let config = context.global.settings(args.model.settings())?;
+    let mut config = context.global.settings(args.model.settings())?;
+    config.deny_as_projects_do(&context.global.folders()?, &args.paths)?;
     let options = ImportOptions {
         format: args.format.clone(),
         namespace: config.namespace(),
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         gather: args.consolidate,
         dry_run: args.dry_run,
     };
-    let (memories, out) = (context.memories_with(args.model.settings())?, context.out);
+    let (memories, out) = (context.memories_of(config)?, context.out);
     let mut trouble = Ok(());
     let report = memories.import(&args.paths, &options, &mut |event| {
         let printed = print_event(&event, out);
@@ -166,6 +167,9 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
             path.display()
         )),
         ImportEvent::Adapted(path, adapted) => print_adapted(path, adapted, out),
+        ImportEvent::Denied(path) => {
+            out.note(format_args!("{}: not read, because the setting guard.deny excludes it", path.display()));
+        }
         ImportEvent::Stored(file) => return print_file(file, out),
         ImportEvent::Pack(path, pack) => return print_pack(path, pack, out),
     }

@@ -453,7 +453,8 @@ impl Selection {
     #[must_use]
     pub(crate) fn leaves(&self, transcript: &Transcript, namespace: &Namespace) -> Option<LeftOut> {
         let project = transcript.project.as_deref().unwrap_or_default();
-        if !project.is_empty() && self.excludes(project) {
+        // A log in an archive is known only by the origin of its conversations.
+        if !project.is_empty() && self.excludes(project) || self.excludes_as_spelled(&transcript.origin) {
             return Some(LeftOut::Excluded);
         }
         let is_wanted = |wanted: &String| is_project(wanted, project, &namespace.to_string());

@@ -181,6 +181,44 @@ fn what_the_settings_deny_is_never_opened() {
 }
 
 #[test]
+fn imports_and_archives_keep_to_what_the_settings_deny() {
+    let desk = Desk::new();
+    desk.write("deny.toml", "[guard]\ndeny = [\"private/\"]\n");
+    let bullet = |name: &str| format!("# Memory\n\n## Facts\n\nThe payroll runs in {name}.\n");
+    desk.write("notes/MEMORY.md", bullet("Ledgerly"));
+    desk.write("notes/private/MEMORY.md", bullet("Payroller"));
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(desk.path("notes.zip")).unwrap());
+    for (name, person) in [("open.txt", "I live in Lisbon."), ("private/pay.txt", "I live in Porto.")] {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        let log = format!("User: {person}\n\nAssistant: Noted.\n\nUser: Thanks.\n\nAssistant: You are welcome.\n");
+        std::io::Write::write_all(&mut zip, log.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap();
+    let run = |arguments: &[&str]| desk.run(&[&["--config", "deny.toml"], arguments].concat());
+    for named in ["notes", "notes/private", "notes/private/MEMORY.md"] {
+        let imported = run(&["import", named]);
+        assert_eq!(imported.code, 0, "{imported:?}");
+        let denied = "private/MEMORY.md: not read, because the setting guard.deny excludes it";
+        assert!(imported.err.contains(denied), "{named}: {imported:?}");
+    }
+    let mut inside = desk.command(&["--config", "../../deny.toml", "import", "MEMORY.md"]);
+    inside.current_dir(desk.path("notes/private"));
+    assert!(desk.finish(inside).err.contains("MEMORY.md: not read"));
+    let read = run(&["run", "notes.zip", "--extractor", "rules"]);
+    assert_eq!(read.code, 0, "{read:?}");
+    let texts: Vec<String> = desk.memories().into_iter().map(|(_, text)| text).collect();
+    assert!(texts.iter().any(|text| text.contains("Ledgerly")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("Lisbon")), "{texts:?}");
+    assert!(!texts.iter().any(|text| text.contains("Payroller") || text.contains("Porto")), "{texts:?}");
+    // Without the setting, everything is read.
+    desk.run(&["import", "notes/private"]);
+    desk.run(&["run", "notes.zip", "--extractor", "rules"]);
+    let texts: Vec<String> = desk.memories().into_iter().map(|(_, text)| text).collect();
+    assert!(texts.iter().any(|text| text.contains("Payroller")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("Porto")), "{texts:?}");
+}
+
+#[test]
 fn a_list_covers_the_project_of_the_folder_unless_everywhere_is_asked() {
     let desk = Desk::new();
     let (shop, web) = (desk.path("code/shop"), desk.path("code/web"));
