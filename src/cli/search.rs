@@ -99,7 +99,12 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         }
     }
     if !any {
-        return context.nothing_in(&memories, "no memory matches; try other words, or `afterthought memory list`");
+        let hint = match args.matches_elsewhere(&memories, &request, context)? {
+            0 => "no memory matches; try other words, or `afterthought memory list`".to_owned(),
+            1 => "no memory of this project matches, but one elsewhere does; add --everywhere".to_owned(),
+            _ => "no memory of this project matches, but some elsewhere do; add --everywhere".to_owned(),
+        };
+        return context.nothing_in(&memories, &hint);
     }
     // The last connection to close removes temporary files beside the database, which a read-only connection cannot do.
     drop(memories.into_writable());
@@ -125,6 +130,23 @@ impl SearchArgs {
             standing: self.standing,
             related: self.related,
         })
+    }
+}
+
+impl SearchArgs {
+    /// Returns the number of results among all memories, at most two, if the folder alone limits the search to a project.
+    fn matches_elsewhere(
+        &self,
+        memories: &Memories,
+        request: &SearchRequest,
+        context: &Context<'_>,
+    ) -> anyhow::Result<usize> {
+        let filter = self.selection.filter(context)?;
+        if self.everywhere || filter == request.filter {
+            return Ok(0);
+        }
+        let everywhere = SearchRequest { filter, limit: 2, offset: 0, ..request.clone() };
+        Ok(memories.search(&everywhere)?.found.len())
     }
 }
 

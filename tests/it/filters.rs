@@ -244,4 +244,13 @@ fn a_list_covers_the_project_of_the_folder_unless_everywhere_is_asked() {
         assert!(elsewhere.out.contains("Nomad") && elsewhere.out.contains("Fly.io"), "{}", elsewhere.out);
         assert!(!elsewhere.err.contains("--everywhere"), "{}", elsewhere.err);
     }
+    let missed = listed(&["search", "Fly.io"], &shop);
+    assert_eq!(missed.code, 1);
+    assert!(
+        missed.err.contains("no memory of this project matches, but one elsewhere does; add --everywhere"),
+        "{}",
+        missed.err
+    );
+    let nowhere = listed(&["search", "bicycle"], &shop);
+    assert!(nowhere.err.contains("no memory matches"), "{}", nowhere.err);
 }
