@@ -159,11 +159,11 @@ impl Context<'_> {
     /// Opens the memories with `flags` of the subcommand as the strongest settings, and creates the database if it is
     /// missing.
     pub(crate) fn memories_with(&self, flags: Partial) -> anyhow::Result<Memories> {
-        self.memories_of(self.global.settings(flags)?)
+        Self::memories_of(self.global.settings(flags)?)
     }
 
     /// Opens the memories with these settings, and creates the database if it is missing.
-    pub(crate) fn memories_of(&self, config: Config) -> anyhow::Result<Memories> {
+    pub(crate) fn memories_of(config: Config) -> anyhow::Result<Memories> {
         let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT);
         Ok(builder.through(AuditChannel::Command).open()?)
     }

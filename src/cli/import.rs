@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         gather: args.consolidate,
         dry_run: args.dry_run,
     };
-    let (memories, out) = (context.memories_of(config)?, context.out);
+    let (memories, out) = (Context::memories_of(config)?, context.out);
     let mut trouble = Ok(());
     let report = memories.import(&args.paths, &options, &mut |event| {
         let printed = print_event(&event, out);
