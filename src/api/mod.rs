@@ -61,6 +61,8 @@ pub(crate) use crate::lifecycle::NEAR_DAYS;
 pub(crate) use crate::lifecycle::decay::{confidence_now, heat};
 pub use crate::lifecycle::{Report, Upkeep};
 pub use crate::llm::Price;
+#[cfg(feature = "otel")]
+pub(crate) use crate::llm::use_ring;
 pub(crate) use crate::llm::{DEFAULT_BASE_URL, DEFAULT_MODEL, lists_model, logins};
 pub(crate) use crate::pipeline::{
     Basis, Fault, LINGER, Scan, SourceTotals, Stamp, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions,

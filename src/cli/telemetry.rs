@@ -26,7 +26,7 @@ pub(crate) fn layer<S: Subscriber + for<'s> LookupSpan<'s>>() -> Option<impl Lay
     if !has_collector || is_disabled || super::hook::is_called() {
         return None;
     }
-    crate::llm::use_ring();
+    crate::api::use_ring();
     let client = reqwest::blocking::Client::builder().redirect(reqwest::redirect::Policy::none()).build().ok()?;
     let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().with_http_client(client).build().ok()?;
     let name = std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| env!("CARGO_PKG_NAME").to_owned());

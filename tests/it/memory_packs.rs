@@ -89,7 +89,7 @@ fn the_next_version_changes_adds_and_retires_and_leaves_what_was_edited() {
     let second = pack(&author, "1.1.0", &[]);
     let imported = import(&reader, &second, &[]);
     assert!(imported.out.contains("1 added, 1 changed, 1 retired"), "{imported:?}");
-    assert!(imported.err.contains("1 memory stayed as you left them"), "{imported:?}");
+    assert!(imported.err.contains("1 memory stayed as you left it"), "{imported:?}");
     assert_eq!(
         states(&reader),
         [

@@ -72,8 +72,10 @@ fn a_memory_is_promoted_to_a_team_from_its_page() {
     let id = first_id(&browser.page("/?q=Invoices"));
     let page = format!("/memory/{id}");
     assert!(!browser.page(&page).contains("Promote to a team"), "there is no team yet");
-    desk.run(&["project", "team", "shop", "--maintainer", "Bo Ek"]);
-    assert!(browser.page(&page).contains("<option value=\"team/shop\">"));
+    let named = desk.run(&["project", "team", "shop", "--maintainer", "Bo Ek"]);
+    assert_eq!(named.code, 0, "{named:?}");
+    let offered = browser.page(&page);
+    assert!(offered.contains("<option value=\"team&#x2f;shop\">"), "{offered}");
     let promote = format!("{page}/promote");
     let proposed = browser.submit(&promote, &[("team", "team/shop")]);
     assert!(proposed.contains("The memory waits for a maintainer of the team."), "{proposed}");
