@@ -81,8 +81,9 @@ impl Global {
             layer.with_writer(|| DiagnosticsWriter::new(EscapeMode::Text)).without_time().boxed()
         };
         let subscriber = tracing_subscriber::registry().with(diagnostics.with_filter(filter));
+        // An agent waits for a hook, and must not wait for a collector.
         #[cfg(feature = "otel")]
-        let subscriber = subscriber.with(super::telemetry::layer());
+        let subscriber = subscriber.with((!super::hook::is_called()).then(super::telemetry::layer).flatten());
         // This can only fail if a subscriber is already set, in which case that one is used.
         subscriber.try_init().ok();
     }

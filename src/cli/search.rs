@@ -131,9 +131,7 @@ impl SearchArgs {
             related: self.related,
         })
     }
-}
 
-impl SearchArgs {
     /// Returns the number of results among all memories, at most two, if the folder alone limits the search to a project.
     fn matches_elsewhere(
         &self,

@@ -22,8 +22,7 @@ pub(crate) fn layer<S: Subscriber + for<'s> LookupSpan<'s>>() -> Option<impl Lay
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_disabled = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|value| value.eq_ignore_ascii_case("true"));
     let has_collector = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"].into_iter().any(is_set);
-    // An agent waits for a hook, and must not wait for a collector.
-    if !has_collector || is_disabled || super::hook::is_called() {
+    if !has_collector || is_disabled {
         return None;
     }
     crate::api::use_ring();
