@@ -121,6 +121,9 @@ pub enum ApiError {
         /// The reason for the rejection.
         reason: &'static str,
     },
+    /// An agent may only add memories that a person reviews.
+    #[error("agents can only store new memories here, which wait until a person has reviewed them")]
+    Unreviewed,
     /// The category does not exist.
     #[error("{category:?} is not a category; use one of {allowed}")]
     Category {

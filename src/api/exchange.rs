@@ -14,7 +14,7 @@ use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::pack::is_pack;
 use crate::exchange::{
-    Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, OrderPolicy, Terms,
+    Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, ReviewPolicy, Terms,
     allow_categories, exported, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
@@ -35,8 +35,8 @@ pub struct ImportOptions {
     pub format: Option<String>,
     /// Namespace for all memories, whichever file they come from.
     pub namespace: Option<Namespace>,
-    /// The treatment of memories that read like orders.
-    pub orders: OrderPolicy,
+    /// The memories that wait for review.
+    pub review: ReviewPolicy,
     /// Whether sections of instruction files become memories as well.
     pub instructions_as_memories: bool,
     /// Whether memories are returned for consolidation instead of being stored directly.
@@ -256,7 +256,7 @@ impl Memories {
             }
             let namespace = options.namespace.clone().unwrap_or_else(Namespace::global);
             report.files += 1;
-            watch(ImportEvent::Pack(&path, &self.import_pack(input, &namespace, options.orders)?));
+            watch(ImportEvent::Pack(&path, &self.import_pack(input, &namespace, options.review)?));
             return Ok(());
         }
         let terms = Terms {
@@ -271,7 +271,7 @@ impl Memories {
             IngestError::NoSuchFormat { name } => ApiError::NoSuchMemoryFormat { name },
             other => other.into(),
         })?;
-        gathered.orders = options.orders;
+        gathered.review = options.review;
         report.files += 1;
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
             // A folder in an archive does not exist on this machine, so it does not identify a project.
@@ -294,7 +294,7 @@ impl Memories {
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
         }
-        if options.orders == OrderPolicy::Review {
+        if options.review != ReviewPolicy::Nothing {
             self.leave_to_maintainers(&mut gathered.memories)?;
         }
         for task in &mut gathered.tasks {
@@ -516,6 +516,7 @@ fn arrival(imported: Imported) -> ImportedMemory {
         method,
         id: None,
         past: Some((memory.created_at, memory.usage)),
+        needs_review: false,
     };
     ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
 }

@@ -288,7 +288,15 @@ impl Memories {
 
 pub(crate) fn incoming(new: NewMemory) -> IncomingClaim {
     let NewMemory { claim, namespace, source, method, evidence } = new;
-    IncomingClaim { candidate: stated(claim, evidence), namespace, source, method, id: None, past: None }
+    IncomingClaim {
+        candidate: stated(claim, evidence),
+        namespace,
+        source,
+        method,
+        id: None,
+        past: None,
+        needs_review: false,
+    }
 }
 
 fn result_of(store: &Store, changes: Vec<Change>) -> Result<ConsolidationResult, ApiError> {

@@ -53,7 +53,7 @@ pub use crate::consolidate::{
 };
 pub use crate::embed::QueryVectors;
 pub(crate) use crate::embed::{Filled, Progress, QUERY_TIMEOUT};
-pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, OrderPolicy};
+pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, ReviewPolicy};
 pub(crate) use crate::exchange::{ExportedTask, markdown};
 #[cfg(feature = "cli")]
 pub(crate) use crate::guard::without_secrets;
@@ -145,6 +145,8 @@ pub struct Memories {
     through: AuditChannel,
     /// Whether programs act for the owner of the memories, who decides about those of a team as a person does.
     is_owner: bool,
+    /// Whether memories that agents store wait for review by a person.
+    reviews_agents: bool,
 }
 
 /// Options for opening memories.
@@ -160,6 +162,7 @@ pub struct Builder {
     folder: Option<PathBuf>,
     through: AuditChannel,
     is_owner: bool,
+    reviews_agents: bool,
     access: Access,
 }
 
@@ -235,6 +238,13 @@ impl Builder {
         Self { is_owner, ..self }
     }
 
+    /// Makes all memories that agents store wait for review by a person. Agents cannot change other memories then.
+    #[must_use]
+    #[cfg(feature = "serve")]
+    pub(crate) fn reviewing_agents(self, reviews_agents: bool) -> Self {
+        Self { reviews_agents, ..self }
+    }
+
     /// Opens the file for reading only.
     #[must_use]
     pub fn read_only(self) -> Self {
@@ -279,8 +289,8 @@ impl Builder {
         if let Some(store) = storage.as_store() {
             store.set_guard(guard.clone());
         }
-        let Self { namespaces, folder, through, is_owner, .. } = self;
-        Ok(Memories { storage, config, guard, vectors, namespaces, folder, through, is_owner })
+        let Self { namespaces, folder, through, is_owner, reviews_agents, .. } = self;
+        Ok(Memories { storage, config, guard, vectors, namespaces, folder, through, is_owner, reviews_agents })
     }
 }
 
@@ -315,6 +325,7 @@ impl Memories {
             folder: None,
             through: AuditChannel::Library,
             is_owner: false,
+            reviews_agents: false,
             access: Access::Any,
         }
     }
@@ -330,11 +341,11 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the file cannot be written.
     pub fn into_writable(self) -> Result<Self, ApiError> {
-        let Self { storage, config, vectors, namespaces, folder, through, is_owner, .. } = self;
+        let Self { storage, config, vectors, namespaces, folder, through, is_owner, reviews_agents, .. } = self;
         // The last connection to close removes temporary files beside the database, which requires write access.
         drop(storage);
         let opened = Self::builder().config(config).vectors(vectors).through(through).folder(folder).open()?;
-        Ok(Self { namespaces, is_owner, ..opened })
+        Ok(Self { namespaces, is_owner, reviews_agents, ..opened })
     }
 
     /// Returns where the memories are stored.

@@ -20,8 +20,7 @@ use crate::exchange::pack::{
     MAX_PACK_BYTES, Pack, PackError, PackMemory, PackTemplate, PackVersion, SIGNED_FOR, checked_name, end, hash_of,
     read_pack, written,
 };
-use crate::exchange::{ExportedRelation, IdOrigin, Imported, OrderPolicy, allow_categories, exported};
-use crate::guard::order_in;
+use crate::exchange::{ExportedRelation, IdOrigin, Imported, ReviewPolicy, allow_categories, exported};
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, Namespace, Relation, Status};
 use crate::store::{AuditAction, Filter, Order, Run, RunId, RunStatus, StoreError, Writer};
 
@@ -131,7 +130,7 @@ impl Memories {
         &self,
         input: Input,
         namespace: &Namespace,
-        orders: OrderPolicy,
+        review: ReviewPolicy,
     ) -> Result<PackImport, ApiError> {
         let path = input.path.clone();
         let refused = |fault| ApiError::UnusablePack { path: path.clone(), fault };
@@ -163,7 +162,7 @@ impl Memories {
         let memories = self.memories_of(&pack, &namespace, now, &mut report).map_err(refused)?;
         let run = store.begin_run("import", &arguments, now)?.id;
         let imported = store.write::<_, StoreError>(Some(&run), now, |w| {
-            write_pack(w, &pack, &namespace, memories, orders, &mut report)
+            write_pack(w, &pack, &namespace, memories, review, &mut report)
         });
         // The run is ended before an error is returned, so that it does not look interrupted.
         let status = if imported.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
@@ -236,14 +235,14 @@ fn write_pack(
     pack: &Pack,
     namespace: &Namespace,
     memories: Vec<Memory>,
-    orders: OrderPolicy,
+    review: ReviewPolicy,
     report: &mut PackImport,
 ) -> Result<(), StoreError> {
     let mut left = BTreeSet::new();
     for memory in memories {
         let memory = w.redact(memory);
         left.insert(memory.id.clone());
-        let waits = orders == OrderPolicy::Review && order_in(&memory.claim, &[]).is_some();
+        let waits = review.applies_to(&memory.claim, &[]);
         let Some(stored) = w.find(&memory.id)? else {
             let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
             let is_known = !w.by_content(namespace, &memory.claim.content)?.is_empty()

@@ -308,7 +308,7 @@ impl Memories {
         let memory = holder(store, &change)?;
         if let Some(ended) = memory.as_ref().filter(|memory| has_ended(memory))
             && change.decision == Decision::Skip
-            && (draft.author == Author::Person || refuse_orders(&ended.claim).is_ok())
+            && (draft.author == Author::Person || !self.reviews_agents && refuse_orders(&ended.claim).is_ok())
         {
             let memory = Some(renew(store, ended, &incoming.candidate.claim)?);
             let change = Change { reason: "had ended, and is active again".to_owned(), ..change };
@@ -553,6 +553,7 @@ impl Memories {
         known: Memory,
     ) -> Result<Remembered, ApiError> {
         refuse_pinned(&known, draft.author)?;
+        self.refuse_unreviewed(draft.author)?;
         if draft.author == Author::Agent {
             refuse_orders(&incoming.candidate.claim)?;
         }
@@ -611,7 +612,15 @@ impl Memories {
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         let id = draft.id.as_deref().map(own_id).transpose()?;
-        Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method, id, past: None })
+        Ok(IncomingClaim {
+            candidate,
+            namespace,
+            source: draft.source.clone(),
+            method,
+            id,
+            past: None,
+            needs_review: self.waits(draft.author),
+        })
     }
 
     /// Returns a claim that may be stored, with personal data handled according to the settings.
@@ -681,6 +690,7 @@ impl Memories {
             let remedy = "restore it first, or store it again";
             return Err(ApiError::NotNow { id: before.id.to_string(), status: before.status, remedy });
         }
+        self.refuse_unreviewed(author)?;
         let claim = change.applied_to(&before.claim);
         check_sizes(&claim, "")?;
         refuse_secrets(claim.clone())?;
@@ -845,6 +855,7 @@ impl Memories {
         author: Author,
     ) -> Result<Vec<(Memory, Restored)>, ApiError> {
         let memories = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        self.refuse_unreviewed(author)?;
         for memory in memories.iter().filter(|_| author == Author::Agent) {
             if !matches!(memory.status, Status::Forgotten | Status::Active) {
                 let remedy = "an agent can restore only memories that were forgotten";
@@ -921,6 +932,16 @@ impl Memories {
         let (from, to) = (self.resolve(from)?.id, self.resolve(to)?.id);
         let unrelate = |writer: &Writer<'_>| writer.unrelate(&from, relation_type, &to);
         Ok(self.ledger("link memories")?.write::<_, StoreError>(None, Timestamp::now(), unrelate)?)
+    }
+
+    /// Whether new memories of this author wait for review by a person.
+    fn waits(&self, author: Author) -> bool {
+        author == Author::Agent && self.reviews_agents
+    }
+
+    /// Rejects changes to stored memories by an author whose memories wait for review.
+    fn refuse_unreviewed(&self, author: Author) -> Result<(), ApiError> {
+        if self.waits(author) { Err(ApiError::Unreviewed) } else { Ok(()) }
     }
 
     /// Returns a memory that `author` may change.

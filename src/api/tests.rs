@@ -242,6 +242,31 @@ fn what_an_agent_was_talked_into_waits_for_a_person() {
 }
 
 #[test]
+fn a_person_can_review_everything_that_agents_store() {
+    let memories = opened();
+    let tea = memories.remember(&agent("Ana drinks tea.")).unwrap().memory.unwrap();
+    let memories = Memories { reviews_agents: true, ..memories };
+    let waits = memories.remember(&agent("Bo sings in a choir.")).unwrap().memory.unwrap();
+    assert_eq!(waits.status, Status::Pending);
+    // A person's own memories are active, as always.
+    assert_eq!(memories.remember(&MemoryDraft::new("Bo sails.")).unwrap().memory.unwrap().status, Status::Active);
+    // An agent that stores a known text again changes nothing; it may not change the text either.
+    assert_eq!(memories.remember(&agent("Ana drinks tea.")).unwrap().memory.unwrap().id, tea.id);
+    let change = MemoryChange { content: Some("Ana drinks mate.".to_owned()), ..MemoryChange::default() };
+    let error = memories.update_memory(tea.id.as_str(), &change, Author::Agent).unwrap_err();
+    assert!(matches!(error, ApiError::Unreviewed), "{error}");
+    let keyed = MemoryDraft { key: Some("user.drink".to_owned()), ..MemoryDraft::new("Ana drinks cocoa.") };
+    let keyed = memories.remember(&keyed).unwrap().memory.unwrap();
+    let again = MemoryDraft { key: Some("user.drink".to_owned()), ..agent("Ana drinks nothing.") };
+    let given = MemoryChange { content: Some(again.text.clone()), ..MemoryChange::default() };
+    assert!(matches!(memories.upsert(&again, &given).unwrap_err(), ApiError::Unreviewed));
+    memories.forget(&[keyed.id.as_str()], None, Author::Person).unwrap();
+    let error = memories.restore(&[keyed.id.as_str()], RivalPolicy::Retire, Author::Agent).unwrap_err();
+    assert!(matches!(error, ApiError::Unreviewed), "{error}");
+    memories.update_memory(tea.id.as_str(), &change, Author::Person).unwrap();
+}
+
+#[test]
 fn a_key_stands_for_one_memory() {
     let memories = opened();
     let note = |text: &str| MemoryDraft { key: Some("user.lang".into()), category: "preference".into(), ..agent(text) };

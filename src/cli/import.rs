@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::api::{
     Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportChanges, ImportEvent,
-    ImportOptions, ImportOutcome, ImportReport, Memories, OrderPolicy, PackImport, PackOptions, markdown,
+    ImportOptions, ImportOutcome, ImportReport, Memories, PackImport, PackOptions, ReviewPolicy, markdown,
 };
 
 use super::apply;
@@ -65,6 +65,9 @@ pub(crate) struct ImportArgs {
     /// Trust the files, such as your own exports: memories that read like orders do not wait in the inbox
     #[arg(long, conflicts_with = "consolidate")]
     trusted: bool,
+    /// Make all memories of the files wait in the inbox
+    #[arg(long, conflicts_with_all = ["consolidate", "trusted"])]
+    review: bool,
     /// Turn the sections of CLAUDE.md, AGENTS.md and similar files into memories
     #[arg(long)]
     instructions_as_memories: bool,
@@ -75,6 +78,14 @@ impl ImportArgs {
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }
+
+    fn policy(&self) -> ReviewPolicy {
+        match (self.trusted, self.review) {
+            (true, _) => ReviewPolicy::Nothing,
+            (false, true) => ReviewPolicy::Everything,
+            (false, false) => ReviewPolicy::Orders,
+        }
+    }
 }
 
 pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -83,7 +94,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let options = ImportOptions {
         format: args.format.clone(),
         namespace: config.namespace(),
-        orders: if args.trusted { OrderPolicy::Keep } else { OrderPolicy::Review },
+        review: args.policy(),
         instructions_as_memories: args.instructions_as_memories,
         gather: args.consolidate,
         dry_run: args.dry_run,

@@ -29,6 +29,9 @@ pub(crate) struct Served {
     /// Serve the project of this folder [default: the working directory]
     #[arg(long, value_name = "FOLDER")]
     project: Option<PathBuf>,
+    /// Make all memories that agents store wait in the inbox, and let them edit and restore no others
+    #[arg(long)]
+    review: bool,
 }
 
 impl Served {
@@ -45,7 +48,7 @@ impl Served {
                 ServedNamespaces::ProjectAt(std::env::current_dir().context("cannot read the working directory")?)
             }
         };
-        Ok(MemoryServer::new(MemoryPool::new(config, served), self.profile))
+        Ok(MemoryServer::new(MemoryPool::new(config, served).reviewing_agents(self.review), self.profile))
     }
 }
 

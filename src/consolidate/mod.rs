@@ -120,6 +120,9 @@ pub struct IncomingClaim {
     /// When an imported memory was learnt, and its uses; a new memory takes them over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<(Timestamp, Usage)>,
+    /// Whether the candidate waits for review by a person, whatever it says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_review: bool,
 }
 
 impl IncomingClaim {
@@ -132,6 +135,7 @@ impl IncomingClaim {
             method: memory.extraction_method,
             id: None,
             past: None,
+            needs_review: false,
         }
     }
 }

@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use transcripts::{MessageTime, TimeSource, instant, json};
 
 use super::notes::ITEM;
-use super::{Exported, Gathered, IdOrigin, Imported, OrderPolicy, parts};
+use super::{Exported, Gathered, IdOrigin, Imported, parts};
 use crate::changeset::{Action, Row, memory_as_stored};
 use crate::consolidate::compare::key::canonical;
-use crate::guard::{Redacted, order_in};
+use crate::guard::Redacted;
 use crate::memory::{
     Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Scope, Status,
     Structured,
@@ -398,9 +398,8 @@ pub fn import_as_is(
     store.write(run, now, |writer| {
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
         let (mut of_file, mut of_ids) = (HashMap::new(), HashSet::new());
-        let is_order = |memory: &Memory, evidence: &[Evidence]| {
-            let is_judged = gathered.orders == OrderPolicy::Review && memory.status == Status::Active;
-            is_judged && order_in(&memory.claim, evidence).is_some()
+        let waits = |memory: &Memory, evidence: &[Evidence]| {
+            memory.status == Status::Active && gathered.review.applies_to(&memory.claim, evidence)
         };
         let mut lists = Lists::of(writer, &gathered, context_of)?;
         for imported in gathered.memories {
@@ -427,7 +426,7 @@ pub fn import_as_is(
             match fate {
                 Fate::Known => counts.known += 1,
                 Fate::Changes(after) => {
-                    let waits = is_order(&after, &evidence);
+                    let waits = waits(&after, &evidence);
                     let after = writer.redact(*after);
                     let after = if waits { after.waiting() } else { after };
                     counts.waiting += usize::from(waits);
@@ -436,7 +435,7 @@ pub fn import_as_is(
                 }
                 Fate::New => {
                     of_file.insert(memory.id.clone(), origin);
-                    let waits = is_order(&memory, &evidence);
+                    let waits = waits(&memory, &evidence);
                     let memory = if waits { memory.waiting() } else { memory };
                     counts.waiting += usize::from(waits);
                     several.add(writer, (memory, writer.redact(evidence)))?;
@@ -725,7 +724,7 @@ impl Several {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Counts, Gathered, Imported, import_as_is};
+    use crate::exchange::{Counts, Gathered, Imported, ReviewPolicy, import_as_is};
     use crate::store::testing::{day, memory, memory_in, shop};
     use crate::store::{Filter, Order, Store};
 
@@ -1052,16 +1051,17 @@ mod tests {
                 |text: &&str| format!(r#"{{"content":"{text}","extraction_method":"manual","status":"{status}"}}"#);
             texts.iter().map(line).map(|text| parse(&text).unwrap()).collect::<Vec<_>>()
         };
-        let statuses = |orders: OrderPolicy| {
+        let statuses = |review: ReviewPolicy| {
             let store = Store::in_memory().unwrap();
-            let gathered = Gathered { orders, memories: lines("active"), ..Gathered::default() };
+            let gathered = Gathered { review, memories: lines("active"), ..Gathered::default() };
             let waiting = import_as_is(&store, gathered, &shop(), None, day(0)).unwrap().waiting;
             let stored = |text: &&str| store.by_content(&Namespace::global(), text).unwrap().remove(0).status;
             (waiting, texts.iter().map(stored).collect::<Vec<_>>())
         };
         let expected = vec![Status::Active, Status::Pending, Status::Active];
-        assert_eq!(statuses(OrderPolicy::Review), (1, expected));
-        assert_eq!(statuses(OrderPolicy::Keep), (0, vec![Status::Active; 3]));
+        assert_eq!(statuses(ReviewPolicy::Orders), (1, expected));
+        assert_eq!(statuses(ReviewPolicy::Everything), (3, vec![Status::Pending; 3]));
+        assert_eq!(statuses(ReviewPolicy::Nothing), (0, vec![Status::Active; 3]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::guard::secret_in;
+use crate::guard::{order_in, secret_in};
 use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Task,
 };
@@ -180,21 +180,34 @@ impl Terms {
     }
 }
 
-/// The treatment of memories in a file that read like orders.
+/// The memories of a file that wait for review by a person, because anybody may have written the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OrderPolicy {
-    /// The memories wait for review, because anybody may have written the file.
+pub enum ReviewPolicy {
+    /// Those that read like orders.
     #[default]
-    Review,
-    /// The memories keep their statuses, because a person vouches for the file, such as their own export.
-    Keep,
+    Orders,
+    /// All of them.
+    Everything,
+    /// None of them, because a person vouches for the file, such as their own export.
+    Nothing,
+}
+
+impl ReviewPolicy {
+    /// Whether a memory with this claim and evidence waits for review.
+    pub(crate) fn applies_to(self, claim: &Claim, evidence: &[Evidence]) -> bool {
+        match self {
+            Self::Orders => order_in(claim, evidence).is_some(),
+            Self::Everything => true,
+            Self::Nothing => false,
+        }
+    }
 }
 
 /// The contents of a file.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// The treatment of memories that read like orders.
-    pub orders: OrderPolicy,
+    /// The memories that wait for review.
+    pub review: ReviewPolicy,
     /// Memories.
     pub memories: Vec<Imported>,
     /// Tasks of a work ledger.

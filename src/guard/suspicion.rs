@@ -21,6 +21,8 @@ pub(crate) enum Suspicion {
     MemoryOrder,
     /// The candidate is a rule from pasted text, a page or a tool, rather than from a participant of the conversation.
     PastedRule,
+    /// Every memory from this origin waits, whatever it says.
+    Unreviewed,
 }
 
 impl Suspicion {
@@ -37,6 +39,7 @@ impl Suspicion {
             Self::Exfiltration => "would send data elsewhere",
             Self::MemoryOrder => "reads like an order to the memory system",
             Self::PastedRule => "is a rule in pasted or quoted text",
+            Self::Unreviewed => "comes from an origin whose memories all wait for review",
         }
     }
 }

@@ -85,6 +85,7 @@ fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> 
         method: ExtractionMethod::Auto,
         id: None,
         past: None,
+        needs_review: false,
     }
 }
 
@@ -569,6 +570,7 @@ mod imported_tests {
             method: ExtractionMethod::Imported,
             id: None,
             past: None,
+            needs_review: false,
         };
         ImportedMemory { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
     }

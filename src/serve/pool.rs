@@ -48,6 +48,7 @@ pub struct MemoryPool {
     idle: Mutex<Vec<Connection>>,
     upkeep: Upkeep,
     is_read_only: bool,
+    reviews_agents: bool,
 }
 
 /// Whether vectors are missing, and whether a thread is computing them.
@@ -73,12 +74,17 @@ impl MemoryPool {
     pub fn new(config: Config, served: Served) -> Self {
         let vectors = query_vectors(&config, AGENT_WAIT);
         let (namespaces, idle, upkeep) = (OnceLock::new(), Mutex::default(), Upkeep::default());
-        Self { config, served, vectors, namespaces, idle, upkeep, is_read_only: false }
+        Self { config, served, vectors, namespaces, idle, upkeep, is_read_only: false, reviews_agents: false }
     }
 
     /// Opens the file for reading only.
     pub(super) fn read_only(self) -> Self {
         Self { is_read_only: true, ..self }
+    }
+
+    /// Makes all memories that agents store wait for review by a person.
+    pub(crate) fn reviewing_agents(self, reviews_agents: bool) -> Self {
+        Self { reviews_agents, ..self }
     }
 
     /// Returns the current settings.
@@ -135,7 +141,7 @@ impl MemoryPool {
             Served::Namespace(_) | Served::Everything => None,
         };
         let builder = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone()).folder(folder);
-        let builder = builder.for_owner(self.served == Served::Everything);
+        let builder = builder.for_owner(self.served == Served::Everything).reviewing_agents(self.reviews_agents);
         let memories = if self.is_read_only { builder.read_only() } else { builder }.open()?;
         let namespaces = match self.namespaces.get() {
             Some(namespaces) => Some(namespaces.clone()),

@@ -150,6 +150,7 @@ impl World {
             method: ExtractionMethod::Auto,
             id: None,
             past: None,
+            needs_review: false,
         }
     }
 

@@ -111,6 +111,7 @@ pub(crate) fn store_remedy(
         method: ExtractionMethod::Auto,
         id: None,
         past: None,
+        needs_review: false,
     };
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }

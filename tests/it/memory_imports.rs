@@ -57,6 +57,11 @@ fn orders_in_a_file_wait_and_an_export_of_ones_own_comes_back_as_it_was() {
     let compared = desk.run(&["import", "own.jsonl", "--consolidate", "--extractor", "rules", "--db", "compared.db"]);
     assert!(compared.err.contains("1 memory waits in the inbox"), "{compared:?}");
 
+    let all = desk.run(&["import", "own.jsonl", "--review", "--db", "reviewed.db"]);
+    assert!(all.err.contains("2 memories wait in the inbox"), "{all:?}");
+    let waiting = desk.run(&["inbox", "list", "--db", "reviewed.db"]).out;
+    assert!(waiting.contains("bees") && waiting.contains("all wait for review"), "{waiting}");
+
     let restored = desk.run(&["import", "own.jsonl", "--trusted", "--db", "new.db"]);
     assert!(!restored.err.contains("inbox"), "{restored:?}");
     assert_eq!(desk.run(&["export", "--all", "--db", "new.db"]).out, export);

@@ -46,6 +46,19 @@ fn a_memory_written_in_a_repository_is_stored_for_its_project() {
 }
 
 #[test]
+fn a_server_can_leave_everything_that_agents_store_to_a_person() {
+    let desk = Desk::new();
+    make_repository(&desk);
+    let mut client = Piped::of(in_repository(&desk, &["serve", "mcp", "--review"]));
+    let stored =
+        client.call("memory_store", json!({"category": "fact", "subject": "x", "content": "CI runs nightly."}));
+    assert_eq!(stored["memory"]["status"], "pending", "{stored}");
+    assert_eq!(client.call("memory_recall", json!({"query": "nightly"}))["memories"], json!([]));
+    let waiting = desk.run(&["inbox", "list"]).out;
+    assert!(waiting.contains("CI runs nightly.") && waiting.contains("all wait for review"), "{waiting}");
+}
+
+#[test]
 fn a_preference_of_the_user_is_stored_for_every_project() {
     let desk = Desk::new();
     make_repository(&desk);

@@ -134,6 +134,9 @@ pub fn draft(
 
 /// Returns why a candidate is suspicious; a person who writes a memory by hand may write anything.
 fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
+    if incoming.needs_review {
+        return Some(Suspicion::Unreviewed);
+    }
     let by_hand = incoming.method == ExtractionMethod::Manual;
     if by_hand { None } else { suspicion(&incoming.candidate) }
 }

@@ -102,5 +102,6 @@ pub(in crate::consolidate) fn incoming(text: &str) -> IncomingClaim {
         method: ExtractionMethod::Auto,
         id: None,
         past: None,
+        needs_review: false,
     }
 }

@@ -107,7 +107,10 @@ impl IntoResponse for Problem {
 fn status_of(error: &ApiError) -> StatusCode {
     match error {
         ApiError::Store(error) => status_of_store(error),
-        ApiError::OutOfReach { .. } | ApiError::Pinned { .. } | ApiError::NotMaintainer { .. } => StatusCode::FORBIDDEN,
+        ApiError::OutOfReach { .. }
+        | ApiError::Pinned { .. }
+        | ApiError::NotMaintainer { .. }
+        | ApiError::Unreviewed => StatusCode::FORBIDDEN,
         ApiError::NotNow { .. }
         | ApiError::ForgottenText { .. }
         | ApiError::KnownText { .. }

@@ -237,6 +237,7 @@ impl Fact {
             method: ExtractionMethod::Auto,
             id: None,
             past: None,
+            needs_review: false,
         }
     }
 }

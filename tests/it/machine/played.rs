@@ -370,6 +370,7 @@ impl Machine {
             method: memory.extraction_method,
             id: None,
             past: None,
+            needs_review: false,
         });
         settle_by_rules(&self.store, &incoming.collect::<Vec<_>>(), None, self.now()).unwrap();
     }
