@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use transcripts::TimeSource;
 
@@ -11,6 +12,7 @@ use crate::consolidate::compare::features::{Features, Turn};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, Evidence};
+use crate::text::date::{self, Days};
 use crate::text::normalise::{caseless, comparable};
 
 /// The known time at which a claim was true.
@@ -46,15 +48,21 @@ impl ValidTime {
             let position = piece.messages.first()?.parse().ok()?;
             Some((piece.transcript.clone(), position))
         });
-        let (from, to) = (claim.valid_from, claim.valid_to);
+        let is_ahead = |at: Option<Timestamp>| at.zip(said).is_some_and(|(at, said)| at > said);
+        // The days of a plan, such as a release or a closure, are its content. They do not say which of two plans was
+        // made last, whereas the start of a new state does.
+        let is_plan = is_ahead(claim.valid_from) && is_ahead(claim.valid_to) || is_dated(claim);
+        let from = claim.valid_from.filter(|_| !is_plan);
+        // What is expected to end has not ended.
+        let to = claim.valid_to.filter(|to| !is_plan && !is_ahead(Some(*to)));
         Self { at: from.or(said), from, to, said, places: places.collect() }
     }
 
     /// Compares which of two contradicting claims describes the later state of the world.
     ///
     /// Two starting times are compared directly. If only one claim has a starting time, the other is earlier if it was
-    /// said before that time. Otherwise, the claim that was said last is later. A claim that has ended is dated by its
-    /// end. If times are equal or missing, the position in a common transcript decides. The result is `None` if the
+    /// said before that time. Otherwise, the claim that was said last is later. A claim that had ended when it was said is
+    /// dated by its end. The days of a plan do not count: of two plans, the one that was said last is later. If times are equal or missing, the position in a common transcript decides. The result is `None` if the
     /// position does not decide either.
     #[must_use]
     pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
@@ -98,6 +106,15 @@ impl ValidTime {
             order.is_ne().then_some(order)
         })
     }
+}
+
+/// Whether the claim is about the day from which it is valid, such as the date of a release.
+fn is_dated(claim: &Claim) -> bool {
+    let Some((value, from)) = claim.value.as_deref().zip(claim.valid_from) else { return false };
+    let day = from.to_zoned(TimeZone::UTC).date();
+    // "1.2" may be a version, so the value must be the day from which the claim is valid.
+    let is_that_day = |days: &Days| days.within(day.year()) == Some((day, day));
+    date::written(value).iter().any(|written| written.meanings.iter().any(is_that_day))
 }
 
 /// A candidate prepared for comparison.
@@ -376,6 +393,37 @@ mod tests {
             assert_eq!(a.compare(&b), expected, "{a:?} / {b:?}");
             assert_eq!(b.compare(&a), expected.map(Ordering::reverse), "{b:?} / {a:?}");
         }
+    }
+
+    #[test]
+    fn the_plan_that_was_made_last_is_the_later_one_whatever_its_days_are() {
+        let when = |said: &str, value: &str, from: Option<&str>| {
+            let mut claim = Claim::new(MemoryType::Semantic, "decision", "t", "c");
+            (claim.key, claim.value) = (Some("project.fair".into()), Some(value.into()));
+            claim.valid_from = from.map(|day| at(&format!("{day}T00:00:00Z")));
+            ValidTime::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
+        };
+        let put_off = when("2026-03-01", "2026-05-20", Some("2026-05-20"));
+        for again in [when("2026-03-02", "2026-05-13", None), when("2026-03-02", "May 13", Some("2026-05-13"))] {
+            assert_eq!(again.compare(&put_off), Some(Ordering::Greater));
+        }
+        let plan = |said: &str, from: Option<&str>, to: Option<&str>| {
+            let day = |day: &str| at(&format!("{day}T00:00:00Z"));
+            let mut claim = Claim::new(MemoryType::Semantic, "task", "t", "c");
+            (claim.valid_from, claim.valid_to) = (from.map(day), to.map(day));
+            ValidTime::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
+        };
+        let race = plan("2026-02-05", Some("2026-04-12"), Some("2026-04-12"));
+        assert_eq!(plan("2026-03-25", Some("2026-03-24"), Some("2026-04-12")).compare(&race), Some(Ordering::Greater));
+        let repair = plan("2026-02-24", None, Some("2026-05-31"));
+        assert_eq!(plan("2026-04-07", None, None).compare(&repair), Some(Ordering::Greater));
+        let closure = plan("2026-02-24", Some("2026-05-04"), Some("2026-05-08"));
+        let moved = plan("2026-03-24", Some("2026-05-01"), Some("2026-05-05"));
+        assert_eq!(moved.compare(&closure), Some(Ordering::Greater));
+        // The start of a state is compared with the start of another.
+        let [lima, quito] = [("2026-03-02", "Lima", "2026-05-13"), ("2026-03-01", "Quito", "2026-05-20")]
+            .map(|(said, value, from)| when(said, value, Some(from)));
+        assert_eq!(lima.compare(&quito), Some(Ordering::Less));
     }
 
     fn said_on(day: &str) -> Evidence {
