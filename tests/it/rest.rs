@@ -62,7 +62,7 @@ fn wrong_requests_have_the_status_that_says_what_is_wrong() {
         ("GET", "/memories/zz", &[], "", 404, "is not an id"),
         ("GET", "/memories?namespace=project/other", &[], "", 403, "cannot be accessed"),
         ("GET", "/memories?exact=maybe", &[], "", 422, "true or false"),
-        ("GET", "/memories?limit=1&limit=2", &[], "", 422, "/limit value is not of types \"integer\", \"null\""),
+        ("GET", "/memories?limit=1&limit=2", &[], "", 422, "/limit value is not of types \"null\", \"integer\""),
         ("GET", "/search?min_importance=x", &[], "", 422, "/min_importance value is not of types \"null\", \"number\""),
         ("PUT", "/keys/a", &[JSON], "{\"content\": 7}", 422, "/content value is not of type \"string\""),
         (
