@@ -97,10 +97,12 @@ fn hooks_send_no_traces() {
         command.env("OTEL_EXPORTER_OTLP_TIMEOUT", "200");
         command
     };
-    let (input, cwd) = (world.path("input.json"), world.path("logs"));
-    let prompt = serde_json::json!({"session_id": "s1", "cwd": cwd, "prompt": "/remember The user owns a mill."});
+    let (input, log) = (world.path("input.json"), world.path("logs/s1.jsonl"));
+    let prompt = serde_json::json!({
+        "session_id": "s1", "transcript_path": log, "cwd": world.path("logs"), "prompt": "/remember The user owns a mill.",
+    });
     std::fs::write(&input, prompt.to_string()).unwrap();
-    let mut hook = traced(&["hook", "user-prompt-submit"]);
+    let mut hook = traced(&["hook", "user-prompt-submit", "--format", "claude-code", "--limit-ms", "5500"]);
     let output = hook.stdin(std::fs::File::open(input).unwrap()).output().unwrap();
     assert!(world.good(&["memory", "list"]).contains("The user owns a mill."), "{output:?}");
     assert_eq!(collector.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
