@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{Connection, OptionalExtension as _};
 use serde::Serialize;
 
-use super::recorded::{EvidenceKey, Recorded, evidence_key};
+use super::recorded::{EvidenceKey, RecordedMemory, evidence_key};
 use crate::memory::MemoryId;
 use crate::store::index::words::unpacked;
 use crate::store::index::words::{TERM_BYTES, each_texts};
@@ -304,14 +304,14 @@ impl Database {
         self.read(|conn| {
             let mut statement = conn.prepare(ENTRIES)?;
             let mut rows = statement.query(())?;
-            let (mut current, mut replayed): (Option<String>, Recorded) = (None, Recorded::default());
+            let (mut current, mut replayed): (Option<String>, RecordedMemory) = (None, RecordedMemory::default());
             while let Some(row) = rows.next()? {
                 let id: String = row.get(0)?;
                 if current.as_ref() != Some(&id) {
                     if let Some(done) = current.replace(id) {
                         self.compare(&done, &replayed, &mut memories, &mut evidence)?;
                     }
-                    replayed = Recorded::default();
+                    replayed = RecordedMemory::default();
                 }
                 replayed.replay(row, 1)?;
             }
@@ -328,7 +328,7 @@ impl Database {
     fn compare(
         &self,
         id: &str,
-        replayed: &Recorded,
+        replayed: &RecordedMemory,
         memories: &mut Vec<String>,
         evidence: &mut Vec<String>,
     ) -> Result<(), StoreError> {

@@ -13,7 +13,7 @@ pub(super) type EvidenceKey = (String, String, String);
 
 /// The state of a memory after the entries of its history so far.
 #[derive(Default)]
-pub(super) struct Recorded {
+pub(super) struct RecordedMemory {
     /// Whether the entries contain a state of the memory, or its deletion.
     pub(super) is_known: bool,
     /// The memory; `None` if it was deleted.
@@ -22,7 +22,7 @@ pub(super) struct Recorded {
     pub(super) evidence: BTreeMap<EvidenceKey, Evidence>,
 }
 
-impl Recorded {
+impl RecordedMemory {
     /// Applies an entry, whose entity, state before and state after are in three columns from `first`.
     pub(super) fn replay(&mut self, row: &Row<'_>, first: usize) -> rusqlite::Result<()> {
         let (before, after): (Option<String>, Option<String>) = (row.get(first + 1)?, row.get(first + 2)?);

@@ -21,7 +21,7 @@ use super::copy_pages;
 use super::path::{create_private, with_suffix};
 use super::restored::restore_from_history;
 use super::schema::{APPLICATION_ID, BUSY_TIMEOUT, check_ours, known_version, make_version, schema_version};
-use super::table_copy::TableCopy;
+use super::table_copy::TableReader;
 use crate::fault::point;
 use crate::private;
 use crate::store::index::near::fill_near;
@@ -205,7 +205,7 @@ fn copy_into(
     for (table, has_row_numbers) in tables(&file)? {
         // Migrations insert rows, which would collide with the rows of the damaged file.
         file.execute_batch(&format!("DELETE FROM \"{table}\""))?;
-        let mut copying = TableCopy::new(damaged, &file, &table)?;
+        let mut copying = TableReader::new(damaged, &file, &table)?;
         if has_row_numbers {
             copying.by_ranges()?;
         } else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::recorded::{EvidenceKey, Recorded, evidence_key};
+use super::recorded::{EvidenceKey, RecordedMemory, evidence_key};
 use crate::changeset::{Action, Row, RowChange};
 use crate::memory::{Evidence, Memory, MemoryId};
 use crate::store::memories::evidence;
@@ -54,10 +54,10 @@ pub(super) fn restore_from_history(
     })
 }
 
-fn recorded(writer: &Writer<'_>, id: &MemoryId) -> Result<Recorded, StoreError> {
+fn recorded(writer: &Writer<'_>, id: &MemoryId) -> Result<RecordedMemory, StoreError> {
     writer.read(|conn| {
         let mut statement = conn.prepare_cached(ENTRIES)?;
-        let (mut rows, mut recorded) = (statement.query([id.as_str()])?, Recorded::default());
+        let (mut rows, mut recorded) = (statement.query([id.as_str()])?, RecordedMemory::default());
         while let Some(row) = rows.next()? {
             recorded.replay(row, 0)?;
         }
@@ -68,7 +68,7 @@ fn recorded(writer: &Writer<'_>, id: &MemoryId) -> Result<Recorded, StoreError> 
 fn restore_memory(
     writer: &Writer<'_>,
     id: &MemoryId,
-    recorded: &Recorded,
+    recorded: &RecordedMemory,
     is_history_whole: bool,
     restored: &mut Restored,
 ) -> Result<(), StoreError> {

@@ -13,7 +13,7 @@ use crate::store::row::query_all;
 const MAX_RANGES: usize = 20_000;
 
 /// The state of copying one table.
-pub(super) struct TableCopy<'c> {
+pub(super) struct TableReader<'c> {
     from: &'c Connection,
     to: &'c Connection,
     table: &'c str,
@@ -26,7 +26,7 @@ pub(super) struct TableCopy<'c> {
     pub(super) is_damaged: bool,
 }
 
-impl<'c> TableCopy<'c> {
+impl<'c> TableReader<'c> {
     pub(super) fn new(from: &'c Connection, to: &'c Connection, table: &'c str) -> Result<Self, StoreError> {
         let sql = "SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid";
         let columns: Vec<(String, usize)> =
