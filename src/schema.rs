@@ -1,6 +1,7 @@
 //! Schemas of types that are read from external JSON, and descriptions of the faults of a value.
 
-use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -29,10 +30,23 @@ impl Schema {
     }
 
     /// Describes the faults of a value: the field, the fault and the values that would be accepted, without the value
-    /// itself, which may be private.
+    /// itself, which may be private. Of a long choice, only the first values are named.
     pub(crate) fn faults(&self, value: &Value) -> Vec<String> {
-        let faults = self.0.iter_errors(value).take(MAX_FAULTS);
-        faults.map(|fault| format!("{} {}", fault.instance_path(), fault.masked()).trim().to_owned()).collect()
+        self.describe(value, MAX_FAULTS, |fault| fault.masked().to_string())
+    }
+
+    /// Describes the faults of a value like [`faults`](Self::faults), for a program that can correct all of them at once:
+    /// more faults, and every value of a choice.
+    pub(crate) fn all_faults(&self, value: &Value) -> Vec<String> {
+        self.describe(value, 4 * MAX_FAULTS, |fault| match fault.kind() {
+            ValidationErrorKind::Enum { options } => format!("value is not one of {options}"),
+            _ => fault.masked().to_string(),
+        })
+    }
+
+    fn describe(&self, value: &Value, most: usize, fault: impl Fn(&ValidationError<'_>) -> String) -> Vec<String> {
+        let faults = self.0.iter_errors(value).take(most);
+        faults.map(|one| format!("{} {}", one.instance_path(), fault(&one)).trim().to_owned()).collect()
     }
 
     /// Reads a value.

@@ -8,7 +8,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use transcripts::{Message, Transcript, content_hash};
 
-use super::remember::{holder, refuse_secrets, stated};
+use super::draft::refuse_secrets;
+use super::remember::{holder, stated};
 use super::{ApiError, Memories, Model, ModelOptions, NewMemory, RunRequest};
 use crate::consolidate::pass::{self, UndonePolicy};
 use crate::consolidate::{ApplyError, Change, IncomingClaim, apply, consolidate, settle_by_rules};

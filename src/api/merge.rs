@@ -36,11 +36,11 @@ impl Memories {
         let ids = store.together(|| {
             let (mut kept, gone) = self.would_merge(keep, other)?;
             if let Some(content) = content {
-                super::remember::check_content(content)?;
+                super::draft::check_content(content)?;
                 content.trim().clone_into(&mut kept.claim.content);
             }
             self.check_maintainer([&kept.namespace, &gone.namespace], Author::Person)?;
-            super::remember::refuse_secrets(kept.claim.clone())?;
+            super::draft::refuse_secrets(kept.claim.clone())?;
             let (quotes, _) = self.guard.redact(store.evidence(&gone.id)?);
             let relation = Relation {
                 from: kept.id.clone(),

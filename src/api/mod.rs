@@ -12,10 +12,13 @@
 mod database;
 #[cfg(feature = "serve")]
 mod difference;
+mod draft;
 mod error;
 mod exchange;
 mod extract;
+mod forget;
 mod freshness;
+mod keyed;
 #[cfg(feature = "serve")]
 mod merge;
 mod model;
@@ -49,7 +52,7 @@ use storage::SqliteStorage;
 
 pub use crate::changeset::{Action, Entity};
 pub use crate::consolidate::{
-    AppliedPlan, Change, Decision, Plan, Restored, ReviewedChange, RivalPolicy, SavedPlan, SavedPlanError, pass,
+    AppliedPlan, Author, Change, Decision, Plan, Restored, ReviewedChange, RivalPolicy, SavedPlan, SavedPlanError, pass,
 };
 pub use crate::embed::QueryVectors;
 pub(crate) use crate::embed::{Filled, Progress, QUERY_TIMEOUT};
@@ -101,12 +104,15 @@ pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage}
 pub(crate) use database::{DaySpending, Encryption, survey};
 #[cfg(feature = "serve")]
 pub(crate) use difference::differences;
+pub use draft::{MemoryChange, MemoryDraft};
+pub(crate) use draft::{reads_like_an_order, refuse_secret_namespace};
 pub use error::ApiError;
 pub(crate) use exchange::{ConsolidatedImport, ImportOutcome};
 pub use exchange::{FileImport, ImportChanges, ImportEvent, ImportOptions, ImportReport};
 #[cfg(feature = "cli")]
 pub(crate) use extract::incoming;
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
+pub use forget::Erasure;
 pub(crate) use model::{
     AGENT_WAIT, EmbedEvent, VectorStatus, budget, embedder, model_settings, prices, query_vectors, vector_status,
 };
@@ -117,8 +123,7 @@ pub use projects::NamespaceSet;
 pub(crate) use projects::is_in_repository;
 #[cfg(feature = "scale")]
 pub(crate) use queue::{JobOutcome, QueueWorker, WorkQueue};
-pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
-pub(crate) use remember::{reads_like_an_order, refuse_secret_namespace};
+pub use remember::Remembered;
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
 pub(crate) use run::{

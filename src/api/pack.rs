@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use transcripts::Input;
 
-use super::remember::refuse_secrets;
+use super::draft::refuse_secrets;
 use super::team::strict_guard;
 use super::{ApiError, Author, Memories};
 use crate::changeset::{Action, Row, memory_as_stored};
@@ -244,9 +244,8 @@ fn write_pack(
         left.insert(memory.id.clone());
         let waits = review.applies_to(&memory.claim, &[]);
         let Some(stored) = w.find(&memory.id)? else {
-            let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
             let is_known = !w.by_content(namespace, &memory.claim.content)?.is_empty()
-                || w.rejected(namespace, &memory.claim.content, attribute)?.is_some();
+                || w.rejected_claim(namespace, &memory.claim)?.is_some();
             if is_known {
                 report.known += 1;
                 continue;

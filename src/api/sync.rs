@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::remember::refuse_secrets;
+use super::draft::refuse_secrets;
 use super::{ApiError, Memories};
 use crate::memory::Namespace;
 use crate::store::SyncTarget;

@@ -171,7 +171,7 @@ impl Memories {
             value: Some(listed),
             ..Claim::new(MemoryType::Semantic, category, title, content)
         };
-        super::remember::refuse_secrets(claim.clone())?;
+        super::draft::refuse_secrets(claim.clone())?;
         let (store, now) = (self.ledger(TEAMS)?, Timestamp::now());
         store.write::<_, StoreError>(None, now, |w| {
             let mut records = w.by_key(team, MAINTAINERS)?.into_iter().filter(|one| one.status == Status::Active);
@@ -235,7 +235,7 @@ impl Memories {
         self.unconfined()?;
         check_team(team)?;
         let author = person().ok_or(ApiError::Nameless)?;
-        super::remember::refuse_secrets(author.clone())?;
+        super::draft::refuse_secrets(author.clone())?;
         // Nobody else can write between the checks and the copies, and a refused promotion leaves no run behind.
         self.ledger(TEAMS)?.together(|| self.copy_to_team(ids, team, quotes, author))
     }
@@ -263,8 +263,7 @@ impl Memories {
             let origin = self.resolve(id.as_ref())?;
             refuse_promotion(&origin, team)?;
             let (claim, found) = guard.redact(origin.claim);
-            let attribute = claim.key.as_deref().zip(claim.value.as_deref());
-            if store.rejected(team, &claim.content, attribute)?.is_some() {
+            if store.rejected_claim(team, &claim)?.is_some() {
                 let reason = "the team rejected or forgot it; a maintainer can restore it";
                 return Err(ApiError::NotPromoted { id: origin.id.short().to_owned(), team: team.to_string(), reason });
             }

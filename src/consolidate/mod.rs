@@ -200,6 +200,26 @@ pub struct Plan {
     pub failed_calls: u64,
 }
 
+/// The author of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// A person, whose decision is final.
+    Person,
+    /// An agent, which may have been manipulated. Text that reads like an instruction is reviewed by a person first,
+    /// and pinned memories are not changed.
+    Agent,
+}
+
+impl Author {
+    /// Returns the words that name the author of a change in the history.
+    pub(crate) const fn by(self) -> &'static str {
+        match self {
+            Self::Person => "by hand",
+            Self::Agent => "by an agent",
+        }
+    }
+}
+
 /// The change that results from one incoming candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
@@ -240,6 +260,29 @@ pub struct Change {
     /// The rows that the change writes.
     #[serde(default)]
     pub rows: Vec<RowChange>,
+}
+
+impl Change {
+    /// Returns a change that contains only a decision.
+    pub(crate) fn of(incoming: IncomingClaim, decision: Decision, reason: impl Into<String>) -> Self {
+        Self {
+            incoming,
+            decision,
+            conflict: None,
+            target: None,
+            also: Vec::new(),
+            related: None,
+            new_id: None,
+            merged: None,
+            rest: None,
+            born_superseded: false,
+            pending: false,
+            reason: reason.into(),
+            before: None,
+            holds_from: None,
+            rows: Vec::new(),
+        }
+    }
 }
 
 /// The part of a partially contradicted memory that is still true.

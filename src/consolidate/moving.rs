@@ -51,9 +51,8 @@ pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -
     // Past memories come last, because they must not influence what is current in the other project.
     for memory in kept {
         writer.set_namespace(&memory.id, into, (&reason).into())?;
-        let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
         let waits = memory.status == Status::Pending && !memory.pinned;
-        if waits && writer.rejected(into, &memory.claim.content, attribute)?.is_some() {
+        if waits && writer.rejected_claim(into, &memory.claim)?.is_some() {
             writer.set_status(&memory.id, Status::Superseded, Action::Skip, Some("rejected before".into()))?;
         }
     }

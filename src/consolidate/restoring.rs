@@ -8,7 +8,7 @@ use crate::store::{Database, StoreError, Writer};
 
 use super::plan::neighbours::gather_afresh;
 use super::plan::{Answers, Stage, draft};
-use super::{Decision, IncomingClaim};
+use super::{Author, Decision, IncomingClaim};
 
 /// The treatment of memories that contradict a restored memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Restored {
 }
 
 /// Makes a memory active again, and allows its content to be learnt again. Resolves conflicts with memories that
-/// replaced it or were learnt since about the same attribute. `by` names the author in the history, as in "by hand".
+/// replaced it or were learnt since about the same attribute.
 ///
 /// # Errors
 /// [`StoreError::UnknownMemory`] if the memory does not exist.
@@ -40,7 +40,7 @@ pub(crate) fn restore(
     writer: &Writer<'_>,
     id: &MemoryId,
     rivals: RivalPolicy,
-    by: &'static str,
+    author: Author,
 ) -> Result<Restored, StoreError> {
     let memory = writer.memory(id)?;
     if memory.status == Status::Active {
@@ -57,10 +57,10 @@ pub(crate) fn restore(
             Action::Restore,
             Some("a memory that would be replaced is pinned".into()),
         )?;
-        link(writer, id, &against, RelationType::Contradicts, by)?;
+        link(writer, id, &against, RelationType::Contradicts, author)?;
         return Ok(Restored { changed, rivals: against, waits });
     }
-    writer.restore(id, Some(by.into()))?;
+    writer.restore(id, Some(author.by().into()))?;
     if rivals == RivalPolicy::Retire {
         for rival in &against {
             writer.set_status(
@@ -70,7 +70,7 @@ pub(crate) fn restore(
                 Some("another memory was restored instead".into()),
             )?;
         }
-        link(writer, id, &against, RelationType::Supersedes, by)?;
+        link(writer, id, &against, RelationType::Supersedes, author)?;
     } else {
         // The person has decided to keep both, so their former conflict must not return to the inbox.
         for rival in &against {
@@ -86,10 +86,13 @@ fn link(
     from: &MemoryId,
     to: &[Memory],
     relation_type: RelationType,
-    by: &str,
+    author: Author,
 ) -> Result<(), StoreError> {
     for rival in to {
-        let reason = if by == "by hand" { "restored by hand" } else { "restored by an agent" };
+        let reason = match author {
+            Author::Person => "restored by hand",
+            Author::Agent => "restored by an agent",
+        };
         let reason = Some(reason.to_owned());
         let created_at = writer.now();
         writer.relate(&Relation { from: from.clone(), to: rival.id.clone(), relation_type, reason, created_at })?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use transcripts::{Head, IngestError, Input, Records, Sink, instant};
 
-use super::import::{ImportError, SOURCE, parse_line};
+use super::line::{ImportError, SOURCE, parse_line};
 use super::notes::{INSTRUCTIONS, NOTES, front_matter, slug};
 use super::{ExportedTask, Gathered, MemoryFormat, Terms, claim, tagged, text_of};
 use crate::guard::secret_in;

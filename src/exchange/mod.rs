@@ -4,6 +4,7 @@
 mod export_tests;
 mod formats;
 mod import;
+mod line;
 mod notes;
 pub(crate) mod pack;
 mod parts;
@@ -25,8 +26,9 @@ use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
-pub use import::{Counts, import_as_is, parse_line};
+pub use import::{Counts, import_as_is};
 pub(crate) use import::{allow_categories, fallback_category};
+pub use line::parse_line;
 pub use pack::PackError;
 pub(crate) use parts::structured;
 pub(crate) use place::{FilePlace, place_of};

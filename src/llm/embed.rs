@@ -44,6 +44,16 @@ pub(crate) enum EmbedFailure {
     Failed(LlmError),
 }
 
+impl EmbedFailure {
+    /// Returns the class of the error in traces.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::TooMuch { .. } => LlmError::TOO_LONG,
+            Self::Refused(error) | Self::Failed(error) => error.kind(),
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 struct Answer {
     data: Vec<Entry>,
@@ -92,11 +102,12 @@ impl Client {
         let span = self.span("embeddings");
         let attempt = || self.embed_once(&body, texts.len());
         let outcome = self.with_retries(&mut attempts, attempt).instrument(span.clone()).await;
+        let outcome = outcome.map_err(|fault| self.failure(&fault, attempts, texts));
         match &outcome {
             Ok(embedded) => drop(span.record("gen_ai.usage.input_tokens", embedded.tokens)),
-            Err(_) => mark_failed(&span, "failed"),
+            Err(error) => mark_failed(&span, error.kind()),
         }
-        outcome.map_err(|fault| self.failure(&fault, attempts, texts))
+        outcome
     }
 
     async fn embed_once(&self, body: &Value, count: usize) -> Result<Embedded, Fault> {

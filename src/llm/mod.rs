@@ -283,12 +283,15 @@ pub enum LlmError {
 }
 
 impl LlmError {
+    /// The class of texts that are too long, in traces.
+    const TOO_LONG: &str = "context_length_exceeded";
+
     /// Returns the class of the error in traces; `_OTHER` is OpenTelemetry's name for all other classes.
     const fn kind(&self) -> &'static str {
         match self {
             Self::Transient { .. } => "transient",
             Self::Permanent { .. } => "permanent",
-            Self::TooLong { .. } => "context_length_exceeded",
+            Self::TooLong { .. } => Self::TOO_LONG,
             Self::Budget { .. } | Self::InBatch | Self::NotRecorded { .. } | Self::Cassette { .. } => "_OTHER",
         }
     }

@@ -1,10 +1,10 @@
 //! Assigns logs to namespaces without extracting them, so that workers can extract them later.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use transcripts::{Found, IngestError, Transcript, discover, true_path};
+use transcripts::{Found, IngestError, Transcript};
 
 use super::PipelineError;
 use super::projects::{Lookup, ProjectResolver};
@@ -45,11 +45,8 @@ pub(crate) async fn assign(
     warn: &mut dyn FnMut(&str),
 ) -> Result<(), PipelineError> {
     let PlacementOptions { sources, selection, guard, .. } = options;
-    let mut found = discover(&sources.paths)?;
-    let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
-    found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (projects, started_at) = (ProjectResolver::on_this_machine(), Timestamp::now());
-    for Found { path, named } in found {
+    for Found { path, named } in sources.discover()? {
         // Workers may have a different working directory.
         let path = std::path::absolute(&path).unwrap_or(path);
         let Some(stamp) = Stamp::of(&path) else { continue };

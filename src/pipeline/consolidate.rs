@@ -442,21 +442,10 @@ fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory
 
 fn known(arrival: &ImportedMemory, memory: &Memory) -> Change {
     Change {
-        incoming: arrival.incoming.clone(),
-        decision: Decision::Skip,
-        conflict: None,
         target: Some(memory.id.clone()),
-        also: Vec::new(),
-        related: None,
-        new_id: None,
-        merged: None,
-        rest: None,
-        born_superseded: false,
-        pending: false,
-        reason: "imported before".to_owned(),
         before: Some(memory.claim.content.clone()),
         holds_from: held_from(arrival),
-        rows: Vec::new(),
+        ..Change::of(arrival.incoming.clone(), Decision::Skip, "imported before")
     }
 }
 

@@ -13,7 +13,7 @@ use super::Pipeline;
 use super::extract::extract_all;
 use super::read::{Stamp, path_key};
 use super::summary::{Failure, Files, SelectionCounts, Summary, Tally};
-use super::{Event, Extractor, PipelineError, read};
+use super::{Event, Extractor, PipelineError};
 use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
 use crate::store::{Database, SeenTranscript, StoreError};
 
@@ -128,13 +128,7 @@ pub(crate) async fn estimate(
     // Claims and rendered requests are written to a copy, which is dropped.
     let copy = pipeline.store.copy_in_memory()?;
     let mut pipeline = Pipeline { store: &copy, ..pipeline };
-    pipeline.look_up_projects()?;
-    let reader = read::start(
-        &pipeline.options.sources,
-        &pipeline.options.selection,
-        pipeline.finished()?,
-        pipeline.guard.clone(),
-    )?;
+    let reader = pipeline.start_reading()?;
     // The estimate continues an interrupted run, as the run itself would, with the same known memories.
     let run = copy.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();

@@ -259,6 +259,13 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         self.batching.is_some() && matches!(self.extractor, Extractor::Llm(_))
     }
 
+    /// Looks up the projects, and starts reading the selected logs.
+    fn start_reading(&mut self) -> Result<tokio::sync::mpsc::Receiver<read::ReadEvent>, PipelineError> {
+        self.look_up_projects()?;
+        let Options { sources, selection, .. } = &self.options;
+        Ok(read::start(sources, selection, self.finished()?, self.guard.clone())?)
+    }
+
     /// Returns the logs that need not be opened, because they were finished with the same extractor and the same
     /// signature.
     fn finished(&self) -> Result<HashMap<String, FileRead>, StoreError> {

@@ -73,6 +73,17 @@ pub struct Sources {
     pub transcripts: Vec<Transcript>,
 }
 
+impl Sources {
+    /// Returns all logs. A log that is both specified on the command line and found in a known folder is returned only
+    /// once.
+    pub(super) fn discover(&self) -> Result<Vec<Found>, IngestError> {
+        let mut found = ingest::discover(&self.paths)?;
+        let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
+        found.extend(self.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
+        Ok(found)
+    }
+}
+
 /// The logs that earlier runs have finished, indexed by the hash of the log's path.
 type Finished = HashMap<String, FileRead>;
 
@@ -90,10 +101,7 @@ pub(super) fn start(
     guard: Guard,
 ) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
-    let mut found = ingest::discover(&sources.paths)?;
-    // A log that is both specified on the command line and found in a known folder is read only once.
-    let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
-    found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
+    let found = sources.discover()?;
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let (selection, held) = (selection.clone(), sources.transcripts.clone());
     // Reading blocks on file access, so it runs on a thread instead of in a task.

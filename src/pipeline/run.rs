@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use super::consolidate::consolidate_windows;
 use super::extract::extract_all;
 use super::summary::{Summary, Tally};
-use super::{CachedModel, Event, Extractor, HEARTBEAT, Pipeline, PipelineError, end_run, keep_alive, read};
+use super::{CachedModel, Event, Extractor, HEARTBEAT, Pipeline, PipelineError, end_run, keep_alive};
 use crate::extract::offline::unfollowed;
 use crate::llm::Complete;
 use crate::store::{PlanLedger, RunId};
@@ -87,13 +87,7 @@ async fn go<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Summary, PipelineError> {
-    pipeline.look_up_projects()?;
-    let reader = read::start(
-        &pipeline.options.sources,
-        &pipeline.options.selection,
-        pipeline.finished()?,
-        pipeline.guard.clone(),
-    )?;
+    let reader = pipeline.start_reading()?;
     let queue = model.as_ref().and_then(|model| model.queue.as_ref());
     // The server is checked before anything is written, so that a run without batch support leaves no trace.
     if let Some(queue) = queue {

@@ -66,7 +66,7 @@ pub(crate) struct WorkerStatistics {
 impl WorkerStatistics {
     /// Returns figures that are all zero.
     pub(crate) fn new() -> Self {
-        let metrics = Self {
+        let mut metrics = Self {
             registry: Registry::with_prefix(PREFIX),
             claimed: Counter::default(),
             ended: Family::default(),
@@ -80,8 +80,7 @@ impl WorkerStatistics {
         // A figure that is missing until the first event would hide that event from rates.
         JobResult::ALL.iter().for_each(|result| drop(metrics.ended.get_or_create(&result.label())));
         [PROMPT, COMPLETION].iter().for_each(|kind| drop(metrics.tokens.get_or_create(kind)));
-        let Self { claimed, ended, lease_age, calls, failed_calls, tokens, cost, .. } = &metrics;
-        let mut registry = Registry::with_prefix(PREFIX);
+        let Self { registry, claimed, ended, lease_age, calls, failed_calls, tokens, cost, .. } = &mut metrics;
         registry.register("jobs_claimed", "Jobs that this worker has claimed", claimed.clone());
         registry.register("jobs_ended", "Claimed jobs that ended, by their result", ended.clone());
         registry.register(
@@ -93,7 +92,7 @@ impl WorkerStatistics {
         registry.register("model_calls_failed", "Model calls that failed after their retries", failed_calls.clone());
         registry.register("model_tokens", "Tokens of answered model calls", tokens.clone());
         registry.register("model_cost_dollars", "Cost of answered model calls in US dollars", cost.clone());
-        Self { registry, ..metrics }
+        metrics
     }
 
     /// Counts a job that was claimed, whose lease begins now.

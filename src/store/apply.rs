@@ -84,18 +84,10 @@ impl Writer<'_> {
                 Standing::IsDone => {}
                 Standing::Conflicts => applied.conflicts.push(change.clone()),
                 Standing::Applies => {
-                    applied.written += 1;
-                    if let Row::Memory { before: None, after: Some(memory) } = &change.row {
-                        // A new memory is written together with its evidence, so that it is indexed only once.
-                        let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
-                        let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
-                        self.insert_with_evidence(memory, change, &following)?;
-                        standings.extend(following.iter().filter_map(|one| Some((one.row.key()?, Standing::Applies))));
-                        at += following.len();
-                        applied.written += following.len();
-                    } else {
-                        self.write_row(change, Mark::Done, &mut stale)?;
-                    }
+                    let written = &changes[at - 1..][..self.write_next(&changes[at - 1..], &mut stale)?];
+                    standings.extend(written.iter().filter_map(|one| Some((one.row.key()?, Standing::Applies))));
+                    at += written.len() - 1;
+                    applied.written += written.len();
                 }
             }
         }
@@ -120,20 +112,22 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Writes a new memory together with the evidence that follows it.
-    pub(super) fn insert_with_evidence(
-        &self,
-        memory: &Memory,
-        change: &RowChange,
-        following: &[&RowChange],
-    ) -> Result<(), StoreError> {
-        let piece = |change: &&RowChange| match &change.row {
-            Row::Evidence { after, .. } => after.clone(),
-            Row::Memory { .. } | Row::Relation { .. } | Row::Tombstone { .. } => None,
+    /// Writes the first of `changes`, which are not empty. A new memory is written together with the evidence that follows
+    /// it, so that it is indexed only once. Returns the number of changes that were written.
+    pub(super) fn write_next(&self, changes: &[RowChange], stale: &mut Stale) -> Result<usize, StoreError> {
+        let change = &changes[0];
+        let Row::Memory { before: None, after: Some(memory) } = &change.row else {
+            self.write_row(change, Mark::Done, stale)?;
+            return Ok(1);
         };
-        let evidence: Vec<Evidence> = following.iter().filter_map(piece).collect();
+        let piece = |change: &RowChange| match &change.row {
+            Row::Evidence { after, .. } if change.row.is_new_evidence_of(&memory.id) => after.clone(),
+            Row::Evidence { .. } | Row::Memory { .. } | Row::Relation { .. } | Row::Tombstone { .. } => None,
+        };
+        let evidence: Vec<Evidence> = changes[1..].iter().map_while(piece).collect();
         let fresh = Fresh::of(memory, &evidence, &mut self.stems.borrow_mut())?;
-        self.write_fresh(&[fresh], change.action, change.reason.as_deref())
+        self.write_fresh(&[fresh], change.action, change.reason.as_deref())?;
+        Ok(1 + evidence.len())
     }
 
     /// Writes one change and updates the indexes.

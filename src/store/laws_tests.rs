@@ -14,7 +14,7 @@ use super::testing::{clean, day, quote};
 use super::{Filter, Order, RunId, RunStatus, Store, StoreError, Writer};
 use crate::changeset::{Action, Changeset};
 use crate::consolidate::pass::{Allowance, Terms, UndonePolicy, pass_over};
-use crate::consolidate::{IncomingClaim, RivalPolicy, merge_projects, restore, settle_by_rules};
+use crate::consolidate::{Author, IncomingClaim, RivalPolicy, merge_projects, restore, settle_by_rules};
 use crate::exchange::{Gathered, exported, import_as_is, parse_line};
 use crate::guard::Guard;
 use crate::lifecycle::{Rules, maintain};
@@ -169,7 +169,7 @@ impl World {
             Act::Forget(which) => self.with(*which, |w, id| w.forget(id, Some("wrong".into())).map(drop)),
             Act::Restore(which, retire) => self.with(*which, |w, id| {
                 let rivals = if *retire { RivalPolicy::Retire } else { RivalPolicy::Keep };
-                restore(w, id, rivals, "by hand").map(drop)
+                restore(w, id, rivals, Author::Person).map(drop)
             }),
             Act::Pin(which, on) => self.with(*which, |w, id| w.set_pinned(id, *on).map(drop)),
             Act::Wait { topic, value, place: at } => {

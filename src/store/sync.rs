@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, params};
 
-use super::file::erase::mark_unsealed;
 use super::file::path::with_suffix;
+use super::file::seal::mark_unsealed;
 use super::memories::evidence;
 use super::writer::{Mark, Stale};
 use super::{Database, Store, StoreError, Writer};
@@ -240,17 +240,9 @@ impl Writer<'_> {
 
     /// Writes rows without comparing them with their former states, which the caller has read in this write.
     pub(crate) fn put_rows(&self, changes: &[RowChange]) -> Result<(), StoreError> {
-        let (mut stale, mut at) = (Stale::default(), 0);
-        while let Some(change) = changes.get(at) {
-            at += 1;
-            if let Row::Memory { before: None, after: Some(memory) } = &change.row {
-                let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
-                let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
-                self.insert_with_evidence(memory, change, &following)?;
-                at += following.len();
-            } else {
-                self.write_row(change, Mark::Done, &mut stale)?;
-            }
+        let (mut stale, mut rest) = (Stale::default(), changes);
+        while !rest.is_empty() {
+            rest = &rest[self.write_next(rest, &mut stale)?..];
         }
         self.index_stale(&stale)
     }

@@ -2,58 +2,19 @@
 
 use std::fs;
 
-use jiff::Timestamp;
 use tempfile::TempDir;
 
 use super::files::{LOGS, hash_of};
+use super::testing::Machine;
 use super::*;
 use crate::changeset::Action;
 use crate::memory::{Claim, Memory, MemoryId, RelationType, Status};
 use crate::store::testing::{clean, day, memory, memory_in, quote, shop};
-use crate::store::{Filter, Order, Scope};
-
-struct Machine {
-    store: Store,
-    target: i64,
-}
+use crate::store::{Filter, Scope};
 
 impl Machine {
     fn new(folder: &TempDir, name: &str, namespaces: &[&str]) -> Self {
-        Self::with(Store::in_memory().unwrap(), folder, name, namespaces)
-    }
-
-    fn with(store: Store, folder: &TempDir, name: &str, namespaces: &[&str]) -> Self {
-        let address = folder.path().to_str().unwrap();
-        let target = testing::add_target(&store, address, namespaces, name, day(0)).unwrap();
-        Self { store, target }
-    }
-
-    fn try_sync(&self) -> Result<SyncReport, SyncError> {
-        synchronise(&self.store, self.target, Extent::Changes, day(1))
-    }
-
-    fn sync(&self) -> SyncReport {
-        self.try_sync().unwrap()
-    }
-
-    fn write<T>(&self, at: Timestamp, change: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
-        self.store.write(None, at, change).unwrap()
-    }
-
-    fn insert(&self, memory: &Memory) {
-        let evidence = vec![quote(&memory.claim.content)];
-        self.write(day(0), |w| w.insert(&clean(memory.clone()), &clean(evidence)));
-    }
-
-    fn all(&self) -> Vec<Memory> {
-        let all = Filter { statuses: Vec::new(), ..Filter::default() };
-        self.store.list(&all, Order::Id, 1000, 0).unwrap()
-    }
-
-    fn contents(&self) -> Vec<(String, Status)> {
-        let mut all: Vec<_> = self.all().into_iter().map(|one| (one.claim.content, one.status)).collect();
-        all.sort();
-        all
+        Self::with(Store::in_memory().unwrap(), folder.path().to_str().unwrap(), name, namespaces)
     }
 
     fn edit(&self, id: &MemoryId, content: &str) {

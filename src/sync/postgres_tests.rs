@@ -8,47 +8,14 @@ use crate::postgresql::testing::{Server, shared};
 use crate::store::testing::{clean, day, memory, memory_in, quote};
 use crate::store::{Filter, Order};
 
-struct Machine {
-    store: Store,
-    target: i64,
-}
-
-impl Machine {
-    fn new(address: &str, name: &str) -> Self {
-        let store = Store::in_memory().unwrap();
-        let (namespaces, policy) = (["project/*".to_owned()], SyncPolicy::OnRequest);
-        let new = NewTarget { address, namespaces: &namespaces, machine: name, policy, key: None };
-        let target = add(&store, &new, day(0)).unwrap().0.id;
-        Self { store, target }
-    }
-
-    fn try_sync(&self) -> Result<SyncReport, SyncError> {
-        synchronise(&self.store, self.target, Extent::Changes, day(1))
-    }
-
-    fn sync(&self) -> SyncReport {
-        self.try_sync().unwrap()
-    }
-
-    fn insert(&self, memory: &Memory) {
-        let evidence = vec![quote(&memory.claim.content)];
-        let insert = |w: &Writer<'_>| w.insert(&clean(memory.clone()), &clean(evidence));
-        self.store.write::<_, StoreError>(None, day(0), insert).unwrap();
-    }
-
-    fn contents(&self) -> Vec<String> {
-        let all = Filter { statuses: Vec::new(), ..Filter::default() };
-        let all = self.store.list(&all, Order::Id, 1000, 0).unwrap();
-        let mut all: Vec<_> = all.into_iter().map(|one| one.claim.content).collect();
-        all.sort();
-        all
-    }
+fn machine(address: &str, name: &str) -> Machine {
+    Machine::with(Store::in_memory().unwrap(), address, name, &["project/*"])
 }
 
 /// Two machines that share an empty database.
 fn two(server: &Server) -> (String, Machine, Machine) {
     let address = server.database();
-    let (a, b) = (Machine::new(&address, "desk"), Machine::new(&address, "laptop"));
+    let (a, b) = (machine(&address, "desk"), machine(&address, "laptop"));
     (address, a, b)
 }
 
@@ -124,7 +91,7 @@ fn a_server_that_restarts_or_lost_an_item_loses_no_change() {
     connection.with(|client| client.execute(damage, &[])).unwrap();
     let report = b.sync();
     assert!(report.problems.iter().any(|problem| problem.contains("change 2")), "{report:?}");
-    assert_eq!(b.contents(), ["The shop sells tea."]);
+    assert_eq!(b.contents(), [("The shop sells tea.".to_owned(), Status::Active)]);
     synchronise(&a.store, a.target, Extent::Whole, day(1)).unwrap();
     b.sync();
     assert_eq!((b.contents(), b.contents().len()), (a.contents(), 3));

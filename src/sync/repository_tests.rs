@@ -6,45 +6,17 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::git::tests::{bare, every_object, git};
+use super::testing::Machine;
 use super::*;
-use crate::memory::Memory;
-use crate::store::testing::{clean, day, memory, memory_in, quote};
-use crate::store::{Filter, Order, Scope};
+use crate::store::Scope;
+use crate::store::testing::{day, memory, memory_in};
 
-struct Machine {
-    store: Store,
-    target: i64,
+fn machine(folder: &TempDir, address: &str, name: &str) -> Machine {
+    let store = Store::open(folder.path().join(name).join("memories.db")).unwrap();
+    Machine::with(store, address, name, &["project/*"])
 }
 
 impl Machine {
-    fn new(folder: &TempDir, address: &str, name: &str) -> Self {
-        let store = Store::open(folder.path().join(name).join("memories.db")).unwrap();
-        let target = testing::add_target(&store, address, &["project/*"], name, day(0)).unwrap();
-        Self { store, target }
-    }
-
-    fn try_sync(&self) -> Result<SyncReport, SyncError> {
-        synchronise(&self.store, self.target, Extent::Changes, day(1))
-    }
-
-    fn sync(&self) -> SyncReport {
-        self.try_sync().unwrap()
-    }
-
-    fn insert(&self, memory: &Memory) {
-        let evidence = vec![quote(&memory.claim.content)];
-        let insert = |w: &Writer<'_>| w.insert(&clean(memory.clone()), &clean(evidence));
-        self.store.write::<_, StoreError>(None, day(0), insert).unwrap();
-    }
-
-    fn contents(&self) -> Vec<String> {
-        let all = Filter { statuses: Vec::new(), ..Filter::default() };
-        let all = self.store.list(&all, Order::Id, 1000, 0).unwrap();
-        let mut all: Vec<_> = all.into_iter().map(|one| one.claim.content).collect();
-        all.sort();
-        all
-    }
-
     fn clone(&self) -> PathBuf {
         clone_of(&self.store, &target_of(&self.store, self.target).unwrap())
     }
@@ -54,7 +26,7 @@ impl Machine {
 fn two() -> (TempDir, String, Machine, Machine) {
     let folder = TempDir::new().unwrap();
     let address = bare(&folder);
-    let (a, b) = (Machine::new(&folder, &address, "desk"), Machine::new(&folder, &address, "laptop"));
+    let (a, b) = (machine(&folder, &address, "desk"), machine(&folder, &address, "laptop"));
     (folder, address, a, b)
 }
 

@@ -1,4 +1,4 @@
-//! Targets for tests, with a key if the test runs within [`with_key`].
+//! Machines and targets for tests, with a key if the test runs within [`with_key`].
 
 use std::cell::RefCell;
 
@@ -7,6 +7,9 @@ use jiff::Timestamp;
 use super::cipher::TargetKeys;
 use super::log::LogItem;
 use super::*;
+use crate::memory::{Memory, Status};
+use crate::store::testing::{clean, day, quote};
+use crate::store::{Filter, Order};
 
 thread_local! {
     static KEY: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -69,4 +72,45 @@ pub(super) fn sealed(text: &str) -> Vec<u8> {
 pub(super) fn text_of(bytes: Vec<u8>) -> String {
     let item = LogItem { seq: 1, hash: String::new(), bytes };
     String::from_utf8(keys().unseal("machine", &item).unwrap().into_owned()).unwrap()
+}
+
+/// A store and its target.
+pub(super) struct Machine {
+    pub(super) store: Store,
+    pub(super) target: i64,
+}
+
+impl Machine {
+    pub(super) fn with(store: Store, address: &str, name: &str, namespaces: &[&str]) -> Self {
+        let target = add_target(&store, address, namespaces, name, day(0)).unwrap();
+        Self { store, target }
+    }
+
+    pub(super) fn try_sync(&self) -> Result<SyncReport, SyncError> {
+        synchronise(&self.store, self.target, Extent::Changes, day(1))
+    }
+
+    pub(super) fn sync(&self) -> SyncReport {
+        self.try_sync().unwrap()
+    }
+
+    pub(super) fn write<T>(&self, at: Timestamp, change: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
+        self.store.write(None, at, change).unwrap()
+    }
+
+    pub(super) fn insert(&self, memory: &Memory) {
+        let evidence = vec![quote(&memory.claim.content)];
+        self.write(day(0), |w| w.insert(&clean(memory.clone()), &clean(evidence)));
+    }
+
+    pub(super) fn all(&self) -> Vec<Memory> {
+        let all = Filter { statuses: Vec::new(), ..Filter::default() };
+        self.store.list(&all, Order::Id, 1000, 0).unwrap()
+    }
+
+    pub(super) fn contents(&self) -> Vec<(String, Status)> {
+        let mut all: Vec<_> = self.all().into_iter().map(|one| (one.claim.content, one.status)).collect();
+        all.sort();
+        all
+    }
 }

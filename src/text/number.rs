@@ -122,6 +122,14 @@ pub(crate) struct Number {
     pub(crate) is_scaled: bool,
 }
 
+impl Number {
+    /// Returns the number in words at `at`, with the unit or the noun after it.
+    fn spelled(text: &str, at: Range<usize>, readings: Vec<f64>) -> Self {
+        let after = &text[at.end..];
+        Self { at, readings, chain: String::new(), unit: measure_after(after), noun: noun(after), is_scaled: false }
+    }
+}
+
 /// Returns the value of a digit: ASCII, full-width, Arabic or Devanagari.
 pub(crate) fn digit(c: char) -> Option<u32> {
     let code = u32::from(c);
@@ -454,15 +462,7 @@ fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
     }
     readings.splice(0..0, joined.parse::<f64>().ok().filter(|value| value.is_finite()));
     readings.extend(groups);
-    let after = &text[end..];
-    Some(Number {
-        at: start..end,
-        readings,
-        chain: String::new(),
-        unit: measure_after(after),
-        noun: noun(after),
-        is_scaled: false,
-    })
+    Some(Number::spelled(text, start..end, readings))
 }
 
 /// Returns the Chinese numbers in `text`.
@@ -478,14 +478,7 @@ fn chinese(text: &str) -> Vec<Number> {
         if after.starts_with('成') {
             readings.extend(readings.clone().iter().map(|value| value * 10.0));
         }
-        found.push(Number {
-            at: start..end,
-            readings,
-            chain: String::new(),
-            unit: measure_after(after),
-            noun: noun(after),
-            is_scaled: false,
-        });
+        found.push(Number::spelled(text, start..end, readings));
     }
     found
 }

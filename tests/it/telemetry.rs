@@ -1,6 +1,6 @@
 //! Traces that a collector receives.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 use std::time::Duration;
@@ -83,4 +83,29 @@ fn a_collector_that_does_not_answer_is_named_and_changes_nothing() {
         let output = command.env(name, value).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     }
+}
+
+/// An agent waits for its hooks, so they do not wait for a collector.
+#[test]
+fn hooks_send_no_traces() {
+    let world = World::new(None);
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    collector.set_nonblocking(true).unwrap();
+    let traced = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", collector.local_addr().unwrap()));
+        command.env("OTEL_EXPORTER_OTLP_TIMEOUT", "200");
+        command
+    };
+    let (input, log) = (world.path("input.json"), world.path("logs/s1.jsonl"));
+    let prompt = serde_json::json!({
+        "session_id": "s1", "transcript_path": log, "cwd": world.path("logs"), "prompt": "/remember The user owns a mill.",
+    });
+    std::fs::write(&input, prompt.to_string()).unwrap();
+    let mut hook = traced(&["hook", "user-prompt-submit", "--format", "claude-code", "--limit-ms", "5500"]);
+    let output = hook.stdin(std::fs::File::open(input).unwrap()).output().unwrap();
+    assert!(world.good(&["memory", "list"]).contains("The user owns a mill."), "{output:?}");
+    assert_eq!(collector.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    traced(&["remember", "The user owns a dog."]).output().unwrap();
+    collector.accept().expect("the same operation of a command is traced");
 }

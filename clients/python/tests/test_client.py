@@ -76,7 +76,7 @@ def test_refusals_say_what_to_do(client):
         (lambda: client.put_key(key="k", content=""), 422, "nothing to remember"),
         (lambda: client.put_key(key="k", content="x" * 9_000), 422, "at most 8000"),
         (lambda: client.put_key(key="k", content="x" * 1_100_000), 413, "1 MiB"),
-        (lambda: client.remember(category="fact", subject="x", content="y", tags=7), 422, "invalid type of `tags`"),
+        (lambda: client.remember(category="fact", subject="x", content="y", tags=7), 422, "/tags value is not of type"),
     ]:
         with pytest.raises(Problem) as refused:
             call()

@@ -1329,10 +1329,10 @@ export interface operations {
                 limit?: number;
                 /** @description Results to skip */
                 offset?: number;
-                /** @description Only memories of this category */
-                category?: string;
                 /** @description Only memories of this type */
                 type?: "semantic" | "episodic" | "procedural";
+                /** @description Only memories of this category */
+                category?: string;
                 /** @description Only memories that have all of these tags */
                 tags?: string[];
                 /** @description Only memories with exactly this topic tag */
@@ -1367,14 +1367,14 @@ export interface operations {
             query?: {
                 /** @description Maximum number, up to 200; 50 by default */
                 limit?: number;
-                /** @description Memories to skip */
+                /** @description Results to skip */
                 offset?: number;
                 /** @description Order; updated by default */
                 sort?: "updated" | "created" | "confidence" | "used" | "importance" | "id";
-                /** @description Only memories of this category */
-                category?: string;
                 /** @description Only memories of this type */
                 type?: "semantic" | "episodic" | "procedural";
+                /** @description Only memories of this category */
+                category?: string;
                 /** @description Only memories that have all of these tags */
                 tags?: string[];
                 /** @description Only memories with exactly this topic tag */

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::features::{Features, Polarity, TimeScope, Turn, unit};
+use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
 use super::tokens::is_stop_word;
 use super::view::{View, is_episode, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};
@@ -78,7 +78,7 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
     match phrase.kind {
         ChangeEffect::Moved => {
             let whole = is_same_act && named.others.is_empty() && (named.is_head || named.covers) && !is_narrower;
-            let applies = differ_in_kind(incoming, known) && (named.is_head || named.others.is_empty());
+            let applies = measures_differ(incoming, known) && (named.is_head || named.others.is_empty());
             applies.then_some((if whole { Certainty::Certain } else { Certainty::Likely }, TOPIC_MOVED))
         }
         ChangeEffect::Ended | ChangeEffect::Replaced => {
@@ -193,18 +193,14 @@ fn narrows(rest: &str, known: &View<'_>) -> bool {
 }
 
 /// Whether both claims have a number, a day or a time of the same kind, but with different values.
-fn differ_in_kind(a: &View<'_>, b: &View<'_>) -> bool {
-    let differ = |left: &BTreeSet<String>, right: &BTreeSet<String>, unit: fn(&str) -> &str| {
-        left.difference(right).any(|x| right.difference(left).any(|y| unit(x) == unit(y)))
-    };
-    differ(&a.features.figures, &b.features.figures, kind_of)
-        || differ(&wide_measures(&a.features.text), &wide_measures(&b.features.text), last_char)
+fn measures_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    differ_in_kind(&a.features.figures, &b.features.figures, kind_of)
+        || differ_in_kind(&wide_measures(&a.features.text), &wide_measures(&b.features.text), last_char)
 }
 
 /// Returns the kind of a figure: its unit, or that it is a day of the week.
 fn kind_of(figure: &str) -> &str {
-    const DAYS: &[&str] = &["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-    if DAYS.contains(&figure) { "day" } else { unit(figure) }
+    if WEEKDAYS.contains(&figure) { "day" } else { unit(figure) }
 }
 
 fn last_char(text: &str) -> &str {

@@ -382,6 +382,14 @@ pub(super) fn unit(figure: &str) -> &str {
     }
 }
 
+/// The days of the week, as figures.
+pub(super) const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+
+/// Whether both sets contain a figure of one kind that the other set lacks.
+pub(super) fn differ_in_kind(a: &BTreeSet<String>, b: &BTreeSet<String>, kind: fn(&str) -> &str) -> bool {
+    a.difference(b).any(|x| b.difference(a).any(|y| kind(x) == kind(y)))
+}
+
 /// Whether a figure states an amount, a duration or a time, and is not merely the number of a thing.
 pub(super) fn is_measured(figure: &str) -> bool {
     let unit = unit(figure);

@@ -3,7 +3,7 @@
 use super::features::Features;
 use crate::memory::{Claim, ExtractionMethod};
 use crate::text::normalise::comparable;
-use crate::text::tokens::is_listed;
+use crate::text::tokens::{contains_word, is_listed};
 
 /// The number of values that an attribute has at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,7 +193,7 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
         Values::More
     } else if starts_list(&b_text, &a_text) {
         Values::Less
-    } else if holds(&a_text, &b_text) || holds(&b_text, &a_text) {
+    } else if contains_word(&a_text, &b_text) || contains_word(&b_text, &a_text) {
         Values::Unclear
     } else {
         Values::Different
@@ -211,16 +211,6 @@ pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
     let (a, b) = (Features::of(a), Features::of(b));
     let numbers = !a.figures.is_empty() && !b.figures.is_empty() && a.figures != b.figures;
     numbers && (a.tokens.is_subset(&b.tokens) || b.tokens.is_subset(&a.tokens)) && a.entities == b.entities
-}
-
-/// Whether `short` appears in `long`. In scripts with spaces, the text must be a whole word, so `npm` does not appear
-/// in `pnpm`.
-fn holds(long: &str, short: &str) -> bool {
-    long.match_indices(short).any(|(at, found)| {
-        // Only ASCII letters count, because scripts without spaces have letters on both sides of every word.
-        let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        !joins(long[..at].chars().next_back()) && !joins(long[at + found.len()..].chars().next())
-    })
 }
 
 /// Whether `long` consists of `short` and an addition after a comma or in brackets, as in `Berlin, Germany`.

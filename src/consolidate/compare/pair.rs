@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::attribute::give_other_values;
 use super::ended::{Certainty, ends, ends_something_else, has_other_subject};
-use super::features::{Features, Polarity, Turn, is_measured, unit};
+use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::order::{ExchangeFinding, exchange};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
@@ -495,8 +495,7 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
 
 /// Returns the days of the week mentioned in a text.
 fn days(features: &Features) -> Vec<&str> {
-    const DAYS: &[&str] = &["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-    DAYS.iter().filter(|day| features.figures.contains(**day)).copied().collect()
+    WEEKDAYS.iter().filter(|day| features.figures.contains(**day)).copied().collect()
 }
 
 /// Returns the content words of a claim without those of its value.
@@ -622,6 +621,5 @@ fn is_now_another(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
 
 /// Whether both claims measure something of the same kind, with different results.
 fn same_measure_differs(a: &View<'_>, b: &View<'_>) -> bool {
-    let (left, right) = (&a.features.figures, &b.features.figures);
-    left.difference(right).any(|x| right.difference(left).any(|y| unit(x) == unit(y)))
+    differ_in_kind(&a.features.figures, &b.features.figures, unit)
 }

@@ -9,7 +9,7 @@ use crate::memory::{Claim, Evidence, MemoryType};
 use crate::text::change::{ChangePassage, phrases};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
-use crate::text::tokens::is_listed;
+use crate::text::tokens::{contains_word, is_listed};
 
 /// Share of the shorter claim that both claims must have in common before one may replace the other without a common
 /// key.
@@ -349,10 +349,5 @@ const SHORT_NAME: usize = 3;
 
 /// Whether a text contains a name: as a whole word if it is short, and anywhere otherwise.
 fn mentions(text: &str, name: &str) -> bool {
-    if name.len() > SHORT_NAME || !name.is_ascii() {
-        return text.contains(name);
-    }
-    let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    text.match_indices(name)
-        .any(|(at, _)| !is_inside(text[..at].chars().next_back()) && !is_inside(text[at + name.len()..].chars().next()))
+    if name.len() > SHORT_NAME || !name.is_ascii() { text.contains(name) } else { contains_word(text, name) }
 }

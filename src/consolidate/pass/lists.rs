@@ -14,6 +14,7 @@ use crate::consolidate::compare::key::{Arity, BETWEEN_VALUES as BETWEEN, arity, 
 use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
 use crate::text::normalise::{comparable, title_of};
+use crate::text::tokens::stands_apart;
 
 /// Minimum number of values for creating a list.
 // Two memories are as easy to read as a list with two values.
@@ -85,9 +86,7 @@ fn pattern(known: &Known) -> Option<Pattern> {
     // A reason, a time or a change applies to one value, not to all of them.
     let is_bare =
         features.cue.is_none() && !features.except && !before.trim().is_empty() && after.chars().count() <= 12;
-    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let is_apart = !is_word(before.chars().next_back()) && !is_word(after.chars().next());
-    (is_bare && is_apart).then(|| Pattern {
+    (is_bare && stands_apart(&claim.content, at..at + shown.len())).then(|| Pattern {
         key,
         before: before.to_owned(),
         after: after.to_owned(),

@@ -221,11 +221,11 @@ pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -
 pub const TOOLS: &[ToolRow] = &[
     ToolRow::of::<write_tools::Store>(),
     ToolRow::of::<read_tools::Recall>(),
-    ToolRow::of::<read_tools::RecallCounter>(),
+    ToolRow::of::<read_tools::Recall>().variant(&[Profile::Basecoat], read_tools::recall_counted),
     ToolRow::of::<write_tools::Update>(),
     ToolRow::of::<write_tools::ForgetOne>(),
     ToolRow::of::<write_tools::Forget>(),
-    ToolRow::of::<write_tools::BlockcellForgetTool>(),
+    ToolRow::of::<write_tools::Forget>().variant(&[Profile::Blockcell], write_tools::forget_in_tenths),
     ToolRow::of::<read_tools::List>(),
     ToolRow::of::<write_tools::Upsert>(),
     ToolRow::of::<read_tools::Query>(),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::tool::{Effect, MemoryTool, Profile};
+use super::tool::{Effect, MemoryTool, Profile, ToolError, input_schema, read_arguments};
 use super::view::{found_views, in_tenths, page, quote_view, stated, view, views};
 use crate::api::brief::{BriefRequest, Format};
 use crate::api::{
@@ -19,22 +19,44 @@ pub(super) const MOST_RECALLED: usize = 50;
 
 pub(in crate::serve) struct Recall;
 
-/// Recall that counts as a use of every result, as Base Coat specifies. Its profile has no tool that opens a memory.
-pub(in crate::serve) struct RecallCounter;
+/// The filters of a search or list.
+#[derive(Deserialize, JsonSchema)]
+pub(in crate::serve) struct Selection {
+    /// Only memories of this category
+    category: Option<String>,
+    /// Only memories that have all of these tags
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Only memories with exactly this topic tag
+    subject: Option<String>,
+}
+
+impl Selection {
+    pub(in crate::serve) fn filter(&self) -> Filter {
+        Filter {
+            subject: self.subject.clone(),
+            categories: self.category.iter().cloned().collect(),
+            tags: self.tags.clone(),
+            ..Filter::default()
+        }
+    }
+
+    /// Refuses an unknown category if nothing was found: an empty answer would suggest that nothing is known, although
+    /// the category may only be misspelled.
+    pub(in crate::serve) fn check<T>(&self, found: &[T], memories: &Memories) -> Result<(), ApiError> {
+        let category = self.category.as_deref().filter(|_| found.is_empty());
+        category.map_or(Ok(()), |category| memories.check_category(category))
+    }
+}
 
 /// The memories to recall; the most important ones if nothing is given.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::serve) struct RecallArguments {
-    /// Only memories with exactly this topic tag
-    subject: Option<String>,
-    /// Only memories of this category
-    category: Option<String>,
+    #[serde(flatten)]
+    selection: Selection,
     /// Words or a question
     query: Option<String>,
-    /// Only memories that have all of these tags
-    #[serde(default)]
-    tags: Vec<String>,
     /// Maximum number, up to 50; 10 by default
     limit: Option<usize>,
 }
@@ -57,39 +79,30 @@ impl MemoryTool for Recall {
     }
 }
 
-impl MemoryTool for RecallCounter {
-    type Arguments = RecallArguments;
-
-    const NAME: &'static str = Recall::NAME;
-    const TITLE: &'static str = Recall::TITLE;
-    const DESCRIPTION: &'static str = Recall::DESCRIPTION;
-    const EFFECT: Effect = Effect::Reads;
-    const PROFILES: &'static [Profile] = &[Profile::Basecoat];
-    const CATEGORY: Option<&'static str> = Recall::CATEGORY;
-
-    fn call(memories: &Memories, arguments: RecallArguments) -> Result<Value, ApiError> {
-        let mut found = arguments.found(memories)?;
-        let ids: Vec<MemoryId> = found.iter().map(|hit| hit.memory.id.clone()).collect();
-        memories.note_use(&ids);
-        // The usage counts in the results include this use.
-        for hit in &mut found {
-            if let Some(memory) = memories.get_memory(&hit.memory.id)? {
-                hit.memory = memory;
-            }
+/// Recalls, and counts a use of every result, as Base Coat specifies. Its profile has no tool that opens a memory.
+pub(super) fn recall_counted(memories: &Memories, arguments: &Value) -> Result<Value, ToolError> {
+    let arguments: RecallArguments = read_arguments(arguments, input_schema::<RecallArguments>)?;
+    let mut found = arguments.found(memories)?;
+    let ids: Vec<MemoryId> = found.iter().map(|hit| hit.memory.id.clone()).collect();
+    memories.note_use(&ids);
+    // The usage counts in the results include this use.
+    for hit in &mut found {
+        if let Some(memory) = memories.get_memory(&hit.memory.id)? {
+            hit.memory = memory;
         }
-        arguments.page(found, memories)
     }
+    Ok(arguments.page(found, memories)?)
 }
 
 impl RecallArguments {
     fn found(&self, memories: &Memories) -> Result<Vec<SearchResult>, ApiError> {
         let limit = self.limit.unwrap_or(10).clamp(1, MOST_RECALLED);
-        let options = RetrievalOptions { limit, filter: self.filter(), ..RetrievalOptions::default() };
+        let options = RetrievalOptions { limit, filter: self.selection.filter(), ..RetrievalOptions::default() };
         let query = self.query.as_deref().unwrap_or_default();
         let mut found = memories.retrieve_memories(query, &options)?;
-        if let (Some(subject), true) = (&self.subject, found.len() < limit) {
+        if let (Some(subject), true) = (&self.selection.subject, found.len() < limit) {
             // A memory that was stored again under another subject has that subject as a tag.
-            let mut filter = Filter { subject: None, ..self.filter() };
+            let mut filter = Filter { subject: None, ..self.selection.filter() };
             filter.tags.push(subject.trim().to_owned());
             let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
             let known: Vec<MemoryId> = found.iter().map(|hit| hit.memory.id.clone()).collect();
@@ -97,20 +110,8 @@ impl RecallArguments {
             found.extend(tagged.into_iter().filter(|hit| !known.contains(&hit.memory.id)));
             found.truncate(limit);
         }
-        if let (Some(category), true) = (&self.category, found.is_empty()) {
-            // An empty answer would suggest that nothing is known, although the category may only be misspelled.
-            memories.check_category(category)?;
-        }
+        self.selection.check(&found, memories)?;
         Ok(found)
-    }
-
-    fn filter(&self) -> Filter {
-        Filter {
-            subject: self.subject.clone(),
-            categories: self.category.iter().cloned().collect(),
-            tags: self.tags.clone(),
-            ..Filter::default()
-        }
     }
 
     /// Returns the results with their total, which is known only if there is no query.
@@ -120,7 +121,7 @@ impl RecallArguments {
         if !query.trim().is_empty() {
             return Ok(page(found, None));
         }
-        let filter = Filter { unexpired_at: Some(jiff::Timestamp::now()), ..self.filter() };
+        let filter = Filter { unexpired_at: Some(jiff::Timestamp::now()), ..self.selection.filter() };
         let total = memories.count_memories(filter)?.max(found.len());
         Ok(page(found, Some(total)))
     }

@@ -89,6 +89,15 @@ impl ToolRow {
         }
     }
 
+    /// Returns the tool with another call, for other profiles.
+    pub(super) const fn variant(
+        self,
+        profiles: &'static [Profile],
+        call: fn(&Memories, &Value) -> Result<Value, ToolError>,
+    ) -> Self {
+        Self { profiles, call, ..self }
+    }
+
     /// Returns the tool in the form that clients receive, with the allowed categories.
     pub(super) fn described(&self, categories: &[String]) -> Tool {
         let mut input = (self.input)();
@@ -142,65 +151,11 @@ pub(in crate::serve) fn read_arguments<A: DeserializeOwned>(
     input: fn() -> JsonObject,
 ) -> Result<A, ToolError> {
     A::deserialize(arguments).map_err(|error| {
-        let (schema, error) = (input(), error.to_string());
-        // The messages about missing and unknown fields name the field.
-        let names_field =
-            ["missing field", "unknown field", "duplicate field"].iter().any(|one| error.starts_with(one));
-        let misfit = if names_field { None } else { misfit(arguments, &Value::Object(schema.clone())) };
-        ToolError::Arguments { error: misfit.unwrap_or(error), expected: takes(&schema) }
+        let (schema, expected) = (Value::Object(input()), takes(&input()));
+        // The faults by the schema name the field, but the error of serde, in most cases, only the type, and as in Rust.
+        let faults = crate::schema::Schema::from_json(&schema).all_faults(arguments);
+        ToolError::Arguments { error: if faults.is_empty() { error.to_string() } else { faults.join(", ") }, expected }
     })
-}
-
-/// Returns the first field whose value does not fit its schema, with what is expected; serde would name only the type,
-/// and as in Rust.
-fn misfit(arguments: &Value, schema: &Value) -> Option<String> {
-    let validator = jsonschema::validator_for(schema).ok()?;
-    let mut places = validator.iter_errors(arguments).map(|fault| fault.instance_path().to_string());
-    let place = places.find(|place| !place.is_empty())?;
-    let expected = place.split('/').skip(1).try_fold(schema, |schema, part| {
-        let items = schema.get("items").filter(|_| part.parse::<usize>().is_ok());
-        items.or_else(|| schema.get("properties")?.get(part))
-    })?;
-    let (value, field) = (arguments.pointer(&place)?, place[1..].replace('/', "."));
-    let kinds = match expected.get("type")? {
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        kind => vec![kind.as_str()?],
-    };
-    let own = kind_of(value);
-    if !kinds.iter().any(|kind| *kind == own || *kind == "number" && own == "integer") {
-        let kinds: Vec<&str> = kinds.into_iter().filter(|kind| *kind != "null").map(with_article).collect();
-        return Some(format!("invalid type of `{field}`: {}, expected {}", with_article(own), kinds.join(" or ")));
-    }
-    let words = expected.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<&str> = words.collect();
-    let least = expected.get("minimum").map(|least| format!("at least {least}"));
-    let limits = if words.is_empty() { least? } else { format!("one of {}", words.join(", ")) };
-    Some(format!("invalid value of `{field}`: {value}, expected {limits}"))
-}
-
-/// Returns the type of a value, as schemas name it.
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-fn with_article(kind: &str) -> &str {
-    match kind {
-        "boolean" => "a boolean",
-        "number" => "a number",
-        "integer" => "an integer",
-        "string" => "a string",
-        "array" => "an array",
-        "object" => "an object",
-        other => other,
-    }
 }
 
 /// Returns the arguments in a schema, required arguments first.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::tool::{Effect, MemoryTool, Profile};
+use super::tool::{Effect, MemoryTool, Profile, ToolError, ToolRow};
 use super::view::{in_tenths, stored, view, views};
 use crate::api::{
     ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, RivalPolicy, expiry, importance_of_tenths,
@@ -235,9 +235,6 @@ pub(in crate::serve) struct ForgetOne;
 /// Forgets by id or by filters, and restores, as blockcell does.
 pub(in crate::serve) struct Forget;
 
-/// Does the same as [`Forget`], for clients whose only scale of importance is that of blockcell.
-pub(in crate::serve) struct BlockcellForgetTool;
-
 /// A memory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -350,21 +347,11 @@ impl MemoryTool for Forget {
     }
 }
 
-impl MemoryTool for BlockcellForgetTool {
-    type Arguments = ForgetArguments;
-
-    const NAME: &'static str = Forget::NAME;
-    const TITLE: &'static str = Forget::TITLE;
-    const DESCRIPTION: &'static str = Forget::DESCRIPTION;
-    const EFFECT: Effect = Forget::EFFECT;
-    const PROFILES: &'static [Profile] = &[Profile::Blockcell];
-    const CATEGORY: Option<&'static str> = Forget::CATEGORY;
-
-    fn call(memories: &Memories, arguments: ForgetArguments) -> Result<Value, ApiError> {
-        let mut answer = Forget::call(memories, arguments)?;
-        answer["memories"].as_array_mut().into_iter().flatten().for_each(in_tenths);
-        Ok(answer)
-    }
+/// Does the same as [`Forget`], for clients whose only scale of importance is that of blockcell.
+pub(super) fn forget_in_tenths(memories: &Memories, arguments: &Value) -> Result<Value, ToolError> {
+    let mut answer = (ToolRow::of::<Forget>().call)(memories, arguments)?;
+    answer["memories"].as_array_mut().into_iter().flatten().for_each(in_tenths);
+    Ok(answer)
 }
 
 impl ForgetArguments {

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 
-use super::cipher;
 use super::keys::Keys;
 use super::path::{create_folder, create_private, refuse_folder, with_suffix};
 use super::schema::{known_version, schema_version};
+use super::{cipher, copy_pages};
 use crate::fault::point;
 use crate::store::row::count;
 use crate::store::{Database, Store, StoreError};
@@ -113,15 +113,8 @@ impl Store {
         point("restore.begin");
         let mut store = Self::open_with(path, keys)?;
         // A run in progress refers to memories and windows that would no longer exist.
-        if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
-            return Err(StoreError::RunInProgress { id: run.id.to_string() });
-        }
-        let pages = |to: &mut Connection| {
-            let backup = rusqlite::backup::Backup::new(&copy, to)?;
-            // All pages are copied in one step, so that no process sees a mixture of the two files.
-            backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
-        };
-        pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
+        store.refuse_during_runs(now)?;
+        copy_pages(&copy, &mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
         point("restore.placed");
         drop(store);
         // The store is opened again, because the copy may have an earlier schema, which opening migrates.

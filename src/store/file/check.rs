@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _};
 use serde::Serialize;
 
-use crate::changeset::Entity;
-use crate::memory::{Evidence, Memory, MemoryId, Usage};
+use super::recorded::{EvidenceKey, RecordedMemory, evidence_key};
+use crate::memory::MemoryId;
 use crate::store::index::words::unpacked;
 use crate::store::index::words::{TERM_BYTES, each_texts};
-use crate::store::row::{count, json, spelled};
+use crate::store::row::count;
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError};
 
@@ -85,7 +85,7 @@ impl Database {
     pub fn check(&self) -> Result<Checked, StoreError> {
         self.at_once(|db| {
             let mut checked = Checked::default();
-            db.check_pages(&mut checked)?;
+            db.examine_pages("integrity_check", &mut checked)?;
             // The other checks read through the same pages; if pages are damaged, these checks would fail or report
             // spurious flaws.
             if checked.flaws.is_empty() {
@@ -126,10 +126,6 @@ impl Database {
 const MOST: usize = 20;
 
 impl Database {
-    fn check_pages(&self, checked: &mut Checked) -> Result<(), StoreError> {
-        self.examine_pages("integrity_check", checked)
-    }
-
     /// Damage that prevents the check from continuing is a flaw like any other.
     fn examine_pages(&self, pragma: &str, checked: &mut Checked) -> Result<(), StoreError> {
         match self.page_report(pragma) {
@@ -302,74 +298,22 @@ fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> 
 
 const ENTRIES: &str = "SELECT memory_id, entity, before, after FROM history WHERE entity IN ('memory', 'evidence') ORDER BY memory_id, id";
 
-/// The identity of a piece of evidence.
-type EvidenceKey = (String, String, String);
-
-/// The state of the memory itself according to the history.
-#[derive(Default)]
-enum Recorded {
-    /// There is no entry, or an erasure emptied the last entry.
-    #[default]
-    Nothing,
-    /// The memory was deleted.
-    Gone,
-    /// The recorded state of the memory.
-    Like(Box<Memory>),
-}
-
-/// The state of a memory according to its history.
-#[derive(Default)]
-struct Rereplayed {
-    memory: Recorded,
-    evidence: BTreeSet<EvidenceKey>,
-}
-
-impl Rereplayed {
-    fn replay(&mut self, entity: Entity, before: Option<&str>, after: Option<&str>) -> rusqlite::Result<()> {
-        match entity {
-            Entity::Memory => {
-                self.memory = match (before, after) {
-                    (_, Some(text)) => Recorded::Like(Box::new(json(text, 3)?)),
-                    // Only a deletion has a `before` but no `after`; an entry that an erasure emptied has neither.
-                    (Some(_), None) => Recorded::Gone,
-                    (None, None) => Recorded::Nothing,
-                };
-            }
-            Entity::Evidence => {
-                if let Some(text) = before {
-                    self.evidence.remove(&evidence_key(&json(text, 2)?));
-                }
-                if let Some(text) = after {
-                    self.evidence.insert(evidence_key(&json(text, 3)?));
-                }
-            }
-            Entity::Relation | Entity::Tombstone => {}
-        }
-        Ok(())
-    }
-}
-
-fn evidence_key(evidence: &Evidence) -> EvidenceKey {
-    let message = evidence.messages.first().cloned().unwrap_or_default();
-    (evidence.transcript.clone(), message, evidence.quote.clone())
-}
-
 impl Database {
     fn check_history(&self, checked: &mut Checked) -> Result<(), StoreError> {
         let (mut memories, mut evidence) = (Vec::new(), Vec::new());
         self.read(|conn| {
             let mut statement = conn.prepare(ENTRIES)?;
             let mut rows = statement.query(())?;
-            let (mut current, mut replayed): (Option<String>, Rereplayed) = (None, Rereplayed::default());
+            let (mut current, mut replayed): (Option<String>, RecordedMemory) = (None, RecordedMemory::default());
             while let Some(row) = rows.next()? {
                 let id: String = row.get(0)?;
                 if current.as_ref() != Some(&id) {
                     if let Some(done) = current.replace(id) {
                         self.compare(&done, &replayed, &mut memories, &mut evidence)?;
                     }
-                    replayed = Rereplayed::default();
+                    replayed = RecordedMemory::default();
                 }
-                replay_row(&mut replayed, row)?;
+                replayed.replay(row, 1)?;
             }
             if let Some(done) = current {
                 self.compare(&done, &replayed, &mut memories, &mut evidence)?;
@@ -384,39 +328,25 @@ impl Database {
     fn compare(
         &self,
         id: &str,
-        replayed: &Rereplayed,
+        replayed: &RecordedMemory,
         memories: &mut Vec<String>,
         evidence: &mut Vec<String>,
     ) -> Result<(), StoreError> {
-        let found = self.find(&MemoryId::from_stored(id))?;
-        let is_so = match &replayed.memory {
-            Recorded::Nothing => return Ok(()),
-            Recorded::Gone => found.is_none(),
-            Recorded::Like(wanted) => {
-                found.as_ref().is_some_and(|found| without_counts(found) == without_counts(wanted))
-            }
-        };
-        if !is_so {
-            memories.push(id.to_owned());
+        if !replayed.is_known {
+            return Ok(());
         }
-        let rests: BTreeSet<EvidenceKey> =
-            self.evidence(&MemoryId::from_stored(id))?.iter().map(evidence_key).collect();
+        let id = MemoryId::from_stored(id);
+        let found = self.find(&id)?;
+        if !replayed.is_like(found.as_ref()) {
+            memories.push(id.to_string());
+        }
+        let stored: BTreeSet<EvidenceKey> = self.evidence(&id)?.iter().map(evidence_key).collect();
         // Evidence is deleted together with its memory, without separate entries.
-        if found.is_some() && rests != replayed.evidence {
-            evidence.push(id.to_owned());
+        if found.is_some() && !stored.iter().eq(replayed.evidence.keys()) {
+            evidence.push(id.to_string());
         }
         Ok(())
     }
-}
-
-/// Returns the memory without usage counts, which change without a history entry.
-fn without_counts(memory: &Memory) -> Memory {
-    Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
-}
-
-fn replay_row(replayed: &mut Rereplayed, row: &Row<'_>) -> Result<(), StoreError> {
-    let text = |index: usize| -> rusqlite::Result<Option<String>> { row.get(index) };
-    Ok(replayed.replay(spelled(row, 1)?, text(2)?.as_deref(), text(3)?.as_deref())?)
 }
 
 #[cfg(test)]

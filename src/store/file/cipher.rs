@@ -240,9 +240,7 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
         return Ok(None);
     }
     let key = keys.find_for(path)?;
-    if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
-        return Err(StoreError::RunInProgress { id: run.id.to_string() });
-    }
+    store.refuse_during_runs(now)?;
     // By default, closing the store would delete the log before the code below could overwrite it.
     store.leave_log()?;
     drop(store);

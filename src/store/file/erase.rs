@@ -5,21 +5,17 @@
 //! file is rewritten afterwards, so that no erased text remains in freed parts of the file; see [`Store::seal`]. The
 //! conversations are withdrawn: no later run reads them unless a person explicitly requests it.
 
-use std::path::Path;
-
 use jiff::Timestamp;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
-use transcripts::{hex, true_path};
 
+use super::scope::{Conversation, Scope, key_hash, lies_under};
+use super::seal::mark_unsealed;
 use crate::changeset::{Action, Entity};
-use crate::fault::point;
 use crate::memory::{Claim, Memory, MemoryId, Namespace, Status, Structured};
-use crate::store::error::is_busy;
 use crate::store::history::HistoryEntry;
 use crate::store::ledger::forget_requests_about;
-use crate::store::row::{from_row, query_all, to_json};
+use crate::store::row::{query_all, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// The data that was or would be erased; memories are given as ids.
@@ -121,9 +117,7 @@ impl Writer<'_> {
     /// Decides what an erasure removes, and removes the conversations from the memories that it keeps. Returns the keys
     /// of the conversations as JSON, too.
     fn plan_erasure(&self, scope: &Scope) -> Result<(Erased, String), StoreError> {
-        if let Some(run) = self.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(self.now)) {
-            return Err(StoreError::RunInProgress { id: run.id.to_string() });
-        }
+        self.refuse_during_runs(self.now)?;
         let mut erased = Erased { conversations: self.conversations_in(scope)?, ..Erased::default() };
         let keys: Vec<&str> = erased.conversations.iter().map(|one| one.key.as_str()).collect();
         let keys = to_json(&keys)?;
@@ -166,174 +160,10 @@ impl Writer<'_> {
     }
 }
 
-/// Records that the file still has to be rewritten. The mark is set in the transaction that erases, so that after a
-/// crash it shows that freed pages contain the text.
-pub(in crate::store) fn mark_unsealed(conn: &Connection, now: Timestamp) -> Result<(), StoreError> {
-    conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now.as_millisecond()])?;
-    Ok(())
-}
-
-/// The conversations to be erased.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// One conversation: its key, its id, or the id of the session that contains it.
-    Session(String),
-    /// Everything from one source: a log, a folder, a program such as `claude-code`, the key of a conversation, or a
-    /// source other than a conversation, such as `import:notes`.
-    Source(String),
-    /// Everything of one project.
-    Project(Namespace),
-    /// Every conversation that ended before this moment; conversations of unknown time are kept.
-    Before(Timestamp),
-    /// One memory alone. Its conversations are kept.
-    Memory(MemoryId),
-}
-
-/// A known conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Conversation {
-    /// `source:external_id`.
-    pub key: String,
-    /// Path that the conversation was read from; empty if only memories refer to the conversation.
-    pub origin: String,
-    /// Title of the conversation.
-    pub title: Option<String>,
-    /// The earliest known time in the conversation.
-    pub started_at: Option<Timestamp>,
-    /// The latest known time in the conversation.
-    pub ended_at: Option<Timestamp>,
-    #[serde(skip)]
-    namespace: String,
-}
-
 /// Windows of conversations; `?1` is a list of keys in JSON.
 const WINDOWS: &str = "
     SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
     WHERE t.key IN (SELECT value FROM json_each(?1))";
-/// Conversations that were read, and conversations that only evidence, tasks or undone changes refer to. The key contains
-/// `?1`.
-const ALL: &str = "
-    SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts WHERE instr(key, ?1) > 0
-    UNION ALL
-    SELECT e.transcript, '', NULL, min(e.said_at), max(e.said_at), m.namespace
-        FROM evidence e JOIN memories m ON m.id = e.memory_id
-        WHERE instr(e.transcript, ?1) > 0 AND e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
-    UNION ALL
-    SELECT transcript, '', NULL, min(started_at), max(started_at), namespace FROM tasks
-        WHERE instr(transcript, ?1) > 0 AND transcript NOT IN (SELECT key FROM transcripts)
-            AND transcript NOT IN (SELECT transcript FROM evidence) GROUP BY transcript
-    UNION ALL
-    SELECT coalesce(after, before) ->> '$.transcript' AS transcript, '', NULL, NULL, NULL, '' FROM history
-        WHERE entity = 'evidence' AND undone = 1 AND instr(transcript, ?1) > 0
-            AND transcript NOT IN (SELECT key FROM transcripts) AND transcript NOT IN (SELECT transcript FROM evidence)
-            AND transcript NOT IN (SELECT transcript FROM tasks)
-        GROUP BY 1
-    ORDER BY 1";
-/// Whether a text is the key of a conversation.
-const IS_KEY: &str = "SELECT 1 WHERE EXISTS (SELECT 1 FROM transcripts WHERE key = ?1) OR EXISTS (SELECT 1 FROM evidence WHERE transcript = ?1)";
-/// Sources other than conversations, such as imports; they match only if specified explicitly.
-const OTHERS: &str = "
-    SELECT source, '', NULL, NULL, NULL, namespace FROM memories
-    WHERE instr(source, ?1) > 0 AND source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
-    GROUP BY source
-    UNION ALL
-    SELECT coalesce(after, before) ->> '$.source' AS source, '', NULL, NULL, NULL, '' FROM history
-    WHERE entity = 'memory' AND undone = 1 AND instr(source, ?1) > 0 AND source NOT IN (SELECT key FROM transcripts)
-        AND source NOT IN (SELECT transcript FROM evidence) AND source NOT IN (SELECT source FROM memories)
-    GROUP BY 1 ORDER BY 1";
-
-impl Database {
-    /// Returns the conversations of `scope`, sorted by key.
-    fn conversations_in(&self, scope: &Scope) -> Result<Vec<Conversation>, StoreError> {
-        // A conversation is specified by a part of its key; the empty text is a part of every key.
-        let part = match scope {
-            Scope::Session(text) => text.as_str(),
-            Scope::Source(_) | Scope::Project(_) | Scope::Before(_) => "",
-            Scope::Memory(_) => return Ok(Vec::new()),
-        };
-        self.read(|conn| {
-            let mut all: Vec<Conversation> = Vec::new();
-            for sql in [ALL, OTHERS].iter().take(if matches!(scope, Scope::Source(_)) { 2 } else { 1 }) {
-                // A whole key is looked up in the indexes; a part may be in any key.
-                let is_key = conn.prepare(IS_KEY)?.exists([part])?;
-                let sql =
-                    if is_key { sql.replace("instr(", "(?1 = ").replace(", ?1) > 0", ")") } else { (*sql).into() };
-                all.extend(query_all(conn, &sql, [part], conversation_from_row)?);
-            }
-            all.retain(|one| scope.holds(one));
-            Ok(all)
-        })
-    }
-
-    /// Returns whether a person erased this conversation, so that it must not be read again unless requested.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn is_withdrawn(&self, key: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM withdrawn WHERE key_hash = ?1)";
-        self.query_only(sql, [key_hash(key)], |row| row.get(0))
-    }
-}
-
-impl Store {
-    /// Allows an erased conversation to be read again; returns whether it had been erased.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub(crate) fn readmit(&self, key: &str) -> Result<bool, StoreError> {
-        Ok(self.execute("DELETE FROM withdrawn WHERE key_hash = ?1", [key_hash(key)])? > 0)
-    }
-}
-
-impl Scope {
-    /// Returns the namespace of the project that is erased as a whole, if any.
-    fn project(&self) -> Option<String> {
-        if let Self::Project(namespace) = self { Some(namespace.to_string()) } else { None }
-    }
-
-    fn holds(&self, one: &Conversation) -> bool {
-        let (source, id) = one.key.split_once(':').unwrap_or(("", &one.key));
-        match self {
-            // The ids of a session's sub-agents contain the id of the session.
-            Self::Session(text) => one.key == *text || id == text || id.split(['/', '#']).any(|part| part == text),
-            Self::Source(text) => one.key == *text || source == text || lies_under(&one.origin, text),
-            Self::Project(namespace) => {
-                let within = one.namespace.strip_prefix(&namespace.to_string());
-                // The slash keeps `project/shop` from matching `project/shopping`.
-                within.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }
-            Self::Before(at) => one.ended_at.or(one.started_at).is_some_and(|ended| ended < *at),
-            Self::Memory(_) => false,
-        }
-    }
-}
-
-/// Returns whether `origin` is the log `text`, or is inside the folder or archive `text`.
-fn lies_under(origin: &str, text: &str) -> bool {
-    // Every path starts with the empty path, so an empty `text` would match all logs.
-    if origin.is_empty() || text.is_empty() {
-        return false;
-    }
-    // Conversations in the same file are distinguished by a number after `#`.
-    let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
-    let origins = [Some(origin), file.map(|(file, _)| file)];
-    origins.into_iter().flatten().any(|origin| {
-        // Paths are compared as they are spelled, because links in the path of a deleted log cannot be resolved, and
-        // also with links resolved.
-        Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
-    })
-}
-
-/// Returns the hash that identifies a withdrawn conversation.
-fn key_hash(key: &str) -> String {
-    // The key is hashed because it may contain the name of a person or a project.
-    hex(&Sha256::digest(key.as_bytes()))
-}
-
-fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
-    from_row!(row, 0 => Conversation { key, origin, title, started_at, ended_at, namespace })
-}
-
 /// `?1` is a list of keys in JSON, `?2` the namespace of a project that is erased as a whole.
 const UNDONE_MEMORIES: &str = "
     WITH gone AS MATERIALIZED (
@@ -621,79 +451,6 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
         conn.execute("DELETE FROM known_context WHERE origin = ?1", [origin])?;
     }
     Ok(())
-}
-
-/// Whether the file could be rewritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RewriteOutcome {
-    /// The file was rewritten, and no erased text remains.
-    Wholly,
-    /// Another process is using the file, so freed parts or the write-ahead log may still contain erased text until
-    /// `maintain` rewrites the file.
-    Waiting,
-}
-
-impl Database {
-    /// Returns whether something was erased and the file has not been rewritten since.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn is_unsealed(&self) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            // A file of an earlier version that was opened for reading has no such table.
-            let there = conn.table_exists(None, "unsealed")?;
-            Ok(there && conn.prepare_cached("SELECT 1 FROM unsealed")?.exists(())?)
-        })
-    }
-}
-
-impl Store {
-    /// Rewrites the file and empties its write-ahead log, which takes as long as copying the file. If the process ends
-    /// before this is complete, a mark remains; see [`Database::is_unsealed`].
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written for a reason other than its use by another process.
-    pub(crate) fn seal(&self) -> Result<RewriteOutcome, StoreError> {
-        match self.write_anew() {
-            Ok(true) => Ok(RewriteOutcome::Wholly),
-            Ok(false) => Ok(RewriteOutcome::Waiting),
-            Err(StoreError::Sqlite(error)) if is_busy(&error) => Ok(RewriteOutcome::Waiting),
-            Err(error) => Err(error.at(&self.db.path)),
-        }
-    }
-
-    fn write_anew(&self) -> Result<bool, StoreError> {
-        let conn = &self.conn;
-        point("seal.begin");
-        // Erased words remain in the segments of the index until the segments are merged.
-        conn.execute("INSERT INTO memory_near (memory_near) VALUES ('optimize')", ())?;
-        self.forget_samples()?;
-        conn.execute_batch("VACUUM")?;
-        point("seal.written");
-        // The mark is kept, so that maintenance tries again, because the log may still contain erased text.
-        if !self.empty_wal()? {
-            return Ok(false);
-        }
-        // The mark is removed last, so that a crash causes the rewrite to be repeated.
-        conn.execute("DELETE FROM unsealed", ())?;
-        point("seal.done");
-        self.empty_wal()
-    }
-
-    /// Deletes the samples of SQLite's query planner, which contain copies of index keys.
-    pub(in crate::store) fn forget_samples(&self) -> Result<(), StoreError> {
-        if self.conn.table_exists(None, "sqlite_stat4")? {
-            self.conn.execute("DELETE FROM sqlite_stat4", ())?;
-        }
-        Ok(())
-    }
-
-    fn empty_wal(&self) -> Result<bool, StoreError> {
-        // If another process is reading, the pragma reports this in its first column instead of failing.
-        let busy: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
-        Ok(busy == 0)
-    }
 }
 
 #[cfg(test)]

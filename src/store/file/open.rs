@@ -1,7 +1,7 @@
 //! Opens the file: creates the file and its folder with private permissions, and applies settings and migrations.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -13,14 +13,11 @@ use super::path::{create_private, refuse_folder, with_suffix};
 use super::schema::{
     APPLICATION_ID, BUSY_TIMEOUT, MIGRATIONS, configure, known_version, prepare_once, schema_version, unmigrated,
 };
-use super::{backup, enlarge_cache};
+use super::{RETRY_PAUSE, backup, copy_pages, enlarge_cache};
 use crate::fault::point;
 use crate::private;
 use crate::store::{Database, Store, StoreError};
 
-/// Pause between two attempts to open a file that another process is creating.
-// The pause is too short for a person to notice, but prevents a busy loop while the other process finishes.
-const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Number of pages above which a file counts as large.
 // 16 MB at SQLite's usual page size: a smaller file hardly benefits from the larger cache.
 const ROOM_IN_PAGES: i64 = 4_096;
@@ -118,12 +115,7 @@ impl Store {
     pub(crate) fn copy_in_memory(&self) -> Result<Self, StoreError> {
         let key = if cipher::is_encrypted(&self.conn)? { self.keys.find()? } else { None };
         let mut copy = Self::in_memory_with(key.as_ref())?;
-        let pages = |from: &Connection, to: &mut Connection| {
-            let backup = rusqlite::backup::Backup::new(from, to)?;
-            // All pages are copied in one step, so that no other process writes in between.
-            backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
-        };
-        pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
+        copy_pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
         // The file may be from an earlier version and open for reading only.
         migrate(&mut copy.db.conn, &self.db.path, &self.keys)?;
         copy.set_guard(self.guard());
@@ -249,6 +241,7 @@ fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreE
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use super::*;
     use crate::store::Filter;

@@ -5,39 +5,32 @@
 //! Rows below an unreadable inner page are lost, unless the history contains them. A file whose header or list of
 //! tables is unreadable cannot be opened at all and needs a backup.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::types::{Value as SqlValue, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row as SqlRow, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row as SqlRow, Transaction, TransactionBehavior};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::backup::{copy_bytes, set_aside};
 use super::check::Checked;
+use super::copy_pages;
 use super::path::{create_private, with_suffix};
+use super::restored::restore_from_history;
 use super::schema::{APPLICATION_ID, BUSY_TIMEOUT, check_ours, known_version, make_version, schema_version};
-use crate::changeset::{Action, Entity, Row, RowChange};
+use super::table_copy::TableReader;
 use crate::fault::point;
-use crate::memory::{Evidence, Memory, MemoryId, Usage};
 use crate::private;
 use crate::store::index::near::fill_near;
 use crate::store::index::words::{fill as fill_words, fill_letters};
-use crate::store::memories::evidence;
-use crate::store::memories::row::put_memory;
-use crate::store::row::{count, json as from_json, query_all, spelled};
-use crate::store::writer::Mark;
-use crate::store::{Store, StoreError, Writer};
+use crate::store::row::{count, query_all};
+use crate::store::{Store, StoreError};
 
 /// Prefixes of the names of tables that are rebuilt from other tables.
 const DERIVED: [&str; 3] = ["search_", "memory_near", "memory_counts"];
-/// Maximum number of ranges that are tried for one damaged table. Most ranges are single rows on a damaged page.
-// Each range costs up to two queries, and with sparse row numbers, halving could continue for a very long time.
-const MAX_RANGES: usize = 20_000;
-
 /// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Repaired {
@@ -212,7 +205,7 @@ fn copy_into(
     for (table, has_row_numbers) in tables(&file)? {
         // Migrations insert rows, which would collide with the rows of the damaged file.
         file.execute_batch(&format!("DELETE FROM \"{table}\""))?;
-        let mut copying = TableCopy::new(damaged, &file, &table)?;
+        let mut copying = TableReader::new(damaged, &file, &table)?;
         if has_row_numbers {
             copying.by_ranges()?;
         } else {
@@ -277,172 +270,6 @@ fn drop_triggers(conn: &Connection) -> Result<String, StoreError> {
     Ok(created)
 }
 
-/// The state of copying one table.
-struct TableCopy<'c> {
-    from: &'c Connection,
-    to: &'c Connection,
-    table: &'c str,
-    /// Quoted names of the columns.
-    columns: String,
-    /// Columns of the key, for tables without row numbers.
-    key: Vec<String>,
-    insert: String,
-    kept: usize,
-    is_damaged: bool,
-}
-
-impl<'c> TableCopy<'c> {
-    fn new(from: &'c Connection, to: &'c Connection, table: &'c str) -> Result<Self, StoreError> {
-        let sql = "SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid";
-        let columns: Vec<(String, usize)> =
-            query_all(to, sql, [table], |row| Ok((format!("\"{}\"", row.get::<_, String>(0)?), row.get(1)?)))?;
-        let mut key: Vec<&(String, usize)> = columns.iter().filter(|(_, place)| *place > 0).collect();
-        key.sort_by_key(|(_, place)| *place);
-        let key = key.into_iter().map(|(name, _)| name.clone()).collect();
-        let values = vec!["?"; columns.len()].join(", ");
-        let columns = columns.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-        let insert = format!("INSERT INTO \"{table}\" ({columns}) VALUES ({values})");
-        Ok(Self { from, to, table, columns, key, insert, kept: 0, is_damaged: false })
-    }
-
-    fn by_ranges(&mut self) -> Result<(), StoreError> {
-        self.in_ranges([(i64::MIN, i64::MAX)].into())?;
-        if self.is_damaged {
-            // If the last page of a table is damaged, every number above the last row leads to this page, so halving
-            // the range up to the greatest possible number would not reach the rows before it.
-            for number in self.indexed_numbers()? {
-                self.scan("rowid = ?1", &[number])?;
-            }
-            // A page that was overwritten with a page of other rows has numbers out of order: a scan that meets them
-            // ends early without an error, or continues after rows that it has not read.
-            self.in_ranges(self.gaps()?)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the numbers of rows that are in an index but were not copied.
-    fn indexed_numbers(&self) -> Result<BTreeSet<i64>, StoreError> {
-        let sql = "SELECT list.name, info.name FROM pragma_index_list(?1) list JOIN pragma_index_info(list.name) info
-             WHERE list.partial = 0 AND info.seqno = 0 AND info.name IS NOT NULL";
-        let indexes: Vec<(String, String)> =
-            query_all(self.to, sql, [self.table], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut numbers = BTreeSet::new();
-        for ((index, first), direction) in indexes.iter().flat_map(|index| [(index, ""), (index, "DESC")]) {
-            let sql =
-                format!("SELECT rowid FROM \"{}\" INDEXED BY \"{index}\" ORDER BY \"{first}\" {direction}", self.table);
-            // An index may be damaged as well; the others, and its other end, may still be read.
-            if let Ok(mut statement) = self.from.prepare(&sql)
-                && let Ok(found) = statement.query_map((), |row| row.get::<_, i64>(0))
-            {
-                numbers.extend(found.map_while(Result::ok));
-            }
-        }
-        let mut copied = self.to.prepare(&format!("SELECT 1 FROM \"{}\" WHERE rowid = ?1", self.table))?;
-        let mut missing = BTreeSet::new();
-        for number in numbers {
-            if !copied.exists([number])? {
-                missing.insert(number);
-            }
-        }
-        Ok(missing)
-    }
-
-    /// Copies the rows of these ranges of row numbers, and divides each range that was not read completely.
-    fn in_ranges(&mut self, mut ranges: VecDeque<(i64, i64)>) -> Result<(), StoreError> {
-        for _ in 0..MAX_RANGES {
-            let Some((mut low, mut high)) = ranges.pop_front() else { break };
-            let (last, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid", &[low, high])?;
-            let is_bounded = low > i64::MIN && high < i64::MAX;
-            if is_done && !is_bounded {
-                continue;
-            }
-            // The range starts after the last row that was read, so that the other scan does not copy it again.
-            low = last.filter(|last| (low..=high).contains(last)).map_or(low, |last| last.saturating_add(1));
-            let (first, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC", &[low, high])?;
-            high = first.filter(|first| (low..=high).contains(first)).map_or(high, |first| first.saturating_sub(1));
-            if low < high && (is_bounded || !is_done) {
-                let middle = i64::midpoint(low, high);
-                // A queue is used instead of recursion, so that all large gaps are tried before small gaps.
-                ranges.extend([(low, middle), (middle + 1, high)]);
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the ranges of row numbers without a copied row, the largest first.
-    fn gaps(&self) -> Result<VecDeque<(i64, i64)>, StoreError> {
-        let sql = format!(
-            "SELECT number + 1, next - 1 FROM (SELECT rowid AS number, lead(rowid) OVER (ORDER BY rowid) AS next FROM \"{}\")
-             WHERE next - number > 1 ORDER BY next - number DESC LIMIT {MAX_RANGES}",
-            self.table
-        );
-        Ok(query_all(self.to, &sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into())
-    }
-
-    fn by_key(&mut self) -> Result<(), StoreError> {
-        let (ascending, descending) = (self.key.join(", "), self.key.join(" DESC, "));
-        // A table without row numbers cannot be read in ranges; if both scans reach a row, inserting it again violates
-        // the key.
-        if !self.scan(&format!("1 ORDER BY {ascending}"), &[])?.1 {
-            self.scan(&format!("1 ORDER BY {descending} DESC"), &[])?;
-        }
-        Ok(())
-    }
-
-    /// Copies rows up to the first row that SQLite cannot read. Returns the number of the last copied row, and whether
-    /// all rows were read.
-    fn scan(&mut self, condition: &str, values: &[i64]) -> Result<(Option<i64>, bool), StoreError> {
-        let number = if values.is_empty() { "0" } else { "rowid" };
-        let sql = format!("SELECT {number}, {} FROM \"{}\" WHERE {condition}", self.columns, self.table);
-        let mut last = None;
-        let read = self.from.prepare_cached(&sql).and_then(|mut statement| {
-            let width = statement.column_count();
-            let mut rows = statement.query(params_from_iter(values))?;
-            while let Some(row) = rows.next()? {
-                last = Some(row.get(0)?);
-                // This program writes only UTF-8, so other bytes come from a damaged page.
-                let values: Result<Vec<SqlValue>, _> = (1..width).map(|index| row.get(index)).collect();
-                match values.and_then(|values| self.to.prepare_cached(&self.insert)?.execute(params_from_iter(values)))
-                {
-                    Ok(_) => self.kept += 1,
-                    Err(error) if is_of_row(&error) => self.is_damaged = true,
-                    Err(error) => return Ok(Err(error)),
-                }
-            }
-            Ok(Ok(()))
-        });
-        match read {
-            Ok(Ok(())) => Ok((last, true)),
-            Err(error) if is_of_page(&error) => {
-                self.is_damaged = true;
-                Ok((last, false))
-            }
-            // The new file cannot be written, or the old file is unreadable for another reason.
-            Ok(Err(error)) | Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// Returns whether the error concerns a row that does not fit its table, for example because a page of another table
-/// overwrote the page.
-fn is_of_row(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch))
-        || matches!(error, rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::Utf8Error(..))
-}
-
-fn is_of_page(error: &rusqlite::Error) -> bool {
-    let is_no_table = |text: &str| text.starts_with("no such table") || text.starts_with("no such column");
-    match error {
-        // The list of tables may also be damaged; in that case, the table counts as unreadable.
-        rusqlite::Error::SqliteFailure(_, Some(text)) if is_no_table(text) => true,
-        rusqlite::Error::SqlInputError { msg, .. } if is_no_table(msg) => true,
-        error => matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure | ErrorCode::TooBig | ErrorCode::OutOfMemory)
-        ),
-    }
-}
-
 /// Overwrites the pages of the damaged file with the pages of the new file in one step, so that other processes never
 /// see a mixture. If the damaged file is no longer a database, it is replaced.
 fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
@@ -450,8 +277,7 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
         let from = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let mut to = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         to.busy_timeout(BUSY_TIMEOUT)?;
-        let backup = rusqlite::backup::Backup::new(&from, &mut to)?;
-        backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
+        copy_pages(&from, &mut to)
     };
     match written().map_err(|error| StoreError::from(error).at(path)) {
         Err(StoreError::NotADatabase { .. } | StoreError::Corrupt { .. }) => {
@@ -467,154 +293,6 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
         }
         written => written,
     }
-}
-
-const ENTRIES: &str = "SELECT entity, before, after FROM history
-    WHERE memory_id = ?1 AND entity IN ('memory', 'evidence') ORDER BY id";
-/// Reason for history entries that a repair adds.
-const REASON: &str = "the entries between were on a damaged page";
-
-/// The transcript, message and quote that identify a piece of evidence.
-type EvidenceKey = (String, String, String);
-
-/// The state of a memory according to the history.
-#[derive(Default)]
-struct Recorded {
-    is_known: bool,
-    memory: Option<Memory>,
-    evidence: BTreeMap<EvidenceKey, Evidence>,
-}
-
-/// Number of lost rows that were restored from the history.
-#[derive(Debug, Clone, Copy, Default)]
-struct Restored {
-    memories: usize,
-    evidence: usize,
-}
-
-/// Restores rows that are in the history but in no table, if the history was read completely. Otherwise adds an entry
-/// to the history for each row that differs from it.
-fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
-    store.write(None, now, |writer| {
-        let mut restored = Restored::default();
-        // A restored memory may receive the row number, and thus the vector, of a lost memory, so such vectors are
-        // deleted first.
-        writer.read(|conn| {
-            conn.execute_batch(
-                "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);
-                 DELETE FROM vector_failures WHERE seq NOT IN (SELECT seq FROM memories);",
-            )?;
-            Ok(())
-        })?;
-        let sql = "SELECT DISTINCT memory_id FROM history ORDER BY memory_id";
-        let ids: Vec<MemoryId> = writer.query_all(sql, (), |row| row.get(0))?;
-        for id in ids {
-            let recorded = recorded(writer, &id)?;
-            if recorded.is_known {
-                restore_memory(writer, &id, &recorded, is_history_whole, &mut restored)?;
-            }
-        }
-        Ok(restored)
-    })
-}
-
-fn recorded(writer: &Writer<'_>, id: &MemoryId) -> Result<Recorded, StoreError> {
-    writer.read(|conn| {
-        let mut statement = conn.prepare_cached(ENTRIES)?;
-        let (mut rows, mut recorded) = (statement.query([id.as_str()])?, Recorded::default());
-        while let Some(row) = rows.next()? {
-            recorded.replay(row)?;
-        }
-        Ok(recorded)
-    })
-}
-
-impl Recorded {
-    fn replay(&mut self, row: &SqlRow<'_>) -> rusqlite::Result<()> {
-        let (before, after): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
-        match spelled::<Entity>(row, 0)? {
-            Entity::Memory => {
-                // An entry that an erasure emptied contains no state of the memory, so it must not restore the memory.
-                self.is_known = before.is_some() || after.is_some();
-                self.memory = after.map(|text| from_json(&text, 2)).transpose()?;
-            }
-            Entity::Evidence => {
-                if let Some(text) = before {
-                    self.evidence.remove(&evidence_key(&from_json(&text, 1)?));
-                }
-                if let Some(text) = after {
-                    let found: Evidence = from_json(&text, 2)?;
-                    self.evidence.insert(evidence_key(&found), found);
-                }
-            }
-            Entity::Relation | Entity::Tombstone => {}
-        }
-        Ok(())
-    }
-}
-
-fn restore_memory(
-    writer: &Writer<'_>,
-    id: &MemoryId,
-    recorded: &Recorded,
-    is_history_whole: bool,
-    restored: &mut Restored,
-) -> Result<(), StoreError> {
-    let found = find(writer, id)?;
-    let is_same = match (&found, &recorded.memory) {
-        (Some(found), Some(recorded)) => without_counts(found) == without_counts(recorded),
-        (found, recorded) => found.is_none() && recorded.is_none(),
-    };
-    match (&recorded.memory, is_history_whole) {
-        // The row agrees with the history, even if part of the history is lost.
-        _ if is_same => {}
-        (Some(recorded), true) => {
-            writer.read(|conn| put_memory(conn, recorded))?;
-            restored.memories += usize::from(found.is_none());
-        }
-        // If the history lacks entries, the row may be newer: the row is kept, and an entry is added.
-        _ => add_entry(writer, Row::memory(recorded.memory.clone(), found))?,
-    }
-    if find(writer, id)?.is_none() {
-        return Ok(());
-    }
-    let stored: BTreeMap<EvidenceKey, Evidence> =
-        writer.evidence(id)?.into_iter().map(|found| (evidence_key(&found), found)).collect();
-    for (_, lost) in recorded.evidence.iter().filter(|(key, _)| !stored.contains_key(*key)) {
-        if is_history_whole {
-            restored.evidence += usize::from(writer.read(|conn| evidence::insert_row(conn, id, lost))?);
-        } else {
-            add_entry(writer, Row::Evidence { memory: id.clone(), before: Some(lost.clone()), after: None })?;
-        }
-    }
-    for (_, unknown) in stored.iter().filter(|(key, _)| !recorded.evidence.contains_key(*key)) {
-        add_entry(writer, Row::new_evidence(id.clone(), unknown))?;
-    }
-    Ok(())
-}
-
-/// Returns a memory, even if its usage counts are lost.
-fn find(writer: &Writer<'_>, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
-    writer.read(|conn| {
-        conn.prepare_cached("INSERT OR IGNORE INTO memory_usage (memory_id) SELECT id FROM memories WHERE id = ?1")?
-            .execute([id.as_str()])?;
-        Ok(())
-    })?;
-    writer.find(id)
-}
-
-fn add_entry(writer: &Writer<'_>, row: Row) -> Result<(), StoreError> {
-    writer.note(&RowChange::new(Action::Repair, row, Some(REASON)), Mark::Done)
-}
-
-fn evidence_key(evidence: &Evidence) -> EvidenceKey {
-    let message = evidence.messages.first().cloned().unwrap_or_default();
-    (evidence.transcript.clone(), message, evidence.quote.clone())
-}
-
-/// Returns the memory without usage counts, which change without a history entry.
-fn without_counts(memory: &Memory) -> Memory {
-    Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
 }
 
 /// Writes orphaned rows to a file, if a file is given, and then deletes them.

@@ -195,6 +195,15 @@ impl Database {
         self.runs_where("1", &[], limit)
     }
 
+    /// Refuses a change that no run may be in the middle of.
+    ///
+    /// # Errors
+    /// [`StoreError::RunInProgress`] if a run is alive.
+    pub(in crate::store) fn refuse_during_runs(&self, now: Timestamp) -> Result<(), StoreError> {
+        let alive = self.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now));
+        alive.map_or(Ok(()), |run| Err(StoreError::RunInProgress { id: run.id.to_string() }))
+    }
+
     /// Returns the only run whose id begins or ends with `part`; `last` is the newest run.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::changeset::{Action, Row, Tombstone};
 use crate::guard::{CleanText, Suspicion, order_in};
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation, RelationType, Status};
+use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Relation, RelationType, Status};
 use crate::store::memories::filter::{Filter, Order};
 use crate::store::row::from_row;
 use crate::store::{Database, StoreError, Writer};
@@ -187,6 +187,11 @@ impl Database {
         );
         let values = params![namespace.to_string(), normalised_hash(content), key, value.map(normalised_hash)];
         self.query_one(&sql, values, tombstone_from_row)
+    }
+
+    /// Returns why a claim must not be learnt again, with its key and value, as [`rejected`](Self::rejected) does.
+    pub(crate) fn rejected_claim(&self, namespace: &Namespace, claim: &Claim) -> Result<Option<Tombstone>, StoreError> {
+        self.rejected(namespace, &claim.content, claim.key.as_deref().zip(claim.value.as_deref()))
     }
 
     pub(crate) fn tombstone_of(&self, id: &MemoryId) -> Result<Option<Tombstone>, StoreError> {

@@ -15,7 +15,7 @@ use transcripts::hex;
 
 use crate::guard::{Redact as _, Redacted};
 use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord};
-use crate::store::file::erase::mark_unsealed;
+use crate::store::file::seal::mark_unsealed;
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::{ID_HAS_PART, from_row, json, rows, spelled, to_json};
 use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};

@@ -66,19 +66,19 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
         (
             "memory_store",
             json!({}),
-            "memory_store: missing field `category`; expected arguments: category, subject, content, and optionally \
-             source",
+            "memory_store: \"category\" is a required property, \"subject\" is a required property, \"content\" is a \
+             required property; expected arguments: category, subject, content, and optionally source",
         ),
         (
             "memory_store",
             json!({"category": 7, "subject": "x", "content": "x"}),
-            "memory_store: invalid type of `category`: an integer, expected a string; expected arguments: category",
+            "memory_store: /category value is not of type \"string\"; expected arguments: category",
         ),
-        ("memory_recall", json!({"limit": -1}), "memory_recall: invalid value of `limit`: -1, expected at least 0"),
+        ("memory_recall", json!({"limit": -1}), "memory_recall: /limit value is less than the minimum of 0"),
         (
             "memory_list",
             json!({"sort": "beauty"}),
-            "memory_list: invalid value of `sort`: \"beauty\", expected one of recency",
+            "memory_list: /sort value is not one of [\"recency\",\"confidence\",\"access\",\"importance\"",
         ),
         (
             "memory_store",

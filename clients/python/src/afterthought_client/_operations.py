@@ -22,8 +22,8 @@ class Operations:
         query: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-        category: str | None = None,
         type: Literal['semantic', 'episodic', 'procedural'] | None = None,
+        category: str | None = None,
         tags: Sequence[str] | None = None,
         subject: str | None = None,
         min_importance: float | None = None,
@@ -37,8 +37,8 @@ class Operations:
             query: Words or a question; without it, the most important memories
             limit: Maximum number, up to 200; 50 by default
             offset: Results to skip
-            category: Only memories of this category
             type: Only memories of this type
+            category: Only memories of this category
             tags: Only memories that have all of these tags
             subject: Only memories with exactly this topic tag
             min_importance: Minimum importance, 0-1
@@ -46,7 +46,7 @@ class Operations:
             exact: Return texts exactly as they are stored, for programs; by default, marks that
                 a model could take for structure are replaced
         """
-        return self._call('GET', '/search', {}, {'query': query, 'limit': limit, 'offset': offset, 'category': category, 'type': type, 'tags': tags, 'subject': subject, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
+        return self._call('GET', '/search', {}, {'query': query, 'limit': limit, 'offset': offset, 'type': type, 'category': category, 'tags': tags, 'subject': subject, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
 
     def list_memories(
         self,
@@ -54,8 +54,8 @@ class Operations:
         limit: int | None = None,
         offset: int | None = None,
         sort: Literal['updated', 'created', 'confidence', 'used', 'importance', 'id'] | None = None,
-        category: str | None = None,
         type: Literal['semantic', 'episodic', 'procedural'] | None = None,
+        category: str | None = None,
         tags: Sequence[str] | None = None,
         subject: str | None = None,
         scope: Literal['long_term', 'short_term'] | None = None,
@@ -70,10 +70,10 @@ class Operations:
 
         Args:
             limit: Maximum number, up to 200; 50 by default
-            offset: Memories to skip
+            offset: Results to skip
             sort: Order; updated by default
-            category: Only memories of this category
             type: Only memories of this type
+            category: Only memories of this category
             tags: Only memories that have all of these tags
             subject: Only memories with exactly this topic tag
             scope: Only long-term or only expiring memories
@@ -85,7 +85,7 @@ class Operations:
             exact: Return texts exactly as they are stored, for programs; by default, marks that
                 a model could take for structure are replaced
         """
-        return self._call('GET', '/memories', {}, {'limit': limit, 'offset': offset, 'sort': sort, 'category': category, 'type': type, 'tags': tags, 'subject': subject, 'scope': scope, 'status': status, 'text': text, 'min_confidence': min_confidence, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
+        return self._call('GET', '/memories', {}, {'limit': limit, 'offset': offset, 'sort': sort, 'type': type, 'category': category, 'tags': tags, 'subject': subject, 'scope': scope, 'status': status, 'text': text, 'min_confidence': min_confidence, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
 
     def remember(
         self,
@@ -703,8 +703,8 @@ class AsyncOperations:
         query: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-        category: str | None = None,
         type: Literal['semantic', 'episodic', 'procedural'] | None = None,
+        category: str | None = None,
         tags: Sequence[str] | None = None,
         subject: str | None = None,
         min_importance: float | None = None,
@@ -718,8 +718,8 @@ class AsyncOperations:
             query: Words or a question; without it, the most important memories
             limit: Maximum number, up to 200; 50 by default
             offset: Results to skip
-            category: Only memories of this category
             type: Only memories of this type
+            category: Only memories of this category
             tags: Only memories that have all of these tags
             subject: Only memories with exactly this topic tag
             min_importance: Minimum importance, 0-1
@@ -727,7 +727,7 @@ class AsyncOperations:
             exact: Return texts exactly as they are stored, for programs; by default, marks that
                 a model could take for structure are replaced
         """
-        return await self._call('GET', '/search', {}, {'query': query, 'limit': limit, 'offset': offset, 'category': category, 'type': type, 'tags': tags, 'subject': subject, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
+        return await self._call('GET', '/search', {}, {'query': query, 'limit': limit, 'offset': offset, 'type': type, 'category': category, 'tags': tags, 'subject': subject, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
 
     async def list_memories(
         self,
@@ -735,8 +735,8 @@ class AsyncOperations:
         limit: int | None = None,
         offset: int | None = None,
         sort: Literal['updated', 'created', 'confidence', 'used', 'importance', 'id'] | None = None,
-        category: str | None = None,
         type: Literal['semantic', 'episodic', 'procedural'] | None = None,
+        category: str | None = None,
         tags: Sequence[str] | None = None,
         subject: str | None = None,
         scope: Literal['long_term', 'short_term'] | None = None,
@@ -751,10 +751,10 @@ class AsyncOperations:
 
         Args:
             limit: Maximum number, up to 200; 50 by default
-            offset: Memories to skip
+            offset: Results to skip
             sort: Order; updated by default
-            category: Only memories of this category
             type: Only memories of this type
+            category: Only memories of this category
             tags: Only memories that have all of these tags
             subject: Only memories with exactly this topic tag
             scope: Only long-term or only expiring memories
@@ -766,7 +766,7 @@ class AsyncOperations:
             exact: Return texts exactly as they are stored, for programs; by default, marks that
                 a model could take for structure are replaced
         """
-        return await self._call('GET', '/memories', {}, {'limit': limit, 'offset': offset, 'sort': sort, 'category': category, 'type': type, 'tags': tags, 'subject': subject, 'scope': scope, 'status': status, 'text': text, 'min_confidence': min_confidence, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
+        return await self._call('GET', '/memories', {}, {'limit': limit, 'offset': offset, 'sort': sort, 'type': type, 'category': category, 'tags': tags, 'subject': subject, 'scope': scope, 'status': status, 'text': text, 'min_confidence': min_confidence, 'min_importance': min_importance, 'namespace': namespace, 'exact': exact}, {}, None)  # type: ignore[no-any-return]
 
     async def remember(
         self,

@@ -75,23 +75,8 @@ fn change(case: &CandidateContext, decision: Decision, reason: &str) -> Change {
         Decision::Add | Decision::Refine | Decision::Contradict => true,
         Decision::Skip | Decision::Support | Decision::Merge => false,
     };
-    Change {
-        incoming: case.incoming.clone(),
-        decision,
-        conflict: None,
-        target: None,
-        also: Vec::new(),
-        related: None,
-        new_id: makes.then(|| case.id.clone()),
-        rest: None,
-        merged: None,
-        born_superseded: false,
-        pending: false,
-        reason: reason.to_owned(),
-        before: None,
-        holds_from: None,
-        rows: Vec::new(),
-    }
+    let new_id = makes.then(|| case.id.clone());
+    Change { new_id, ..Change::of(case.incoming.clone(), decision, reason) }
 }
 
 /// Returns the change of the control that decides by the similarity of words.
