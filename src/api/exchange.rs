@@ -106,6 +106,8 @@ fn is_denied(denied: &Selection, path: &Path) -> bool {
 /// The outcome of [`Memories::import`].
 #[derive(Debug, Default)]
 pub struct ImportReport {
+    /// Memories that were added.
+    pub added: usize,
     /// Records that could not be used.
     pub failed: usize,
     /// Files that were read.
@@ -201,7 +203,8 @@ impl Memories {
         // The run is ended before an error is returned, so that it does not look interrupted.
         if let Some(run) = &report.run {
             let status = if imported.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-            let summary = json!({ "files": report.files, "failed": report.failed });
+            let summary =
+                json!({ "files": report.files, "failed": report.failed, "decisions": { "add": report.added } });
             self.ledger(IMPORT)?.finish_run(run, status, &summary, Timestamp::now())?;
         }
         imported.map(|()| report)
@@ -318,6 +321,7 @@ impl Memories {
             report.run = Some(store.begin_run("import", &report.arguments, Timestamp::now())?.id);
         }
         let counts = import_as_is(store, gathered, &namespace, report.run.as_ref(), Timestamp::now())?;
+        report.added += counts.added;
         let is_unconnected = |project: &Project| {
             places.contains(&project.namespace) && project.identities.is_empty() && project.paths.is_empty()
         };

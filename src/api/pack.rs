@@ -166,7 +166,10 @@ impl Memories {
         });
         // The run is ended before an error is returned, so that it does not look interrupted.
         let status = if imported.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-        let summary = json!({ "added": report.added, "changed": report.changed, "retired": report.retired });
+        let summary = json!({
+            "decisions": { "add": report.added },
+            "added": report.added, "changed": report.changed, "retired": report.retired,
+        });
         store.finish_run(&run, status, &summary, Timestamp::now())?;
         imported?;
         report.run = Some(run);

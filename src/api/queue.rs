@@ -379,14 +379,14 @@ impl QueueWorker<'_> {
                 continue;
             };
             let (end, result) = match &outcome {
-                Ok(()) => (JobEnd::Done, JobResult::Done),
+                Ok(()) | Err(Fault::LeftOut(_)) => (JobEnd::Done, JobResult::Done),
                 Err(Fault::Failed(why)) => (JobEnd::Failed(why.clone()), JobResult::Failed),
                 Err(Fault::Later(at, why)) => (JobEnd::Later(*at, why.clone()), JobResult::Postponed),
             };
             queue.end(&job, &end)?;
             self.metrics.ended(result);
             point("job.ended");
-            *if outcome.is_ok() { &mut done } else { &mut left } += 1;
+            *if matches!(end, JobEnd::Done) { &mut done } else { &mut left } += 1;
             let what = match job.kind {
                 JobKind::Extract => format!("{}: {}", job.shard, job.log),
                 kind => format!("{}: {}", job.shard, kind.as_str()),

@@ -84,8 +84,10 @@ impl Worker<'_> {
             // The job is kept and checked again in a day, because the setting may have been turned on by then.
             return Ok(Err(Fault::Later(Timestamp::now() + SignedDuration::from_hours(24), why)));
         }
-        if is_too_short(job, extraction.min_messages_for_extraction.value, &config).await? {
-            return Ok(Ok(()));
+        let least = extraction.min_messages_for_extraction.value;
+        if is_too_short(job, least, &config).await? {
+            let why = format!("it has fewer than {least} messages (memory.extraction.min_messages_for_extraction)");
+            return Ok(Err(Fault::LeftOut(why)));
         }
         let model = Model::choose(&config, &self.options).await?;
         (self.report)(WorkerEvent::Model(&model));
@@ -230,6 +232,14 @@ pub(super) fn judge(path: &str, is_in_named: bool, summary: &Summary, is_limited
     let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
     if !was_looked_into && !is_left && Path::new(path).metadata().is_ok_and(|data| data.len() > 0) {
         return Err(Fault::Failed(format!("{path} is not a readable log")));
+    }
+    if summary.filtered.any() && summary.windows.total == 0 {
+        let is_erased = summary.filtered.conversations_erased > 0;
+        let why = if is_erased { "it was erased" } else { "the setting guard.deny excludes it" };
+        return Err(Fault::LeftOut(why.to_owned()));
+    }
+    if is_left && summary.files.read + summary.files.unchanged == 0 {
+        return Err(Fault::LeftOut("its format is unknown".to_owned()));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use transcripts::true_path;
 
 use super::args::{self, Context};
-use super::changes::{Change, edited, report, show, text_of, write};
+use super::changes::{Change, edited, patched, report, show, text_of, write};
 use super::exit::ExitStatus;
 use super::printer::{Printer, can_ask, is_yes};
 
@@ -149,8 +149,7 @@ pub(super) fn settings_change(
     if after == before {
         return Ok(None);
     }
-    let after = edited(&text, |_| serde_json::to_string_pretty(&after).map(|text| text + "\n"));
-    let after = after.context("cannot serialise the settings")?;
+    let after = edited(&text, |text| patched(text, &before, &after))?;
     Ok(Some(Change { path: path.to_owned(), before: Some(text).filter(|text| !text.is_empty()), after: Some(after) }))
 }
 

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::private;
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use similar::{ChangeTag, TextDiff};
 use transcripts::hex;
@@ -25,9 +27,19 @@ pub(crate) struct Change {
     pub(crate) after: Option<String>,
 }
 
+/// Checks that the file still has the content on which the change is based: an agent may write its settings while a
+/// person reads the question.
+fn check_unchanged(change: &Change) -> anyhow::Result<()> {
+    // Some callers treat an empty file as a missing one.
+    let is_same = text_of(&change.path)?.unwrap_or_default() == change.before.as_deref().unwrap_or_default();
+    ensure!(is_same, "{} was changed meanwhile; run the command again", change.path.display());
+    Ok(())
+}
+
 /// Writes a change, after copying the previous content of the file to a backup.
 pub(crate) fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
     let path = &change.path;
+    check_unchanged(change)?;
     let Some(after) = &change.after else {
         fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
         return report(out, path, "is removed", true);
@@ -103,15 +115,38 @@ pub(crate) enum FileOutcome {
     Gone,
 }
 
-/// Writes the changes, and records each in the file `record` before it is made.
+/// Writes the changes, and records each in the file `record` before it is made. If a change cannot be written, those
+/// before it are reverted.
 pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -> anyhow::Result<()> {
+    let earlier = text_of(record)?;
+    let mut written = Vec::new();
+    if let Err(error) = write_all(changes, record, &mut written) {
+        let reverted = written.iter().rev().try_for_each(revert).and_then(|()| match &earlier {
+            Some(text) => replace(record, text),
+            None if record.exists() => fs::remove_file(record).context("cannot remove the record"),
+            None => Ok(()),
+        });
+        reverted.with_context(|| format!("{error:#}; `afterthought setup --undo` restores the files"))?;
+        return Err(error.context("nothing is changed"));
+    }
+    changes.iter().try_for_each(|change| report(out, &change.path, "is written", true))
+}
+
+/// Writes the changes, and adds each to `written`, with the folders that are created for it, before it is made.
+fn write_all<'c>(
+    changes: &'c [Change],
+    record: &Path,
+    written: &mut Vec<(&'c Change, Vec<PathBuf>)>,
+) -> anyhow::Result<()> {
     let mut records = recorded(record)?;
     for change in changes {
+        check_unchanged(change)?;
         let after = change.after.as_deref().unwrap_or_default();
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let mut folders: Vec<PathBuf> =
             change.path.ancestors().skip(1).take_while(missing).map(Path::to_owned).collect();
         folders.reverse();
+        written.push((change, folders.clone()));
         match records.iter_mut().find(|one| one.path == change.path) {
             // An earlier setup wrote the file, and the file has not changed since, so the content before that setup is
             // the one to restore.
@@ -128,8 +163,20 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
         // The record contains complete settings, which may contain keys.
         private::replace(record, &text).with_context(|| format!("cannot write {}", record.display()))?;
         replace(&change.path, after)?;
-        report(out, &change.path, "is written", true)?;
     }
+    Ok(())
+}
+
+/// Restores the content of a file from before a change, and removes the folders that were created for it.
+fn revert((change, folders): &(&Change, Vec<PathBuf>)) -> anyhow::Result<()> {
+    let path = &change.path;
+    match &change.before {
+        // A file that could not be written still has its content.
+        Some(before) if text_of(path)?.as_ref() != Some(before) => replace(path, before)?,
+        None if path.exists() => fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?,
+        Some(_) | None => {}
+    }
+    folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
     Ok(())
 }
 
@@ -193,6 +240,52 @@ pub(crate) fn edited<E>(text: &str, edit: impl FnOnce(&str) -> Result<String, E>
     Ok(format!("{mark}{after}"))
 }
 
+/// Returns the JSON in `text`, whose value is `before`, with the value `after`; everything else keeps its formatting.
+pub(crate) fn patched(text: &str, before: &Value, after: &Value) -> anyhow::Result<String> {
+    let (Value::Object(old), Value::Object(new), false) = (before, after, text.trim().is_empty()) else {
+        return Ok(serde_json::to_string_pretty(after).context("cannot serialise the settings")? + "\n");
+    };
+    let root = CstRootNode::parse(text, &ParseOptions::default()).context("cannot parse the settings")?;
+    patch(&root.object_value().context("the settings are not an object")?, old, new);
+    let after = root.to_string();
+    Ok(if after.ends_with('\n') { after } else { after + "\n" })
+}
+
+/// Changes `object` from the value `before` to the value `after`.
+fn patch(object: &CstObject, before: &Map<String, Value>, after: &Map<String, Value>) {
+    let removed = before.keys().filter(|name| !after.contains_key(*name));
+    removed.filter_map(|name| object.get(name)).for_each(CstObjectProp::remove);
+    for (name, value) in after.iter().filter(|(name, value)| before.get(*name) != Some(value)) {
+        let Some(property) = object.get(name) else {
+            object.append(name, input(value));
+            continue;
+        };
+        match (before.get(name), value, property.object_value(), property.array_value()) {
+            (Some(Value::Object(old)), Value::Object(new), Some(inner), _) => patch(&inner, old, new),
+            (Some(Value::Array(old)), Value::Array(new), _, Some(list)) if new.starts_with(old) => {
+                new[old.len()..].iter().for_each(|value| drop(list.append(input(value))));
+            }
+            (Some(Value::Array(old)), Value::Array(new), _, Some(list)) if old.starts_with(new) => {
+                list.elements().into_iter().skip(new.len()).for_each(CstNode::remove);
+            }
+            _ => property.set_value(input(value)),
+        }
+    }
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(value) => CstInputValue::Number(value.to_string()),
+        Value::String(value) => CstInputValue::String(value.clone()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Object(map) => {
+            CstInputValue::Object(map.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
+}
+
 fn hash(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
@@ -215,6 +308,53 @@ mod tests {
             assert_eq!(edited(before, add).unwrap(), after, "{before:?}");
         }
         assert_eq!(edited("\u{feff}{}", |text| Err::<String, _>(text.to_owned())), Err("{}".to_owned()));
+    }
+
+    #[test]
+    fn a_patch_keeps_the_formatting_of_everything_else() {
+        let text = "{\n    \"model\": \"opus\",   \"list\": [ 1,2 ],\n    \"hooks\": {\n        \"Stop\": [{\"own\":  true}]\n    }\n}\n";
+        let before: Value = serde_json::from_str(text).unwrap();
+        let mut after = before.clone();
+        after["hooks"]["Stop"].as_array_mut().unwrap().push(json!({"hooks": [{"command": "x"}]}));
+        after["hooks"]["SessionEnd"] = json!([{"timeout": 3}]);
+        let changed = patched(text, &before, &after).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&changed).unwrap(), after, "{changed}");
+        for part in ["    \"model\": \"opus\",   \"list\": [ 1,2 ],\n", "{\"own\":  true}", "        \"SessionEnd\""] {
+            assert!(changed.contains(part), "{part}: {changed}");
+        }
+        let back = patched(&changed, &after, &before).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&back).unwrap(), before, "{back}");
+        assert!(back.contains("   \"list\": [ 1,2 ],\n"), "{back}");
+    }
+
+    #[test]
+    fn if_one_change_cannot_be_written_none_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("own.json"), "{}").unwrap();
+        fs::write(at("file"), "").unwrap();
+        let out = Printer::new(super::super::printer::Output::Human, super::super::printer::Verbosity::Quiet);
+        let change = |name: &str, before: Option<&str>| {
+            let before = before.map(str::to_owned);
+            Change { path: at(name), before, after: Some("new".to_owned()) }
+        };
+        // No file can be created below another file.
+        let changes = [change("own.json", Some("{}")), change("sub/new.json", None), change("file/below.json", None)];
+        let record = at("state/setup.json");
+        let error = write_recorded(&changes, &record, &out).unwrap_err();
+        assert!(format!("{error:#}").starts_with("nothing is changed: cannot "), "{error:#}");
+        assert_eq!(fs::read_to_string(at("own.json")).unwrap(), "{}");
+        assert!(!at("sub").exists() && !record.exists());
+        fs::write(at("own.json"), "{\"theirs\": 1}").unwrap();
+        let error = write_recorded(&changes[..1], &record, &out).unwrap_err();
+        assert!(format!("{error:#}").contains("own.json was changed meanwhile"), "{error:#}");
+        assert_eq!(fs::read_to_string(at("own.json")).unwrap(), "{\"theirs\": 1}");
+        fs::write(at("own.json"), "{}").unwrap();
+        write_recorded(&changes[..2], &record, &out).unwrap();
+        let recorded = fs::read_to_string(&record).unwrap();
+        write_recorded(&changes[2..], &record, &out).unwrap_err();
+        assert_eq!(fs::read_to_string(&record).unwrap(), recorded, "an earlier setup can still be undone");
+        assert_eq!(fs::read_to_string(at("sub/new.json")).unwrap(), "new");
     }
 
     #[test]

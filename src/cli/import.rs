@@ -7,9 +7,11 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use crate::api::{
-    Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportChanges, ImportEvent,
+    AuditChannel, Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportChanges, ImportEvent,
     ImportOptions, ImportOutcome, ImportReport, Memories, PackImport, PackOptions, ReviewPolicy, markdown,
 };
+
+use crate::config::Config;
 
 use super::apply;
 use super::args::Context;
@@ -54,11 +56,11 @@ pub(crate) struct ImportArgs {
     /// Compare each memory with the stored ones
     #[arg(long)]
     consolidate: bool,
-    /// Show what --consolidate would do, and write no memory
-    #[arg(long, requires = "consolidate")]
+    /// Show what the import would do, and write no memory
+    #[arg(long)]
     dry_run: bool,
-    /// Save the plan that --dry-run shows, for `runs apply`
-    #[arg(long, value_name = "FILE", requires = "dry_run")]
+    /// Save the plan that --consolidate --dry-run shows, for `runs apply`
+    #[arg(long, value_name = "FILE", requires_all = ["consolidate", "dry_run"])]
     out: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
@@ -99,10 +101,11 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         gather: args.consolidate,
         dry_run: args.dry_run,
     };
-    let (memories, out) = (Context::memories_of(config)?, context.out);
+    let is_rehearsal = args.dry_run && !args.consolidate;
+    let (memories, out) = (open(config, is_rehearsal)?, context.out);
     let mut trouble = Ok(());
     let report = memories.import(&args.paths, &options, &mut |event| {
-        let printed = print_event(&event, out);
+        let printed = print_event(&event, is_rehearsal, out);
         // The import continues; a failure to print is reported at the end.
         trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
     })?;
@@ -111,6 +114,9 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let ImportReport { failed, gathered, .. } = report;
     // Without --consolidate, the memories have been stored by now; with it, they have only been collected.
     if !args.consolidate {
+        if is_rehearsal {
+            out.note("nothing was written");
+        }
         return Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success });
     }
     let runtime = runtime()?;
@@ -130,6 +136,16 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     // A failed request leaves both memories in place, so the import as a whole still succeeds, with exit code 3.
     let status = report_trouble(&imported, out);
     Ok(if failed > 0 { ExitStatus::Failures } else { status })
+}
+
+/// Opens the memories, or a copy in memory for a rehearsal, which neither creates nor changes a file.
+fn open(config: Config, is_rehearsal: bool) -> anyhow::Result<Memories> {
+    if !is_rehearsal {
+        return Context::memories_of(config);
+    }
+    let exists = config.db.value.exists();
+    let builder = Memories::builder().config(config).through(AuditChannel::Command);
+    Ok(if exists { builder.read_only().open()?.copy_in_memory()? } else { builder.path("memory:").open()? })
 }
 
 /// Offers to import `MEMORY.md` and daily notes of the working directory, once for each folder, if a person can be asked.
@@ -164,7 +180,8 @@ fn holds_notes(path: &Path) -> bool {
     path.is_file() || path.read_dir().into_iter().flatten().flatten().any(|entry| is_note(entry.file_name()))
 }
 
-fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
+/// Prints an event of an import, or of one that would happen.
+fn print_event(event: &ImportEvent<'_>, is_rehearsal: bool, out: &Printer) -> std::io::Result<()> {
     match event {
         ImportEvent::Failed(path, skipped) => {
             out.warn(format_args!("{}:{}: {}", path.display(), skipped.record, skipped.reason));
@@ -181,8 +198,8 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
         ImportEvent::Denied(path) => {
             out.note(format_args!("{}: not read, because the setting guard.deny excludes it", path.display()));
         }
-        ImportEvent::Stored(file) => return print_file(file, out),
-        ImportEvent::Pack(path, pack) => return print_pack(path, pack, out),
+        ImportEvent::Stored(file) => return print_file(file, is_rehearsal, out),
+        ImportEvent::Pack(path, pack) => return print_pack(path, pack, is_rehearsal, out),
     }
     Ok(())
 }
@@ -212,7 +229,7 @@ fn listed(counts: &BTreeMap<String, usize>) -> String {
     counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
 }
 
-fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
+fn print_file(file: &FileImport<'_>, is_rehearsal: bool, out: &Printer) -> std::io::Result<()> {
     let FileImport { path, format, counts, left_out, failed, namespace, adapted, unconnected } = file;
     if out.is_json() {
         return out.json(&json!({
@@ -230,9 +247,10 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
         count => format!("{context}, {} of the work ledger", counted(count, "task")),
     };
     out.line(format_args!(
-        "{} ({format}): {} added, {} changed, {} already stored, {left_out} left out, {failed} failed{context}",
+        "{} ({format}): {} {}added, {} changed, {} already stored, {left_out} left out, {failed} failed{context}",
         path.display(),
         counts.added,
+        if is_rehearsal { "would be " } else { "" },
         counts.changed,
         counts.known,
     ))?;
@@ -247,7 +265,7 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
     Ok(())
 }
 
-fn print_pack(path: &Path, pack: &PackImport, out: &Printer) -> std::io::Result<()> {
+fn print_pack(path: &Path, pack: &PackImport, is_rehearsal: bool, out: &Printer) -> std::io::Result<()> {
     let PackImport { name, before, signer, namespace, template, run, .. } = pack;
     let PackImport { added, changed, retired, known, kept, waiting, left_out, .. } = pack;
     if out.is_json() {
@@ -258,9 +276,10 @@ fn print_pack(path: &Path, pack: &PackImport, out: &Printer) -> std::io::Result<
         }));
     }
     out.line(format_args!(
-        "{} (pack {name}) into {namespace}: {added} added, {changed} changed, {retired} retired, {known} already stored, \
-         {left_out} left out",
-        path.display()
+        "{} (pack {name}) into {namespace}: {added} {}added, {changed} changed, {retired} retired, {known} already \
+         stored, {left_out} left out",
+        path.display(),
+        if is_rehearsal { "would be " } else { "" },
     ))?;
     match signer {
         Some(signer) => out.note(format_args!("signed by {signer}; compare it with the key of the author")),
@@ -277,7 +296,7 @@ fn print_pack(path: &Path, pack: &PackImport, out: &Printer) -> std::io::Result<
     if let Some(template) = template {
         out.note(format_args!("the pack suggests these settings, which were not changed:\n{template}"));
     }
-    if let Some(run) = run {
+    if let Some(run) = run.as_ref().filter(|_| !is_rehearsal) {
         out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
     }
     Ok(())

@@ -271,11 +271,11 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
     Ok(ExitStatus::Success)
 }
 
-/// Prints a memory on two lines, for a terminal that is too narrow for a table.
-fn lines(memory: &Memory, out: &Printer) -> anyhow::Result<()> {
+/// Prints a memory on two lines.
+pub(super) fn lines(memory: &Memory, out: &Printer) -> anyhow::Result<()> {
     let (claim, id) = (&memory.claim, memory.id.short());
-    out.line(one_line(&claim.content, 200))?;
-    out.line(format_args!(
+    out.text(one_line(&claim.content, 200))?;
+    out.text(format_args!(
         "  {DIM}{id} · {}/{} · {} · {}{DIM:#}",
         claim.memory_type, claim.category, memory.namespace, memory.status
     ))?;

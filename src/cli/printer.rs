@@ -8,6 +8,9 @@ use std::sync::LazyLock;
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+use terminal_size::{Height, Width};
+use textwrap::core::Word;
+use textwrap::{WordSeparator, WordSplitter};
 
 use crate::api::{ApiError, EscapeMode, Memories, escaped, without_secrets};
 use crate::memory::MemoryId;
@@ -147,6 +150,13 @@ impl Printer {
     pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
         // `println!` would panic on a closed pipe; `anstream` removes the colours where they cannot be shown.
         writeln!(anstream::stdout().lock(), "{}", painted(&line.to_string()))
+    }
+
+    /// Writes a line of data for people, wrapped between words on a terminal.
+    #[expect(clippy::unused_self, reason = "all output goes through the printer")]
+    pub(crate) fn text(&self, line: impl Display) -> io::Result<()> {
+        let text = wrapped(&painted(&line.to_string()), terminal_size::terminal_size_of(io::stdout()));
+        writeln!(anstream::stdout().lock(), "{text}")
     }
 
     /// Writes `value` as one line of JSON.
@@ -308,7 +318,39 @@ pub(crate) fn spelled(error: &anyhow::Error) -> String {
 
 fn write_stderr(line: impl Display) {
     // Nothing can be done if standard error is closed.
-    writeln!(anstream::stderr().lock(), "{}", painted(&line.to_string())).ok();
+    let text = wrapped(&painted(&line.to_string()), terminal_size::terminal_size_of(io::stderr()));
+    writeln!(anstream::stderr().lock(), "{text}").ok();
+}
+
+/// Returns `text` with line breaks between words where it would not fit the terminal. A command in backticks stays on
+/// one line, so that it can be copied.
+fn wrapped(text: &str, terminal: Option<(Width, Height)>) -> String {
+    let Some((Width(width), _)) = terminal else { return text.to_owned() };
+    let fill = |line: &str| {
+        let indent = " ".repeat(line.len() - line.trim_start().len() + 2);
+        let options = textwrap::Options::new(width.into()).subsequent_indent(&indent);
+        textwrap::fill(
+            line,
+            options.word_separator(WordSeparator::Custom(words)).word_splitter(WordSplitter::NoHyphenation),
+        )
+    };
+    text.split('\n').map(fill).collect::<Vec<_>>().join("\n")
+}
+
+/// Splits a line at its spaces, except within backticks.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let mut start = 0;
+    Box::new(std::iter::from_fn(move || {
+        let rest = &line[start..];
+        let mut is_code = false;
+        let end = rest.char_indices().zip(rest.chars().skip(1).chain(['x'])).find(|((_, letter), next)| {
+            is_code ^= *letter == '`';
+            *letter == ' ' && *next != ' ' && !is_code
+        });
+        let word = end.map_or(rest, |((at, _), _)| &rest[..=at]);
+        start += word.len();
+        (!word.is_empty()).then(|| Word::from(word))
+    }))
 }
 
 /// Returns `text` on one line and at most `limit` characters long.
@@ -365,6 +407,19 @@ pub(crate) fn is_yes(question: &str) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_are_wrapped_between_words_and_commands_stay_whole() {
+        let at = |width| Some((Width(width), Height(24)));
+        let text = "no model is configured; `afterthought status --check` shows how";
+        assert_eq!(wrapped(text, None), text);
+        let lines = "no model is configured;\n  `afterthought status --check`\n  shows how";
+        assert_eq!(wrapped(text, at(32)), lines);
+        assert_eq!(wrapped("  a row: of words\n+ short", at(10)), "  a row:\n    of\n    words\n+ short");
+        let styled = painted(&format!("{DIM}one two three{DIM:#}"));
+        assert_eq!(wrapped(&styled, at(8)), "\u{1b}[2mone two\n  three\u{1b}[0m");
+        assert_eq!(wrapped("北京的团队使用数据库", at(10)).lines().count(), 3, "two columns a character");
+    }
 
     #[test]
     fn sizes_are_short() {

@@ -73,7 +73,7 @@ impl<'a> RunReporter<'a> {
         }
         self.shown += 1;
         for line in lines(change) {
-            self.out.line(line)?;
+            self.out.text(line)?;
         }
         if change.decision == Decision::Contradict && change.before.is_some() {
             self.print_old_quote(change)?;
@@ -101,7 +101,7 @@ impl<'a> RunReporter<'a> {
         // The quote is optional, and in a plan the memory may not be stored yet.
         let details = change.target.as_ref().and_then(|id| self.memories.details(&id.to_string()).ok());
         match details.as_ref().and_then(|details| details.evidence.first()) {
-            Some(evidence) => self.out.line(quoted(evidence)),
+            Some(evidence) => self.out.text(quoted(evidence)),
             None => Ok(()),
         }
     }

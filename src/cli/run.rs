@@ -347,10 +347,9 @@ fn open(config: Config, mode: Mode<'_>, model: &Model) -> anyhow::Result<Memorie
 
 fn exit_status(summary: &Summary) -> ExitStatus {
     // Exit 2 is for runs that achieved nothing; partial work exits 3, so that scripts know to run it again.
-    let nothing_was_read = summary.files.failed > 0 && summary.files.read + summary.files.unchanged == 0;
     let read_windows = summary.windows.ok + summary.windows.ok_empty + summary.windows.partial;
     let nothing_was_answered = summary.halted.is_some() && read_windows == 0;
-    if nothing_was_read || nothing_was_answered {
+    if summary.has_read_nothing() || nothing_was_answered {
         ExitStatus::Error
     } else if summary.has_failures() {
         ExitStatus::Failures
@@ -380,7 +379,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
                 counted(summary.llm_calls, "call")
             ),
         ),
-        Event::Empty(text) => bar.suspend(|| out.detail(text)),
+        Event::Detail(text) => bar.suspend(|| out.detail(text)),
         Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),
         Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),

@@ -3,21 +3,23 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::api::{Model, ModelOptions, SourceTotals, logins, survey};
+use crate::api::{Filter, Model, ModelOptions, Order, Query, SourceTotals, logins, survey};
+use crate::memory::Status;
 use crate::serve::hook::{self, Agent};
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use super::agent::{command_changes, parsed, program_words, settings_change, settings_of};
 use super::args::{Context, home, machine};
-use super::changes::{Change, FileOutcome, edited, report, show, take_back, text_of, write_recorded};
+use super::changes::{Change, FileOutcome, edited, patched, report, show, take_back, text_of, write_recorded};
 use super::exit::ExitStatus;
 use super::hosts::{HOSTS, Host};
+use super::list::lines;
 use super::model::runtime;
-use super::printer::{BOLD, DIM, can_ask, counted, is_yes, size};
+use super::printer::{BOLD, DIM, Printer, can_ask, counted, is_yes, size};
 
 /// Number of memories that are shown at the end.
-const SHOWN: &str = "5";
+const SHOWN: usize = 5;
 
 /// Connect all agents on this machine, and read their logs
 ///
@@ -44,10 +46,14 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
         return undo(&record, context);
     }
     let out = context.out;
-    let heading = |text: &str| if out.is_json() { Ok(()) } else { out.line(format_args!("{BOLD}{text}{BOLD:#}")) };
+    let hosts: Vec<&Host> = HOSTS.iter().filter(|host| is_used(host)).collect();
+    let found = survey(&machine(), &[], context.memories_if_any()?.as_ref()).context("cannot look for logs")?;
+    if hosts.is_empty() && found.is_empty() {
+        return Ok(out.nothing("neither agents nor their logs were found; pass a log to `afterthought run`"));
+    }
     let mut changes = Vec::new();
-    heading("Agents, and the files that connect them")?;
-    for host in HOSTS.iter().filter(|host| is_used(host)) {
+    heading("Agents, and the files that connect them", out)?;
+    for host in hosts {
         match changes_of(host, context) {
             Ok(of_host) => {
                 describe(host, &of_host, context)?;
@@ -57,8 +63,7 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
             Err(error) => out.error(&error.context(format!("{} is not changed", host.name))),
         }
     }
-    let found = survey(&machine(), &[], context.memories_if_any()?.as_ref()).context("cannot look for logs")?;
-    heading("Logs")?;
+    heading("Logs", out)?;
     for one in &found {
         let SourceTotals { files, bytes, files_new, .. } = one.total;
         let (files, bytes, new) = (counted(files, "file"), size(bytes), files_new);
@@ -68,13 +73,14 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
             out.line(format_args!("  {:<12} {files} of {bytes}, {new} not read yet", one.source))?;
         }
     }
-    if changes.is_empty() && found.is_empty() {
-        return Ok(out.nothing("neither agents nor their logs were found; pass a log to `afterthought run`"));
-    }
     let model = runtime()?.block_on(Model::choose(&context.settings()?, &ModelOptions::default()))?;
-    heading("Model")?;
+    heading("Model", out)?;
     if !out.is_json() {
-        out.line(format_args!("  {}", described(&model)))?;
+        out.text(format_args!("  {}", described(&model)))?;
+    }
+    if model.name().is_some() && !args.yes && !found.is_empty() {
+        heading("Cost of reading the logs", out)?;
+        super::again(&["run", "--from", "all", "--estimate"], context)?;
     }
     if args.dry_run {
         changes.iter().try_for_each(|change| show(out, change))?;
@@ -100,13 +106,13 @@ fn described(model: &Model) -> String {
         (Some(found), _) => found.to_owned(),
         (None, Some(login)) => {
             format!(
-                "none is configured, so the offline rules are used; to use the login of {login}, pass `--model {login}` \
-                 to `afterthought run`"
+                "none is configured, so the offline rules are used, which cost nothing; to use the login of {login}, \
+                 pass `--model {login}` to `afterthought run`"
             )
         }
         (None, None) => {
-            "none is configured, so the offline rules are used; `afterthought status --check` shows how to configure \
-             a model"
+            "none is configured, so the offline rules are used, which cost nothing; `afterthought status --check` \
+             shows how to configure a model"
                 .to_owned()
         }
     }
@@ -124,15 +130,36 @@ fn read_logs(is_silent: bool, model: &Model, context: &Context<'_>) -> anyhow::R
         return Ok(ExitStatus::Success);
     }
     let mut words = vec!["run", "--from", "all"];
-    if is_silent {
+    if is_silent || model.name().is_none() {
         words.extend(["--extractor", "rules"]);
     }
     let status = super::again(&words, context)?;
-    super::again(&["memory", "list", "--sort", "importance", "-n", SHOWN], context)?;
-    out.note(
-        "next: `afterthought search WORDS`, or start a session of your agent; `afterthought memory list` shows all",
-    );
+    show_best(context)?;
     Ok(status)
+}
+
+/// Shows the most important memories of all projects, and the next step.
+fn show_best(context: &Context<'_>) -> anyhow::Result<()> {
+    let (memories, out) = (context.memories()?, context.out);
+    let filter = Filter { statuses: vec![Status::Active], ..Filter::default() };
+    let query = Query { filter, order: Order::Importance, limit: SHOWN, ..Query::default() };
+    let best = memories.query_memories(&query)?;
+    if out.is_json() {
+        return Ok(best.iter().try_for_each(|memory| out.json(memory))?);
+    }
+    if best.is_empty() {
+        out.note("next: `afterthought remember TEXT`, or start a session of your agent");
+        return Ok(());
+    }
+    out.line("")?;
+    heading("The most important memories", out)?;
+    best.iter().try_for_each(|memory| lines(memory, out))?;
+    out.note("next: `afterthought search WORDS`, or start a session of your agent");
+    Ok(())
+}
+
+fn heading(text: &str, out: &Printer) -> anyhow::Result<()> {
+    Ok(if out.is_json() { Ok(()) } else { out.line(format_args!("{BOLD}{text}{BOLD:#}")) }?)
 }
 
 /// Returns the changes that connect `host`: its hooks, if it has any, its commands, and the MCP server.
@@ -203,9 +230,9 @@ fn without_ours(path: &Path) -> anyhow::Result<()> {
     let after = match host {
         Some(host) => host.unregister(&before)?,
         None if path.extension().is_some_and(|kind| kind == "json") => {
-            let clean = hook::uninstall(&parsed(&before, path)?)?;
-            let after = edited(&before, |_| serde_json::to_string_pretty(&clean).map(|text| text + "\n"));
-            after.context("cannot serialise the settings")?
+            let settings = parsed(&before, path)?;
+            let clean = hook::uninstall(&settings)?;
+            edited(&before, |text| patched(text, &settings, &clean))?
         }
         // A slash command that somebody has edited is not removed.
         None => return Ok(()),

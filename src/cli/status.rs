@@ -301,7 +301,7 @@ fn encryption(memories: &Memories) -> Check {
         Ok(Encryption::Encrypted(Some(place))) => check(State::Good, format!("encrypted, key from {place}")),
         Ok(Encryption::Encrypted(None)) => check(State::Good, "encrypted, key from the system keyring".to_owned()),
         Ok(Encryption::Plain(None)) => {
-            check(State::Good, "not encrypted; anyone who can read the file can read every memory".to_owned())
+            check(State::Note, "not encrypted; anyone who can read the file can read every memory".to_owned())
         }
         Ok(Encryption::Plain(Some(place))) => check(
             State::Note,

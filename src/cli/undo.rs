@@ -26,7 +26,7 @@ const NAMED: usize = 5;
 )]
 pub(crate) struct UndoArgs {
     /// Id of a run, a unique prefix or suffix of it, or `last` for the last change by a run or by hand
-    run: String,
+    run: Option<String>,
     #[command(flatten)]
     later: Later,
     /// Show what would be undone, and write nothing
@@ -57,7 +57,10 @@ impl UndoArgs {
 
 pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
-    let is_last = args.run.trim().eq_ignore_ascii_case("last");
+    let Some(named) = &args.run else {
+        bail!("which run? `afterthought undo last` reverts {}; `afterthought runs list` lists all", last(&memories)?);
+    };
+    let is_last = named.trim().eq_ignore_ascii_case("last");
     let undone_before = if is_last && args.redo { memories.last_undone()? } else { None };
     let run = if let Some(run) = undone_before {
         // A person who repeats `undo last` with `--redo` wants to redo that run, not to undo the run before it.
@@ -71,7 +74,7 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
             }
         }
     } else {
-        find_run(&args.run, &memories)?
+        find_run(named, &memories)?
     };
     // Later runs are read before anything is written, since the person may have to choose what happens to their
     // changes.
@@ -124,6 +127,14 @@ fn undo_by_hand(
     let undone = if is_dry { planned } else { memories.undo_by_hand(changeset, false)? };
     print_counts(&undone, &[], is_dry, out)?;
     Ok(exit_status(&undone))
+}
+
+/// Returns the description of the change that `undo last` reverts.
+fn last(memories: &Memories) -> anyhow::Result<String> {
+    Ok(match memories.last_undoable()? {
+        LastChange::Run(run) => run_line(&run),
+        LastChange::ByHand { at, .. } => format!("the change that was made by hand at {}", minute(at)),
+    })
 }
 
 /// Returns the run whose id begins or ends with `part`.

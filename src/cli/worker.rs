@@ -178,6 +178,7 @@ fn print_end(context: &Context<'_>, job: &Job, fault: Option<&Fault>) {
         Some(Fault::Later(until, why)) => {
             context.out.note(format_args!("{} is postponed until {until:.0}: {}", job.path, one_line(why, 300)));
         }
+        Some(Fault::LeftOut(why)) => context.out.note(format_args!("{} is not extracted: {why}", job.path)),
     }
 }
 

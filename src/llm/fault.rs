@@ -50,6 +50,8 @@ pub(super) struct Rejection {
 impl Rejection {
     /// Returns the error that `body` contains, in any of the forms that servers use.
     pub(super) fn read(body: &Value) -> Option<Self> {
+        // Google puts the error into a list.
+        let body = body.get(0).unwrap_or(body);
         let error = &body["error"];
         if let Some(message) = error.as_str().filter(|message| !message.is_empty()) {
             return Some(Self { message: message.to_owned(), code: String::new() });
@@ -64,13 +66,7 @@ impl Rejection {
         if body["object"] == "error" || body["message"].is_string() {
             return Some(Self::from_object(body));
         }
-        let message = match &body["detail"] {
-            Value::String(text) => text.clone(),
-            // The entries also contain the rejected input, which is omitted.
-            Value::Array(entries) => entries.iter().map(complaint).collect::<Vec<_>>().join(", "),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
-        };
-        Some(Self { message, code: String::new() })
+        Some(Self { message: detail(&body["detail"])?, code: String::new() })
     }
 
     fn from_object(error: &Value) -> Self {
@@ -83,7 +79,7 @@ impl Rejection {
             })
             .collect::<Vec<_>>()
             .join(" ");
-        Self { message: error["message"].as_str().unwrap_or("no message").to_owned(), code }
+        Self { message: detail(&error["message"]).unwrap_or_else(|| "no message".to_owned()), code }
     }
 
     /// Returns the message and the code in lower case, for word searches.
@@ -125,6 +121,17 @@ impl Rejection {
     fn names(&self, words: &[&str]) -> bool {
         let text = self.text();
         words.iter().any(|word| text.contains(word))
+    }
+}
+
+/// Returns a message, which may be a list of complaints about fields.
+fn detail(message: &Value) -> Option<String> {
+    match message {
+        Value::String(text) => Some(text.clone()),
+        // The entries also contain the rejected input, which is omitted.
+        Value::Array(entries) => Some(entries.iter().map(complaint).collect::<Vec<_>>().join(", ")),
+        Value::Object(fields) => detail(fields.get("detail")?),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
@@ -312,6 +319,14 @@ mod tests {
             (json!({"message": "m"}), Some(("m", ""))),
             (json!({"detail": "Not Found"}), Some(("Not Found", ""))),
             (json!({"detail": [{"loc": ["body", "x"], "msg": "bad", "input": "private"}]}), Some(("body.x: bad", ""))),
+            (
+                json!([{"error": {"code": 400, "message": "m", "status": "INVALID_ARGUMENT"}}]),
+                Some(("m", "400 INVALID_ARGUMENT")),
+            ),
+            (
+                json!({"object": "error", "message": {"detail": [{"loc": ["body", "n"], "msg": "Extra inputs are not permitted", "input": 1}]}}),
+                Some(("body.n: Extra inputs are not permitted", "")),
+            ),
             (json!({"error": null, "choices": []}), None),
             (json!({"error": "", "choices": [], "message": "m", "detail": []}), None),
             (json!([]), None),

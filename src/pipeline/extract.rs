@@ -263,7 +263,7 @@ impl Tally<'_> {
             self.fail(place, extraction.error.as_deref().unwrap_or("no part of the reply could be used"));
         } else if extraction.candidates.is_empty() {
             let (log, from, to) = (&job.transcript.origin, job.span.start + 1, job.span.end);
-            (self.watch)(&Event::Empty(&format!("{log}: no memories in messages {from}–{to}")));
+            (self.watch)(&Event::Detail(&format!("{log}: no memories in messages {from}–{to}")));
         }
         (self.watch)(&Event::Window(&self.summary));
     }

@@ -111,6 +111,8 @@ pub(crate) enum Fault {
     Failed(String),
     /// The job cannot run before this time; the text is the reason.
     Later(Timestamp, String),
+    /// Nothing is extracted from the log in its current state; the text is the reason.
+    LeftOut(String),
 }
 
 /// The condition under which a worker ends.
@@ -259,12 +261,21 @@ fn finish(
     worked: &mut WorkerReport,
 ) -> Result<(), StoreError> {
     let end = match outcome {
-        Ok(()) => JobEnd::Done,
-        Err(Fault::Failed(why)) => JobEnd::Failed(why),
-        Err(Fault::Later(until, why)) => JobEnd::Deferred(*until, why),
+        Ok(()) => {
+            worked.done += 1;
+            JobEnd::Done
+        }
+        Err(Fault::LeftOut(_)) => JobEnd::Done,
+        Err(Fault::Failed(why)) => {
+            worked.left += 1;
+            JobEnd::Failed(why)
+        }
+        Err(Fault::Later(until, why)) => {
+            worked.left += 1;
+            JobEnd::Deferred(*until, why)
+        }
     };
     store.finish_job(job, end, Timestamp::now())?;
-    *if outcome.is_ok() { &mut worked.done } else { &mut worked.left } += 1;
     (shift.report)(&job.job, outcome.as_ref().err());
     Ok(())
 }

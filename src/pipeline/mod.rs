@@ -39,7 +39,7 @@ use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete, LlmError};
 use crate::memory::{Memory, Namespace};
-use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
+use crate::store::{FileOutcome, FileRead, RunId, RunStatus, Store, StoreError};
 
 #[cfg(feature = "scale")]
 pub(crate) use assign::{AssignedLog, PlacementOptions, assign, assign_conversations};
@@ -104,7 +104,7 @@ pub enum RereadPolicy {
     /// No logs.
     #[default]
     Nothing,
-    /// Logs with unusable records, so that each such record is reported again.
+    /// Logs with unusable records, and files of unknown format, so that each is reported again.
     Flawed,
     /// All logs.
     All,
@@ -158,8 +158,8 @@ pub enum Event<'a> {
     File(&'a FileReport),
     /// A window was extracted; the event contains the current counts.
     Window(&'a Summary),
-    /// Nothing was learnt from a window; the text names its log and messages.
-    Empty(&'a str),
+    /// A detail, such as a file that was left out, or a window from which nothing was learnt.
+    Detail(&'a str),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Consolidated(&'a crate::consolidate::Plan),
     /// A batch was submitted to the provider, or its results were collected.
@@ -274,7 +274,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
             RereadPolicy::Nothing => all(),
             RereadPolicy::Flawed => {
                 let mut finished = all()?;
-                finished.retain(|_, file| file.skipped_records == 0);
+                finished.retain(|_, file| file.skipped_records == 0 && file.outcome != FileOutcome::PassedOver);
                 Ok(finished)
             }
             // Finished windows are still recorded, so opening the logs again takes time but requires no calls.

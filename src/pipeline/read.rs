@@ -42,7 +42,7 @@ pub(crate) enum ReadEvent {
     /// A file could not be read.
     FileFailed(PathBuf, IngestError),
     /// A file was not selected and therefore not opened.
-    FileLeftOut(LeftOut),
+    FileLeftOut(PathBuf, LeftOut),
 }
 
 /// The result of reading one file.
@@ -146,7 +146,7 @@ impl Reader {
         // run.
         let stamp = Stamp::of(&path);
         if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
-            return self.send(ReadEvent::FileLeftOut(reason));
+            return self.send(ReadEvent::FileLeftOut(path, reason));
         }
         let mark = stamp.and_then(|stamp| stamp.mark(&path, Timestamp::now()));
         if let Some(file) = self.unchanged(mark.as_ref(), named) {
@@ -208,7 +208,7 @@ impl Reader {
             let path = folder.path().join(&name);
             if let Some(reason) = self.leaves(&path, None) {
                 any = true;
-                self.send(ReadEvent::FileLeftOut(reason))?;
+                self.send(ReadEvent::FileLeftOut(path, reason))?;
                 continue;
             }
             let outcome = match folder.open(&name) {
@@ -402,7 +402,7 @@ pub(crate) async fn conversations(sources: &Sources, guard: &Guard) -> Result<Co
             | ReadEvent::Ended
             | ReadEvent::Unchanged(_)
             | ReadEvent::FileRead(_)
-            | ReadEvent::FileLeftOut(_) => {}
+            | ReadEvent::FileLeftOut(..) => {}
         }
     }
     Ok(read)
@@ -437,6 +437,18 @@ pub(crate) enum LeftOut {
     Undated,
     /// The conversation belongs to none of the requested projects.
     OtherProject,
+}
+
+impl LeftOut {
+    /// Returns the reason as text.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Excluded => "excluded",
+            Self::OutOfRange => "outside of the time range",
+            Self::Undated => "without a time",
+            Self::OtherProject => "of another project",
+        }
+    }
 }
 
 // By default, paths on Windows and macOS are case-insensitive.

@@ -130,6 +130,6 @@ async fn go<C: Complete>(
         "a run ended"
     );
     // The end is recorded after an error as well, so that the run does not look interrupted.
-    end_run(pipeline.store, &run.id, outcome.is_ok(), &summary)?;
+    end_run(pipeline.store, &run.id, outcome.is_ok() && !summary.has_read_nothing(), &summary)?;
     outcome.map(|()| summary)
 }

@@ -217,6 +217,12 @@ impl Summary {
             || self.files.failed > 0
     }
 
+    /// Returns whether none of the files could be read.
+    #[must_use]
+    pub fn has_read_nothing(&self) -> bool {
+        self.files.failed > 0 && self.files.read + self.files.unchanged == 0
+    }
+
     /// Returns the number of memories that changed or were added.
     #[must_use]
     pub fn changes(&self) -> u64 {
@@ -281,10 +287,11 @@ impl<'a> Tally<'a> {
             ReadEvent::Begun(mark) => self.files.begin(mark),
             ReadEvent::Ended => {}
             ReadEvent::Unchanged(file) => self.unchanged(&file),
-            ReadEvent::FileLeftOut(reason) => {
+            ReadEvent::FileLeftOut(path, reason) => {
                 // A log that was partly left out is not finished, so that a later run opens it again.
                 self.files.spoil_current();
                 self.summary.filtered.file(reason);
+                (self.watch)(&Event::Detail(&format!("{}: {}", path.display(), reason.as_str())));
             }
             ReadEvent::FileRead(report) => {
                 let files = &mut self.summary.files;

@@ -156,6 +156,7 @@ fn wanted<C: Complete>(
     if let Some(reason) = pipeline.options.selection.leaves(&transcript, &namespaces.project) {
         let mut tally = tally.borrow_mut();
         tally.summary.filtered.conversation(reason);
+        (tally.watch)(&Event::Detail(&format!("{}: {}", transcript.key(), reason.as_str())));
         tally.files.spoil_current();
         return Ok(None);
     }

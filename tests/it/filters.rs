@@ -254,3 +254,26 @@ fn a_list_covers_the_project_of_the_folder_unless_everywhere_is_asked() {
     let nowhere = listed(&["search", "bicycle"], &shop);
     assert!(nowhere.err.contains("no memory matches"), "{}", nowhere.err);
 }
+
+#[test]
+fn everything_that_was_left_out_is_named_if_wanted() {
+    let desk = desk();
+    desk.write("logs/notes.txt", "nothing that anybody said\n");
+    let extra = ["-v", "--exclude", "ear*", "--since", "2026-03-13"];
+    // In the second run, the file of unknown format is known from the first.
+    for _ in 0..2 {
+        let told = desk.run(&[RULES, &extra].concat()).err;
+        for part in ["early.jsonl: excluded", "notes.txt: unknown format", "middle: outside of the time range"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+    assert!(!desk.run(&[RULES, &extra[1..]].concat()).err.contains("early.jsonl"));
+}
+
+#[test]
+fn a_run_that_could_read_nothing_has_failed() {
+    let desk = Desk::new();
+    desk.write("notes.txt", "nothing that anybody said\n");
+    assert_eq!(desk.run(&["run", "notes.txt", "--extractor", "rules"]).code, 2);
+    assert_eq!(desk.json(&["runs", "list"])[0]["status"], "failed");
+}

@@ -800,6 +800,20 @@ fn a_watch_extracts_what_has_come_to_rest() {
     assert_eq!(desk.world.done(&["log", "watch", "--from", "nobody", "--once"]).status.code(), Some(2));
 }
 
+#[test]
+fn a_watch_says_that_a_denied_log_is_not_extracted() {
+    let desk = Desk::new();
+    desk.session("rested", 30);
+    fs::create_dir_all(desk.world.path(".config/afterthought")).unwrap();
+    fs::write(desk.world.path(".config/afterthought/config.toml"), "[guard]\ndeny = [\"*rested*\"]\n").unwrap();
+    let output = desk.world.done(&["log", "watch", "--from", "claude-code", "--once"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("rested.jsonl is not extracted: the setting guard.deny excludes it"), "{told}");
+    assert!(told.contains("0 logs extracted, 0 left") && !told.contains("extracted /"), "{told}");
+    let again = desk.world.done(&["log", "watch", "--from", "claude-code", "--once"]);
+    assert!(!String::from_utf8_lossy(&again.stderr).contains("rested"), "{again:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn one_process_watches_and_a_signal_ends_it_cleanly() {

@@ -186,11 +186,83 @@ fn lm_studio(heard: &Heard, _: usize) -> (u16, String) {
     }
 }
 
+/// Gemini wraps an error in a list, and rejects a schema with too many states.
+fn gemini(heard: &Heard, _: usize) -> (u16, String) {
+    if heard.format() == Some("json_schema") {
+        let message = "The specified schema produces a constraint that has too many states for serving.";
+        let error = json!({"code": 400, "message": message, "status": "INVALID_ARGUMENT"});
+        return (400, json!([{"error": error}]).to_string());
+    }
+    assert_eq!(heard.format(), Some("json_object"), "{heard:?}");
+    good("gemini-2.5-flash")
+}
+
+/// Mistral rejects unknown fields, among them the newer name of the limit.
+fn mistral(heard: &Heard, _: usize) -> (u16, String) {
+    let known = ["model", "messages", "max_tokens", "response_format", "temperature"];
+    let other = heard.body.as_object().unwrap().iter().find(|(name, _)| !known.contains(&name.as_str()));
+    if let Some((name, input)) = other {
+        let entry = json!({"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted", "input": input});
+        let error = json!({"object": "error", "message": {"detail": [entry]}, "type": "invalid_request_error"});
+        return (422, error.to_string());
+    }
+    // Its smaller models have no structured output.
+    if heard.format() == Some("json_schema") {
+        let entry =
+            json!({"type": "value_error", "loc": ["body", "response_format"], "msg": "json_schema is not available"});
+        return (422, json!({"object": "error", "message": {"detail": [entry]}}).to_string());
+    }
+    good("mistral-small-latest")
+}
+
+/// Groq checks the schema itself, and generates JSON only if the prompt contains this word.
+fn groq(heard: &Heard, _: usize) -> (u16, String) {
+    if heard.format() == Some("json_schema") {
+        let message =
+            "invalid schema for response format: response_format/json_schema/memories: minItems is not supported";
+        return (400, json!({"error": {"message": message, "type": "invalid_request_error"}}).to_string());
+    }
+    assert!(heard.body["messages"].to_string().to_lowercase().contains("json"), "{heard:?}");
+    good("openai/gpt-oss-120b")
+}
+
+/// `DeepSeek` has no structured output, and generates JSON only if the prompt contains this word.
+fn deepseek(heard: &Heard, _: usize) -> (u16, String) {
+    let refused = |message: &str| {
+        let error = json!({"message": message, "type": "invalid_request_error", "param": null, "code": "invalid_request_error"});
+        (400, json!({"error": error}).to_string())
+    };
+    match heard.format() {
+        Some("json_schema") => refused("This response_format type is unavailable now"),
+        Some(_) if !heard.body["messages"].to_string().to_lowercase().contains("json") => {
+            refused("Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'.")
+        }
+        _ => good("deepseek-chat"),
+    }
+}
+
+/// GitHub Models limits the requests of a minute strictly.
+fn github(heard: &Heard, before: usize) -> (u16, String) {
+    if before == 0 {
+        let message =
+            "Rate limit of 15 per 60s exceeded for UserByModelByMinute. Please wait 0 seconds before retrying.";
+        let error = json!({"code": "RateLimitReached", "message": message, "details": message});
+        return (429, json!({"error": error}).to_string());
+    }
+    assert_eq!(heard.format(), Some("json_schema"), "{heard:?}");
+    good("openai/gpt-4.1-mini")
+}
+
 /// Name, path after the address, key, behaviour, and number of requests until the answer.
 const SERVERS: &[(&str, &str, Option<&str>, Manner, usize)] = &[
     ("OpenAI", "/v1", Some("k-0123456789"), openai, 3),
     ("Azure", "/openai/v1?api-version=preview", Some("k-0123456789"), azure, 3),
     ("OpenRouter", "/api/v1", Some("k-0123456789"), openrouter, 2),
+    ("Gemini", "/v1beta/openai", Some("k-0123456789"), gemini, 2),
+    ("Mistral", "/v1", Some("k-0123456789"), mistral, 2),
+    ("Groq", "/openai/v1", Some("k-0123456789"), groq, 2),
+    ("DeepSeek", "/v1", Some("k-0123456789"), deepseek, 2),
+    ("GitHub Models", "/inference", Some("k-0123456789"), github, 2),
     ("Ollama", "/v1", None, ollama, 1),
     ("vLLM", "/v1", None, vllm, 2),
     ("llama.cpp", "/v1", None, llama_cpp, 3),

@@ -147,7 +147,8 @@ fn a_planned_import_is_applied_as_it_was_shown() {
     world.forget();
     world.good(IMPORT);
     assert_eq!(state(&world), planned);
-    assert_eq!(world.done(&["import", "m.jsonl", "--dry-run"]).status.code(), Some(2), "as it is there is no plan");
+    let saved = world.done(&["import", "m.jsonl", "--dry-run", "--out", "plan.json"]);
+    assert_eq!(saved.status.code(), Some(2), "without --consolidate there is no plan");
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn every_agent_is_connected_and_every_byte_comes_back() {
     assert!(told.contains("staging database is called heron"), "{told}");
     let hooks = read(&world, ".claude/settings.json");
     assert!(hooks.contains("say done") && hooks.contains("hook session-end"), "{hooks}");
+    assert!(hooks.starts_with("{\n    \"model\": \"opus\",\n  \"hooks\": {"), "the formatting stays: {hooks}");
     let server: Value = serde_json::from_str(&read(&world, ".claude.json")).unwrap();
     let server = &server["mcpServers"]["afterthought"];
     assert_eq!((&server["type"], &server["args"]), (&json!("stdio"), &json!(["serve", "mcp"])), "{server}");

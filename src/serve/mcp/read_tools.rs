@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::tool::{Effect, MemoryTool, Profile, ToolError, input_schema, read_arguments};
-use super::view::{found_views, in_tenths, page, quote_view, stated, view, views};
+use super::view::{found_views, in_tenths, lean, page, quote_view, stated, view, views};
 use crate::api::brief::{BriefRequest, Format};
 use crate::api::{
     ApiError, Filter, HistoryEntry, Memories, Order, RetrievalOptions, SearchResult, importance_of_tenths,
@@ -117,7 +117,8 @@ impl RecallArguments {
     /// Returns the results with their total, which is known only if there is no query.
     fn page(&self, found: Vec<SearchResult>, memories: &Memories) -> Result<Value, ApiError> {
         let query = self.query.as_deref().unwrap_or_default();
-        let found = found_views(found, query, memories)?;
+        let mut found = found_views(found, query, memories)?;
+        found.iter_mut().for_each(lean);
         if !query.trim().is_empty() {
             return Ok(page(found, None));
         }
@@ -373,7 +374,18 @@ impl MemoryTool for History {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
     fn call(memories: &Memories, arguments: HistoryArguments) -> Result<Value, ApiError> {
-        past(memories, &arguments.id)
+        let mut past = past(memories, &arguments.id)?;
+        let own = past["memory"]["id"].clone();
+        // Without the text of the other memory, a client would have to ask once more.
+        for link in past["relations"].as_array_mut().into_iter().flatten() {
+            let other = if link["from"] == own { &link["to"] } else { &link["from"] };
+            let other =
+                other.as_str().map(|id| memories.get_memory(&MemoryId::from_stored(id.to_owned()))).transpose()?;
+            if let Some(memory) = other.flatten() {
+                link["content"] = memory.claim.content.into();
+            }
+        }
+        Ok(past)
     }
 }
 

@@ -83,7 +83,7 @@ fn every_tool_says_what_it_does_and_every_argument_what_it_means() {
 fn what_a_client_pays_to_see_the_tools_is_little() {
     let cost = |profile| crate::tokens::count(&serde_json::to_string(&described(profile)).unwrap());
     let [standard, full] = [Profile::Standard, Profile::Full].map(cost);
-    assert!(standard < 2_600 && full < 3_400, "{standard} and {full} tokens");
+    assert!(standard <= 2_500 && full <= 3_300, "{standard} and {full} tokens");
 }
 
 #[test]

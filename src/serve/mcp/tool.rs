@@ -101,13 +101,15 @@ impl ToolRow {
     /// Returns the tool in the form that clients receive, with the allowed categories.
     pub(super) fn described(&self, categories: &[String]) -> Tool {
         let mut input = (self.input)();
+        // The description of the tool says the same, and every client pays for these words.
+        input.remove("description");
         if let Some(property) = self.category.and_then(|name| input.get_mut("properties")?.get_mut(name)) {
             // An optional category may also be null.
             let null = (property["type"] != "string").then_some(Value::Null);
             property["enum"] = categories.iter().map(|name| json!(name)).chain(null).collect();
         }
         let reads = self.effect == Effect::Reads;
-        let annotations = ToolAnnotations::with_title(self.title)
+        let annotations = ToolAnnotations::new()
             .read_only(reads)
             .destructive(self.effect == Effect::Changes)
             .idempotent(true)

@@ -126,6 +126,22 @@ pub(in crate::serve) fn in_tenths(memory: &mut Value) {
     memory["importance"] = json!(rounded((importance * 10.0).clamp(1.0, 10.0)));
 }
 
+/// Removes from a found memory what the rest implies: fields with the value that most memories have, a title that is the
+/// beginning of the content, and the time of a change if there was none.
+pub(in crate::serve) fn lean(memory: &mut Value) {
+    let usual = json!({"scope": "long_term", "status": "active", "access_count": 0, "heat": "cold", "tier": "l4"});
+    let text = |memory: &Value, name: &str| memory[name].as_str().unwrap_or_default().to_owned();
+    let is_beginning = text(memory, "content").starts_with(text(memory, "title").trim_end_matches('…'));
+    let is_unchanged = memory["created_at"] == memory["updated_at"];
+    if let Some(fields) = memory.as_object_mut() {
+        fields.retain(|name, value| match name.as_str() {
+            "title" => !is_beginning,
+            "updated_at" => !is_unchanged,
+            name => usual.get(name) != Some(value),
+        });
+    }
+}
+
 /// Returns a number with three decimals, which are precise enough and cost fewer tokens than seventeen.
 fn rounded(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
