@@ -24,7 +24,7 @@ use crate::text::shell;
 #[cfg(test)]
 use words::digest;
 use words::task_words;
-pub(crate) use words::{stored_words, word_number};
+pub(crate) use words::{further_words, stored_words, word_number};
 
 /// The kinds of keys for looking up tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
