@@ -67,12 +67,12 @@ pub(crate) fn error_line(printed: &str) -> Option<String> {
             .map(str::trim)
             .filter(|line| line.chars().any(char::is_alphanumeric) && !is_frame(line) && !is_heading(line))
     };
-    let telling = || lines().filter(|line| TELLING.is_match(line));
+    let reasons = || lines().filter(|line| TELLING.is_match(line));
     let is_warning = |line: &str| line.to_lowercase().contains("warn");
-    let line = telling()
+    let line = reasons()
         .find(|line| !is_warning(line) && is_specific_line(line))
-        .or_else(|| telling().find(|line| !is_warning(line)))
-        .or_else(|| telling().next())
+        .or_else(|| reasons().find(|line| !is_warning(line)))
+        .or_else(|| reasons().next())
         .or_else(|| lines().next_back())?;
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(line.chars().take(MAX_CHARACTERS).collect())
