@@ -1,6 +1,9 @@
 //! The letters of a text as a reader sees them, however they are written: on separate lines, with digits for letters,
 //! spaced out, with accents or in traditional characters.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -60,9 +63,15 @@ fn simplified(c: char) -> char {
     if !matches!(c, '\u{4e00}'..='\u{9fff}') {
         return c;
     }
-    let mut pairs = TRADITIONAL.chars().step_by(2).zip(TRADITIONAL.chars().skip(1).step_by(2));
-    pairs.find(|(old, _)| *old == c).map_or(c, |(_, new)| new)
+    SIMPLIFIED.get(&c).copied().unwrap_or(c)
 }
+
+/// The simplified form of each character in [`TRADITIONAL`].
+// A search of the text itself for each character of the tables of orders takes milliseconds at the start of a session.
+static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
+    let letters: Vec<char> = TRADITIONAL.chars().collect();
+    letters.chunks_exact(2).rev().map(|pair| (pair[0], pair[1])).collect()
+});
 
 /// Returns `text` in lower case, without accents and in simplified characters, so that all spellings have the same letters.
 pub(super) fn unaccented(text: &str) -> String {

@@ -75,6 +75,9 @@ pub struct TaskRecord {
     /// Names that the changes define or mention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<String>,
+    /// Numbers of the most frequent words in the assistant's messages and in errors that no other field contains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<u32>,
     /// Commands, in the order in which they were first run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<TaskCommand>,

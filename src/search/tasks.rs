@@ -15,9 +15,9 @@ use crate::text::code::code_words;
 // in files and symbols are more informative than repeated words in memories, so the effect levels off slowly.
 const SATURATION: f64 = 5.0;
 const LENGTH_SHARE: f64 = 0.9;
-/// Fraction of the best score among the tasks that changed the same file, added to the score of each of these tasks.
-const FILE_SHARE: f64 = 0.5;
-const FILE_TASKS: usize = 5;
+/// Fraction of the best scores among the tasks that edited the same file, added to the score of each of these tasks.
+const FILE_SHARE: f64 = 0.2;
+const FILE_TASKS: usize = 2;
 /// Weight of the words in the first line of a longer text, because the first line usually states the subject.
 const TITLE_WEIGHT: f64 = 2.0;
 /// Number of tasks, best first, whose files are compared.
@@ -104,12 +104,14 @@ pub(crate) fn search_tasks(
     let tasks: Vec<Task> = store.tasks_at(&rows)?;
     let scores = with_files(&ranked, &tasks);
     let best = scores.iter().map(|(words, files)| words + files).fold(f64::MIN_POSITIVE, f64::max);
+    // One factor for all tasks keeps their order.
+    let first = ranked.iter().zip(&scores).max_by(|(_, a), (_, b)| (a.0 + a.1).total_cmp(&(b.0 + b.1)));
+    let fit = first.map_or(0.0, |(hit, _)| share(hit.matched.len(), FULL_MATCH));
     let mut found: Vec<FoundTask> = Vec::new();
     for ((hit, task), (words, files)) in ranked.iter().zip(tasks).zip(scores) {
         let is_in_time = from.is_none_or(|from| task.record.ended_at.is_some_and(|at| at >= from))
             && before.is_none_or(|before| task.record.started_at.is_some_and(|at| at < before));
         if is_in_time {
-            let fit = share(hit.matched.len(), FULL_MATCH);
             let part = |value: f64| value / best * fit;
             let score = TaskScore { total: part(words + files), words: part(words), files: part(files) };
             let matched = hit.matched.iter().map(|place| query.words[*place].1.clone()).collect();
@@ -206,20 +208,27 @@ fn rank(store: &Database, query: &Query, within: &[NamespaceSubtree]) -> Result<
     Ok(hits)
 }
 
-/// Returns the score of each task's words, and its bonus from the best task that changed one of its files.
+/// Returns the score of each task's words, and its bonus from the best tasks that edited one of its files.
 fn with_files(ranked: &[Hit], tasks: &[Task]) -> Vec<(f64, f64)> {
     let mut by_file: HashMap<&str, Vec<f64>> = HashMap::new();
     for (hit, task) in ranked.iter().zip(tasks).take(WITH_FILES) {
-        for path in changed(task) {
+        for path in edited(task) {
             by_file.entry(path).or_default().push(hit.score);
         }
     }
     let scores = ranked.iter().zip(tasks).map(|(hit, task)| {
         let others = |path: &str| by_file.get(path).map_or(0.0, |scores| scores.iter().take(FILE_TASKS).sum::<f64>());
-        let best = changed(task).map(others).fold(0.0, f64::max);
+        let best = edited(task).map(others).fold(0.0, f64::max);
         (hit.score, FILE_SHARE * best)
     });
     scores.collect()
+}
+
+/// Returns the files that a task edited. A file that a task creates is often a script of that task alone, and tasks that
+/// create files of the same name may have nothing in common.
+fn edited(task: &Task) -> impl Iterator<Item = &str> {
+    let files = task.record.files.iter().filter(|file| file.edited > 0 && !file.created);
+    files.map(|file: &TaskFile| file.path.as_str())
 }
 
 fn changed(task: &Task) -> impl Iterator<Item = &str> {
@@ -268,6 +277,7 @@ fn share(part: usize, whole: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::TaskRecord;
     use crate::store::Store;
     use crate::store::testing::{put_tasks, task};
 
@@ -303,6 +313,41 @@ mod tests {
         let late = Filter { created_from: Some(crate::store::testing::day(9)), ..Filter::default() };
         assert_eq!(search_tasks(&store, "login", &late, 10).unwrap(), []);
         assert_eq!(search_tasks(&store, "login", &Filter::default(), 10).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn tasks_that_edited_the_same_file_lift_each_other_but_not_those_that_created_scripts_of_one_name() {
+        let store = Store::in_memory().unwrap();
+        let mut tasks = vec![
+            task("Repair the retry queue of the mailer", &["src/mail.py"]),
+            task("Repair the colour of a button", &["src/button.py"]),
+            task("Describe the mailer", &["src/mail.py"]),
+        ];
+        let found = |tasks: &[TaskRecord]| {
+            put_tasks(&store, "claude-code:s1", "shop", tasks);
+            search_tasks(&store, "repair the retry queue", &Filter::default(), 10).unwrap()
+        };
+        let files = |tasks: &[TaskRecord]| found(tasks).iter().map(|one| one.score.files > 0.0).collect::<Vec<_>>();
+        assert_eq!(files(&tasks), [true, true], "each task edited a file");
+        for task in &mut tasks {
+            task.files = vec![TaskFile { path: "test_issue.py".into(), created: true, ..TaskFile::default() }];
+        }
+        assert_eq!(files(&tasks), [false, false]);
+    }
+
+    #[test]
+    fn a_task_with_few_matching_words_keeps_its_place() {
+        let store = Store::in_memory().unwrap();
+        let rare = task("zircon", &["quartz.rs"]);
+        let common = task("alpha beta gamma delta epsilon zeta eta", &["a.rs"]);
+        let others = ["alpha beta gamma delta", "epsilon zeta eta beta", "alpha zeta gamma eta delta epsilon"];
+        let tasks: Vec<_> = [rare, common].into_iter().chain(others.map(|goal| task(goal, &["b.rs"]))).collect();
+        put_tasks(&store, "claude-code:s1", "shop", &tasks);
+        let query = "zircon\nquartz alpha beta gamma delta epsilon zeta eta";
+        let ranked = rank(&store, &Query::of(query), &[]).unwrap();
+        let shown = search_tasks(&store, query, &Filter::default(), 10).unwrap();
+        assert!(ranked[0].matched.len() < FULL_MATCH);
+        assert_eq!(shown[0].goal, "zircon");
     }
 
     #[test]

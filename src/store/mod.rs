@@ -82,7 +82,7 @@ pub use memories::review::Waiting;
 pub(crate) use projects::{Alias, Placement, Project};
 pub(crate) use stats::Stats;
 pub(crate) use sync::{StoredRecord, SyncPlace, SyncTarget};
-pub(crate) use tasks::{FactKind, LogTasks, stored_words, word_number};
+pub(crate) use tasks::{FactKind, LogTasks, further_words, stored_words, word_number};
 pub use writer::Writer;
 
 /// An open file, with all methods that only read.

@@ -104,6 +104,7 @@ pub(crate) fn task(goal: &str, files: &[&str]) -> TaskRecord {
         remarks: Vec::new(),
         files: files.iter().map(file).collect(),
         symbols: Vec::new(),
+        words: Vec::new(),
         commands: Vec::new(),
         errors: Vec::new(),
         tests: Vec::new(),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::command::{is_misuse, likeness, only_looks};
+use super::command::{is_general, is_misuse, is_transient, likeness, only_looks, said_words};
 use super::output::{runs_checks, runs_tests};
 use crate::memory::{Remedy, Task, TaskError};
 use crate::text::shell::{parts, signature};
@@ -25,12 +25,6 @@ const FILTERS: &[&str] = &["awk", "egrep", "grep", "rg", "sed", "wc"];
 /// Programs after a pipe that only shorten the output.
 const SHORTENERS: &[&str] =
     &["awk", "cat", "cut", "egrep", "grep", "head", "less", "sed", "sort", "tail", "tee", "uniq", "wc"];
-
-/// Words that are common in the output of any failure.
-const GENERAL: &str = "\
-    a an and are build check code command commands could error errors err exit exited exception fail failed failing fails \
-    failure failures fatal found from has have job lint make not npm occurred panicked path process recipe run runs \
-    status step suite target task test tests the this thread was with yarn";
 
 /// Something that cleared an error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,7 +58,7 @@ pub(super) struct Case<'t> {
 
 impl<'t> Case<'t> {
     pub(super) fn new(task: &'t Task, error: &'t TaskError) -> Self {
-        let causes = error.cleared.as_ref().map(|cleared| causes(&error.command, cleared)).unwrap_or_default();
+        let causes = error.cleared.as_ref().map(|cleared| causes(error, cleared)).unwrap_or_default();
         Self { task, error, words: words(&error.command), program: program(&error.command), causes }
     }
 
@@ -100,9 +94,9 @@ impl Cause {
     }
 }
 
-/// Returns everything that may have cleared the error of a command.
-fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
-    let mut found = BTreeSet::new();
+/// Returns everything that may have cleared an error.
+fn causes(error: &TaskError, cleared: &Remedy) -> BTreeSet<Cause> {
+    let (mut found, failed) = (BTreeSet::new(), error.command.as_str());
     let filters = |command: &str| {
         command.split('|').skip(1).any(|part| FILTERS.iter().any(|one| part.trim_start().starts_with(one)))
     };
@@ -113,7 +107,13 @@ fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
     if before != after {
         let out = before.difference(&after).cloned().collect();
         let in_ = after.difference(&before).cloned().collect();
+        let is_named = |word: &String| said_words(&error.line).any(|one| one == word.trim_start_matches('-'));
+        let is_replaced = is_misuse(&error.line) && before.difference(&after).any(is_named);
         found.insert(Cause::Spelling { out, in_ });
+        // A program or an option that is unknown is not made known by the actions in between.
+        if is_replaced {
+            return found;
+        }
     }
     let own = plain(failed);
     let ran = cleared.commands.iter().filter(|command| {
@@ -187,12 +187,15 @@ fn judged(
     };
     let names = |text: &str| said_words(text).any(is_named);
     let of_program = || cases.iter().filter(|case| case.program == program).count();
+    let cleared = || cases.iter().filter(|case| case.program == program && !case.causes.is_empty()).count();
+    // An occurrence for which nothing was tried is not evidence against a remedy that helped in several sessions.
+    let is_frequent = |of: usize| is_frequent(helped.len(), of) || sessions > 1 && 2 * helped.len() >= cleared();
     let (is_sure, of) = match cause {
         Cause::Spelling { out, in_ } if out.is_empty() => {
             let is_new = asked.is_none_or(|asked| !in_.is_subset(&asked.words));
             let of = of_program();
             let is_proven = sessions > 1 || is_misuse(line) && likeness >= MIN_LIKENESS && of <= MAX_UNPROVEN;
-            (is_same_program && is_new && alone > 0 && is_proven && is_frequent(helped.len(), of), of)
+            (is_same_program && is_new && alone > 0 && is_proven && is_frequent(of), of)
         }
         Cause::Spelling { out, in_ } => {
             let fits = asked.is_none_or(|asked| out.is_subset(&asked.words));
@@ -225,10 +228,9 @@ fn judged(
             // The cause must be the only action that occurred in all of the sessions.
             let is_in_all = |other: &Cause| helped.iter().all(|case| case.causes.contains(other));
             let others = helped.iter().flat_map(|case| &case.causes).filter(|other| *other != cause);
-            let cleared = cases.iter().filter(|case| case.program == program && !case.causes.is_empty()).count();
-            let is_common = helped.len() == cleared && !others.into_iter().any(is_in_all);
+            let is_common = helped.len() == cleared() && !others.into_iter().any(is_in_all);
             let is_proven = if sessions > 1 { alone > 0 || is_named || is_common } else { alone > 0 && is_named };
-            (is_same_program && is_new && is_proven && is_frequent(helped.len(), of), of)
+            (is_same_program && is_new && is_proven && is_frequent(of), of)
         }
         // An edit that cleared an error is in the code, so it is relevant only if the error message is exactly the
         // same.
@@ -237,17 +239,18 @@ fn judged(
             let digits = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
             let is_same_line = digits(line) == digits(&example.error.line);
             let name = path.rsplit('/').next().unwrap_or(path);
-            (is_same_program && is_same_line && alone > 0 && line.contains(name) && is_frequent(helped.len(), of), of)
+            (is_same_program && is_same_line && alone > 0 && line.contains(name) && is_frequent(of), of)
         }
         Cause::Again => {
-            let cleared = cases.iter().filter(|case| case.program == program && !case.causes.is_empty()).count();
-            (is_same_program && sessions > 1 && 2 * helped.len() >= cleared, of_program())
+            let is_chance = is_transient(line) && sessions > 1 && 2 * helped.len() >= cleared();
+            (is_same_program && is_chance, of_program())
         }
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     // A person who specifies no command can judge whether the only known remedy fits.
     let is_cleared_so = |case: &Case<'_>| case.causes.is_empty() || case.causes.contains(cause);
-    let is_only = asked.is_none() && alone == helped.len() && cases.iter().all(is_cleared_so);
+    let is_repeated = *cause == Cause::Again && !is_transient(line);
+    let is_only = asked.is_none() && !is_repeated && alone == helped.len() && cases.iter().all(is_cleared_so);
     let is_sure = is_sure || is_only;
     let remedy = KnownRemedy {
         times: count(helped.len()),
@@ -309,16 +312,6 @@ fn plain(command: &str) -> String {
     let parts =
         parts(command).into_iter().map(|part| part.split_whitespace().filter(is_loud).collect::<Vec<_>>().join(" "));
     parts.collect::<Vec<_>>().join(" && ")
-}
-
-/// Returns the words of a text.
-pub(super) fn said_words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
-}
-
-/// Returns whether this word is common in the output of any failure.
-pub(super) fn is_general(word: &str) -> bool {
-    GENERAL.split_whitespace().any(|one| word.eq_ignore_ascii_case(one))
 }
 
 #[cfg(test)]
@@ -427,5 +420,26 @@ mod tests {
         let again = ("db move a", Some("db move a"), &[][..]);
         assert_eq!(advice(&tasks(line, &[again]), "db move b"), None);
         assert_eq!(advice(&tasks(line, &[again, again]), "db move b"), Some((2, 2, "db move a".into())));
+        let lint = ("npm run lint", Some("npm run lint"), &[][..]);
+        let found = advice(&tasks("shop.ts: unexpected token of a type", &[lint, lint]), "npm run lint");
+        assert_eq!(found, None, "an error in the code does not pass by itself");
+    }
+
+    #[test]
+    fn another_program_clears_an_error_about_an_unknown_one_whatever_was_done_in_between() {
+        let line = "zsh:1: command not found: python";
+        let tasks = tasks(line, &[("python a.py", Some("python3 a.py"), &["npm ci"])]);
+        assert_eq!(advice(&tasks, "python b.py"), Some((1, 1, "python3 a.py".into())));
+    }
+
+    #[test]
+    fn occurrences_that_nobody_cleared_do_not_outvote_what_cleared_the_others() {
+        let line = "Error: Database out of sync with JSONL";
+        let cleared = ("bd show x1", Some("bd --allow-stale show x1"), &[][..]);
+        let open = ("bd list", None, &[][..]);
+        let cases = |cleared: &[_]| [cleared, &[open; 16]].concat();
+        let found = |cases: &[_]| advice(&tasks(line, cases), "bd show x2");
+        assert_eq!(found(&cases(&[cleared, cleared])), Some((2, 18, "bd --allow-stale show x1".into())));
+        assert_eq!(found(&cases(&[cleared])), None);
     }
 }

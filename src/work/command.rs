@@ -39,10 +39,25 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).expect("the tests compile it")
 });
 
+/// Errors that may pass by themselves, so that a repetition is a remedy.
+static TRANSIENT: LazyLock<Regex> = LazyLock::new(|| {
+    let words = r"(?i)(timed? ?out|locked|\block\b|busy|in use|refused|reset|network|connection|unreachable|temporar|unavailable|rate limit|too many requests|\b50[234]\b|try again|EAGAIN|hung up|could not resolve)";
+    Regex::new(words).expect("the tests compile it")
+});
+
+/// Words that are common in the output of any failure.
+const GENERAL: &str = "\
+    a an and are build check code command commands could error errors err exit exited exception fail failed failing fails \
+    failure failures fatal found from has have job lint make not npm occurred panicked path process recipe run runs \
+    status step suite target task test tests the this thread was with yarn";
+
+/// Minimum number of words that distinguish an error from any other failure.
+const MIN_WORDS: usize = 2;
+
 static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]").expect("the tests compile it"));
 
-/// Returns the line that states the reason: the first line that looks like an error, or otherwise the last line; `None`
-/// if there is no output.
+/// Returns the line that states the reason: the first line that looks like an error, preferably one that not every failure
+/// prints, or otherwise the last line; `None` if there is no output.
 pub(crate) fn error_line(printed: &str) -> Option<String> {
     // Colour codes inside a line would prevent the patterns from matching.
     let plain = COLOUR.replace_all(printed, "");
@@ -52,7 +67,13 @@ pub(crate) fn error_line(printed: &str) -> Option<String> {
             .map(str::trim)
             .filter(|line| line.chars().any(char::is_alphanumeric) && !is_frame(line) && !is_heading(line))
     };
-    let line = lines().find(|line| TELLING.is_match(line)).or_else(|| lines().next_back())?;
+    let reasons = || lines().filter(|line| TELLING.is_match(line));
+    let is_warning = |line: &str| line.to_lowercase().contains("warn");
+    let line = reasons()
+        .find(|line| !is_warning(line) && is_specific_line(line))
+        .or_else(|| reasons().find(|line| !is_warning(line)))
+        .or_else(|| reasons().next())
+        .or_else(|| lines().next_back())?;
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(line.chars().take(MAX_CHARACTERS).collect())
 }
@@ -68,11 +89,12 @@ pub(crate) fn looks_failed(printed: &str) -> bool {
     last.is_some_and(|line| LAST.is_match(line))
 }
 
-/// Returns whether an agent added the line to the tool's output.
+/// Returns whether an agent or a runner of scripts added the line to the tool's output.
 fn is_frame(line: &str) -> bool {
     let frames =
         ["Exit code", "Process exited with", "Chunk ID", "Wall time", "Final output", "Output:", "Error: Exit code"];
-    frames.iter().any(|frame| line.starts_with(frame))
+    // Runners of scripts print the command before its output.
+    line.starts_with("$ ") || line.starts_with("> ") || frames.iter().any(|frame| line.starts_with(frame))
 }
 
 /// Returns whether a script printed the line as a heading, such as `=== Services ===`.
@@ -83,6 +105,26 @@ fn is_heading(line: &str) -> bool {
 /// Returns whether the error is about incorrect usage, so that the remedy is a different call.
 pub(crate) fn is_misuse(error: &str) -> bool {
     MISUSE.is_match(error)
+}
+
+/// Returns whether the error may pass by itself.
+pub(super) fn is_transient(error: &str) -> bool {
+    TRANSIENT.is_match(error)
+}
+
+/// Returns whether an error says more than "something failed".
+pub(super) fn is_specific_line(error: &str) -> bool {
+    said_words(error).filter(|word| word.len() > 2 && !is_general(word)).count() >= MIN_WORDS
+}
+
+/// Returns the words of a text.
+pub(super) fn said_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
+}
+
+/// Returns whether this word is common in the output of any failure.
+pub(super) fn is_general(word: &str) -> bool {
+    GENERAL.split_whitespace().any(|one| word.eq_ignore_ascii_case(one))
 }
 
 /// Returns the share of words that occur in both errors, from 0 to 1.
@@ -132,6 +174,12 @@ mod tests {
             ("npm warn x\nnpm ERR! Missing script: \"tset\"\n", "npm ERR! Missing script: \"tset\""),
             ("Exit code 127\nbash: pyton: command not found", "bash: pyton: command not found"),
             ("one\ntwo\n---\n", "two"),
+            ("$ biome check --error-on-warnings\na.ts: unexpected token\n", "a.ts: unexpected token"),
+            ("[lint] ERROR task failed\nshop/load.go:7: undefined: rows\n", "shop/load.go:7: undefined: rows"),
+            (
+                "warning: missing colour of the theme\nFound 3 errors.\n[test] ERROR task failed",
+                "[test] ERROR task failed",
+            ),
         ];
         for (printed, line) in table {
             assert_eq!(error_line(printed).as_deref(), Some(line));

@@ -4,15 +4,14 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::cause::{Case, KnownRemedy, is_general, remedies, said_words};
+use super::cause::{Case, KnownRemedy, remedies};
+use super::command::is_specific_line;
 use super::fixes::{RecordedRemedy, recorded};
 use super::output::{error_signature, failure_line, unframed};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
 /// Maximum number of tasks that are examined for one error, newest first.
 const MAX_TASKS: usize = 100;
-/// Minimum number of words that distinguish an error from any other failure.
-const MIN_WORDS: usize = 2;
 /// Maximum number of remedies that are returned.
 const MAX_REMEDIES: usize = 10;
 
@@ -131,8 +130,7 @@ fn known(
 pub(super) fn is_specific(signature: &str) -> bool {
     // If the guard replaced the text with a marker such as `[denied file]`, the error is unknown.
     let is_hidden = signature.starts_with('[') && signature.find(']') == Some(signature.len() - 1);
-    let said = said_words(signature).filter(|word| word.len() > 2 && !is_general(word)).count();
-    !is_hidden && said >= MIN_WORDS
+    !is_hidden && is_specific_line(signature)
 }
 
 #[cfg(test)]

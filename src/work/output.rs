@@ -64,6 +64,20 @@ pub(super) fn failure_line(output: &str) -> Option<String> {
     Some(line.chars().take(240).collect())
 }
 
+/// Maximum number of lines about errors in one output, and maximum length of the output of a failed call, in bytes.
+const ERROR_LINES: usize = 20;
+const FAILED_BYTES: usize = 2_000;
+
+/// Returns the start of the output of a failed call, or the lines about errors in any other output.
+pub(super) fn text_about_errors(output: &str, failed: bool) -> Cow<'_, str> {
+    if failed {
+        return output[..output.floor_char_boundary(FAILED_BYTES.min(output.len()))].into();
+    }
+    let names = ["Error", "Exception", "Warning", "FAILED", "error:"];
+    let lines = output.lines().filter(|line| names.iter().any(|name| line.contains(name)));
+    lines.take(ERROR_LINES).collect::<Vec<_>>().join("\n").into()
+}
+
 static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"\x1b\[[0-9;]*m",

@@ -83,6 +83,26 @@ fn a_task_says_what_was_done_and_cites_the_messages() {
 }
 
 #[test]
+fn frequent_words_of_messages_and_errors_are_recorded_by_their_numbers() {
+    let ask = ("user", json!("Make the nightly export faster for everybody"));
+    let tasks = claude(&[
+        ask,
+        said("The throttle waits. I look at the throttle and at the export."),
+        ran("a", "python export.py"),
+        got("a", true, "the spool is full"),
+        ran("b", "python list.py"),
+        got("b", false, "row of a ledger\nSpoolError: none left\n"),
+        said("Done."),
+    ]);
+    let number = crate::store::word_number;
+    let words = &tasks[0].words;
+    assert_eq!(words[0], number("throttle"), "the most frequent word is first");
+    assert!(words.contains(&number("waits")) && words.contains(&number("left")));
+    assert!(!words.contains(&number("export")), "the goal already contains the word");
+    assert!(!words.contains(&number("ledger")), "only lines about errors count in the output of a call that succeeded");
+}
+
+#[test]
 fn a_task_ends_where_new_work_is_asked_for() {
     let work = |id: &str| {
         [used(id, "Write", &json!({"file_path": "a.md", "content": "x"})), got(id, false, "ok"), said("Done.")]

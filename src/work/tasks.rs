@@ -4,7 +4,7 @@
 //! A task extends from a request that starts new work to the next such request. Calls are paired with their results by
 //! the ids in the log, or otherwise by order. Each fact cites the messages that support it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
 
@@ -13,10 +13,12 @@ use super::command::{is_misuse, likeness, only_looks, tidied};
 use super::outcome::{Proof, StopReason, is_document, is_no_answer, outcome, stops_with_error, verdict};
 use super::output::{
     check_result, commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_checks, runs_tests,
-    test_result, unframed,
+    test_result, text_about_errors, unframed,
 };
 use super::shell::changed_files;
 use crate::memory::{Citation, Remedy, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
+use crate::store::{further_words, word_number};
+use crate::text::code::code_words;
 use crate::text::shell::{parts, signature};
 use crate::text::tokens::words;
 
@@ -32,6 +34,8 @@ const MAX_FILES: usize = 200;
 const MAX_COMMANDS: usize = 200;
 const MAX_ERRORS: usize = 60;
 const MAX_SYMBOLS: usize = 60;
+/// Maximum number of different words that are counted in one task.
+const MAX_WORDS: usize = 4_000;
 /// Maximum number of messages that are cited for one fact.
 const MAX_CITED: usize = 3;
 /// Maximum number of commands, and of files, in a remedy.
@@ -138,6 +142,8 @@ impl<'t> Reader<'t> {
             }
             (Kind::ToolCall, None) => draft.record.report = None,
             (Kind::ToolResult, action) => {
+                let failed = action.as_ref().is_some_and(|action| action.failed == Some(true));
+                draft.count_words(&text_about_errors(&message.text, failed));
                 let id = action.as_ref().and_then(|action| action.call.as_ref());
                 let place = match id {
                     Some(id) => self.waiting.iter().position(|call| call.action.call.as_ref() == Some(id)),
@@ -373,6 +379,8 @@ impl<'t> Reader<'t> {
 /// A task that is being read.
 struct Draft {
     record: TaskRecord,
+    /// For each word of the assistant's messages and of errors: the number of occurrences, and the place of the first.
+    words: HashMap<u32, (u32, usize)>,
     is_worked: bool,
     stop: Option<StopReason>,
     last: Option<Proof>,
@@ -392,6 +400,7 @@ impl Draft {
             remarks: Vec::new(),
             files: Vec::new(),
             symbols: Vec::new(),
+            words: Vec::new(),
             commands: Vec::new(),
             errors: Vec::new(),
             tests: Vec::new(),
@@ -399,7 +408,7 @@ impl Draft {
             pull_requests: Vec::new(),
             messages: (request.id.clone(), request.id.clone()),
         };
-        Self { record, is_worked: false, stop: None, last: None }
+        Self { record, words: HashMap::new(), is_worked: false, stop: None, last: None }
     }
 
     /// Returns whether the task ends before `request`: something was done and reported, and the request starts other
@@ -427,9 +436,22 @@ impl Draft {
             && !is_no_answer(&message.text)
         {
             self.stop = None;
+            self.count_words(&message.text);
             self.record.report =
                 Some(Citation { text: clipped(&message.text, MAX_REPORT), message: message.id.clone() });
         }
+    }
+
+    /// Counts the words of a text that the task is found by.
+    fn count_words(&mut self, text: &str) {
+        code_words(text, |word| {
+            let (number, place) = (word_number(word), self.words.len());
+            if let Some((count, _)) = self.words.get_mut(&number) {
+                *count += 1;
+            } else if place < MAX_WORDS {
+                self.words.insert(number, (1, place));
+            }
+        });
     }
 
     /// Records what the person says after the request. Short messages, such as "go on", say nothing by themselves.
@@ -541,6 +563,9 @@ impl Draft {
         // Changed files come first, because they are the most informative. Otherwise, files are in the order of the
         // log.
         self.record.files.sort_by_key(|file| !file.is_changed());
+        let mut words: Vec<(u32, (u32, usize))> = self.words.into_iter().collect();
+        words.sort_unstable_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
+        self.record.words = further_words(&self.record, words.into_iter().map(|(number, _)| number));
         self.record
     }
 }

@@ -24,7 +24,7 @@ use crate::text::shell;
 #[cfg(test)]
 use words::digest;
 use words::task_words;
-pub(crate) use words::{stored_words, word_number};
+pub(crate) use words::{further_words, stored_words, word_number};
 
 /// The kinds of keys for looking up tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -339,7 +339,13 @@ impl Database {
         if within.is_empty() {
             return Ok(None);
         }
-        let sql = "SELECT DISTINCT namespace FROM tasks WHERE state = 'current' ORDER BY namespace";
+        // Each step looks up the next namespace in the index, because DISTINCT would read the entries of all tasks.
+        let sql = "WITH RECURSIVE found (namespace) AS (
+                 SELECT min(namespace) FROM tasks WHERE state = 'current'
+                 UNION ALL
+                 SELECT (SELECT min(namespace) FROM tasks WHERE state = 'current' AND namespace > found.namespace)
+                 FROM found WHERE found.namespace IS NOT NULL)
+             SELECT namespace FROM found WHERE namespace IS NOT NULL ORDER BY namespace";
         let mut meant = Vec::new();
         for namespace in self.query_all(sql, (), |row| spelled::<Namespace>(row, 0))? {
             let now = self.merged_into(&namespace)?;
@@ -475,11 +481,18 @@ impl Database {
         within: &[NamespaceSubtree],
         mut take: impl FnMut(i64, u32, &[u8]),
     ) -> Result<(), StoreError> {
-        let sql = "SELECT w.task, w.length, w.words FROM tasks t JOIN task_words w ON w.task = t.seq
-             WHERE t.state = 'current' AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1))) ORDER BY t.seq";
         let spaces = self.task_spaces(within)?;
+        // Only current tasks have words, and the records of other tasks are not read.
+        let which = match spaces {
+            Some(_) => {
+                "w.task IN (SELECT t.seq FROM tasks t
+                     WHERE t.state = 'current' AND t.namespace IN (SELECT value FROM json_each(?1)))"
+            }
+            None => "?1 IS NULL",
+        };
+        let sql = format!("SELECT w.task, w.length, w.words FROM task_words w WHERE {which} ORDER BY w.task");
         self.read(|conn| {
-            let mut statement = conn.prepare_cached(sql)?;
+            let mut statement = conn.prepare_cached(&sql)?;
             let mut rows = statement.query([spaces])?;
             while let Some(row) = rows.next()? {
                 take(row.get(0)?, row.get(1)?, row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?);

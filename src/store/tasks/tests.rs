@@ -124,6 +124,18 @@ fn a_digest_has_at_most_two_kilobytes() {
 }
 
 #[test]
+fn further_words_are_indexed_unless_the_digest_contains_them() {
+    let plain = record("Speed up the loader", "src/loader.py");
+    let known = further_words(&plain, ["loader", "throttle"].map(word_number).into_iter());
+    assert_eq!(known, [word_number("throttle")]);
+    assert_eq!(further_words(&plain, 0..10_000).len(), 80);
+    let (length, words) = task_words(&TaskRecord { words: known, ..plain.clone() });
+    let weight = stored_words(&words).find(|(number, _)| *number == word_number("throttle"));
+    assert_eq!((weight, length), (Some((word_number("throttle"), 2)), task_words(&plain).0 + 2));
+    assert_eq!(task_words(&TaskRecord { words: vec![word_number("loader")], ..plain.clone() }), task_words(&plain));
+}
+
+#[test]
 fn a_migration_forgets_names_that_may_be_values() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memories.db");

@@ -1,6 +1,6 @@
 //! The digest of a task, and the words for finding the task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::memory::{TaskFile, TaskRecord};
 use crate::text::code::code_words;
@@ -15,6 +15,9 @@ const COMMANDS_BYTES: usize = 600;
 const ERRORS_BYTES: usize = 900;
 /// Maximum total size of the words of a digest in bytes; each word counts once, including the space after it.
 const DIGEST_BYTES: usize = 2_048;
+/// Maximum number and weight of the words of a task that no field contains.
+const FURTHER_WORDS: usize = 80;
+const FURTHER_WEIGHT: u32 = 2;
 /// Size in bytes of a word in an index: the number and the weight of the word.
 const WORD_BYTES: usize = 5;
 
@@ -73,12 +76,24 @@ fn joined<'t>(texts: impl Iterator<Item = &'t str>, limit: usize) -> String {
     all
 }
 
-/// Returns the length of a task's digest, and the words of the digest in stored form.
+/// Returns the first of `words` that the digest does not contain.
+pub(crate) fn further_words(record: &TaskRecord, words: impl Iterator<Item = u32>) -> Vec<u32> {
+    let known: BTreeSet<u32> = digest(record).keys().map(|word| word_number(word)).collect();
+    words.filter(|number| !known.contains(number)).take(FURTHER_WORDS).collect()
+}
+
+/// Returns the length of a task's digest with its further words, and the words in stored form.
 pub(super) fn task_words(record: &TaskRecord) -> (u32, Vec<u8>) {
     let (mut numbers, mut length): (BTreeMap<u32, u32>, u32) = (BTreeMap::new(), 0);
     for (word, weight) in digest(record) {
         length += weight;
         *numbers.entry(word_number(&word)).or_default() += weight;
+    }
+    for number in record.words.iter().take(FURTHER_WORDS) {
+        numbers.entry(*number).or_insert_with(|| {
+            length += FURTHER_WEIGHT;
+            FURTHER_WEIGHT
+        });
     }
     let mut words = Vec::with_capacity(numbers.len() * WORD_BYTES);
     for (number, weight) in numbers {
