@@ -55,7 +55,7 @@ impl ValidTime {
         let from = claim.valid_from.filter(|_| !is_plan);
         // What is expected to end has not ended.
         let to = claim.valid_to.filter(|to| !is_plan && !is_ahead(Some(*to)));
-        Self { at: from.or(said), from, to, said, places: places.collect() }
+        Self { at: claim.valid_from.or(said), from, to, said, places: places.collect() }
     }
 
     /// Compares which of two contradicting claims describes the later state of the world.
@@ -76,7 +76,8 @@ impl ValidTime {
         match (self.from, other.from) {
             (Some(_), None) => self.compare_begun(other),
             (None, Some(_)) => other.compare_begun(self).map(Ordering::reverse),
-            (Some(_), Some(_)) | (None, None) => Some(self.at?.cmp(&other.at?)),
+            (Some(from), Some(theirs)) => Some(from.cmp(&theirs)),
+            (None, None) => Some(self.said?.cmp(&other.said?)),
         }
     }
 
