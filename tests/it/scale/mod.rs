@@ -4,6 +4,7 @@
 mod campaign;
 mod measured;
 mod night;
+mod served;
 #[path = "../../../src/postgresql/server_tests.rs"]
 mod server;
 
