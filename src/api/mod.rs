@@ -118,7 +118,7 @@ pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
 pub(crate) use projects::is_in_repository;
 #[cfg(feature = "scale")]
-pub(crate) use queue::{JobOutcome, QueueWorker, ShardCopies, WorkQueue};
+pub(crate) use queue::{JobOutcome, QueueWorker, ShardFiles, WorkQueue};
 pub use remember::{Author, Erasure, MemoryChange, MemoryDraft, Remembered};
 pub(crate) use remember::{reads_like_an_order, refuse_secret_namespace};
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};

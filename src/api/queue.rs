@@ -191,14 +191,14 @@ impl WorkQueue {
 }
 
 /// Copies of shards for readers, in a folder that only this process uses.
-pub(crate) struct ShardCopies {
+pub(crate) struct ShardFiles {
     address: String,
     cache: ShardCache,
     /// Connections that no reader uses at the moment.
     idle: Mutex<Vec<PostgresLog>>,
 }
 
-impl ShardCopies {
+impl ShardFiles {
     /// Returns a folder without copies below `root`. The queue at `address` is not contacted yet.
     ///
     /// # Errors

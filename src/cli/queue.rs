@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{
-    Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, ShardCopies, WorkQueue, WorkerStatistics,
+    Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, ShardFiles, WorkQueue, WorkerStatistics,
 };
 use crate::config::Config;
 use crate::serve::MemoryPool;
@@ -93,8 +93,8 @@ impl ServedShards {
             Some(folder) => folder.clone(),
             None => context.global.folders()?.state.join("shard-copies"),
         };
-        let copies = ShardCopies::open(address, &folder)?;
-        Ok(Some(MemoryPool::of_shards(context.settings()?, copies, self.keep as usize)))
+        let files = ShardFiles::open(address, &folder)?;
+        Ok(Some(MemoryPool::of_shards(context.settings()?, files, self.keep as usize)))
     }
 }
 

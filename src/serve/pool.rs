@@ -8,7 +8,7 @@ use std::time::Duration;
 #[cfg(feature = "scale")]
 use super::shards::ShardPools;
 #[cfg(feature = "scale")]
-use crate::api::ShardCopies;
+use crate::api::ShardFiles;
 use tokio::runtime::Builder;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -54,7 +54,7 @@ pub struct MemoryPool {
     is_read_only: bool,
     /// The shards that requests name, in the place of the database.
     #[cfg(feature = "scale")]
-    shards: Option<ShardPools>,
+    shards: Option<ShardPools<Self>>,
 }
 
 /// Whether vectors are missing, and whether a thread is computing them.
@@ -95,20 +95,16 @@ impl MemoryPool {
     /// Returns a pool for shards, each of which belongs to the namespace that a request names. At most `limit` copies
     /// are kept.
     #[cfg(feature = "scale")]
-    pub(crate) fn of_shards(config: Config, copies: ShardCopies, limit: usize) -> Self {
+    pub(crate) fn of_shards(config: Config, files: ShardFiles, limit: usize) -> Self {
         let pool = Self::new(config, Served::Everything).read_only();
-        let shards = ShardPools::new(pool.config.clone(), pool.vectors.clone(), copies, limit);
-        Self { shards: Some(shards), ..pool }
+        let (config, vectors) = (pool.config.clone(), pool.vectors.clone());
+        let open = move |namespace: &Namespace, path| Self::of_copy(&config, path, namespace.clone(), vectors.clone());
+        Self { shards: Some(ShardPools::new(files, limit, open)), ..pool }
     }
 
     /// Returns a pool for the copy of the shard of a namespace, which also has memories for all projects.
     #[cfg(feature = "scale")]
-    pub(super) fn of_copy(
-        config: &Config,
-        copy: PathBuf,
-        namespace: Namespace,
-        vectors: Option<Arc<QueryVectors>>,
-    ) -> Self {
+    fn of_copy(config: &Config, copy: PathBuf, namespace: Namespace, vectors: Option<Arc<QueryVectors>>) -> Self {
         let mut config = config.clone();
         config.db.value = copy;
         let pool = Self::new(config, Served::Namespace(namespace.clone())).read_only();
@@ -152,7 +148,7 @@ impl MemoryPool {
     ) -> Result<T, E> {
         #[cfg(feature = "scale")]
         if let Some(shards) = &self.shards {
-            return shards.with(namespace, work);
+            return shards.with(namespace, |pool| pool.with(work));
         }
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Anything written to a file that was moved or replaced would be lost.

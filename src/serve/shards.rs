@@ -6,14 +6,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use super::pool::MemoryPool;
-use crate::api::{ApiError, Head, Memories, QueryVectors, ScaleError, ShardCopies, refuse_secret_namespace};
-use crate::config::Config;
+use crate::api::{ApiError, Head, ScaleError, ShardFiles, refuse_secret_namespace};
 use crate::memory::Namespace;
 
 /// Time for which a copy answers requests before its log is asked for changes again.
@@ -21,55 +20,58 @@ const CHECK_AGE: Duration = Duration::from_secs(2);
 /// Maximum number of requests that are answered at the same time; the others wait.
 const MAX_REQUESTS: usize = 16;
 
-/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another.
-pub(super) struct ShardPools {
-    config: Config,
-    vectors: Option<Arc<QueryVectors>>,
-    copies: ShardCopies,
+/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another. `P` is what a
+/// copy is opened as.
+pub(super) struct ShardPools<P> {
+    files: ShardFiles,
+    open: Box<dyn Fn(&Namespace, PathBuf) -> P + Send + Sync>,
     limit: usize,
     /// At most as many requests as copies are answered at the same time, so that one of the copies can be removed for a
     /// request that needs another.
     turns: Semaphore,
-    kept: Mutex<HashMap<Namespace, Kept>>,
+    kept: Mutex<HashMap<Namespace, Kept<P>>>,
 }
 
 /// A copy, and when it was last used.
-struct Kept {
+struct Kept<P> {
     used: Instant,
-    shard: Arc<RwLock<ShardCopy>>,
+    shard: Arc<RwLock<ShardCopy<P>>>,
 }
 
-/// A copy, and the state of the log that it has. While it is updated, there is no pool, and no file is open.
-#[derive(Default)]
-struct ShardCopy {
-    pool: Option<MemoryPool>,
+/// A copy, and the state of the log that it has. While it is updated, it is not open.
+struct ShardCopy<P> {
+    opened: Option<P>,
     head: Option<Head>,
     checked: Option<Instant>,
 }
 
-impl ShardCopy {
+impl<P> ShardCopy<P> {
     fn is_new(&self) -> bool {
-        self.pool.is_some() && self.checked.is_some_and(|at| at.elapsed() < CHECK_AGE)
+        self.opened.is_some() && self.checked.is_some_and(|at| at.elapsed() < CHECK_AGE)
     }
 }
 
-impl fmt::Debug for ShardPools {
+impl<P> fmt::Debug for ShardPools<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardPools").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 
-impl ShardPools {
-    pub(super) fn new(config: Config, vectors: Option<Arc<QueryVectors>>, copies: ShardCopies, limit: usize) -> Self {
+impl<P> ShardPools<P> {
+    pub(super) fn new(
+        files: ShardFiles,
+        limit: usize,
+        open: impl Fn(&Namespace, PathBuf) -> P + Send + Sync + 'static,
+    ) -> Self {
         let turns = Semaphore::new(limit.min(MAX_REQUESTS));
-        Self { config, vectors, copies, limit, turns, kept: Mutex::default() }
+        Self { files, open: Box::new(open), limit, turns, kept: Mutex::default() }
     }
 
-    /// Runs `work` with the memories of a namespace and those that its shard has for all projects.
+    /// Runs `work` with the copy of the shard of a namespace.
     pub(super) fn with<T, E: From<ApiError>>(
         &self,
         namespace: Option<Namespace>,
-        work: impl FnOnce(&Memories) -> Result<T, E>,
+        work: impl FnOnce(&P) -> Result<T, E>,
     ) -> Result<T, E> {
         let remedy = "add the namespace to the address, as in ?namespace=team/ana";
         let namespace = namespace.ok_or(ApiError::NothingNamed { remedy })?;
@@ -86,12 +88,12 @@ impl ShardPools {
             }
             copy = RwLockWriteGuard::downgrade(updated);
         }
-        copy.pool.as_ref().expect("an updated copy has a pool").with(work)
+        work(copy.opened.as_ref().expect("an updated copy is open"))
     }
 
     /// Returns the place of a copy. If there is none yet, it replaces the copy that was used longest ago.
-    fn shard(&self, namespace: &Namespace) -> Result<Arc<RwLock<ShardCopy>>, ApiError> {
-        let find = |kept: &mut HashMap<Namespace, Kept>| {
+    fn shard(&self, namespace: &Namespace) -> Result<Arc<RwLock<ShardCopy<P>>>, ApiError> {
+        let find = |kept: &mut HashMap<Namespace, Kept<P>>| {
             let kept = kept.get_mut(namespace)?;
             kept.used = Instant::now();
             Some(Arc::clone(&kept.shard))
@@ -100,7 +102,7 @@ impl ShardPools {
             return Ok(shard);
         }
         // A namespace that does not exist must not replace one that does.
-        self.copies.head(namespace)?;
+        self.files.head(namespace)?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shard) = find(&mut kept) {
             return Ok(shard);
@@ -110,35 +112,34 @@ impl ShardPools {
             let oldest = unused.min_by_key(|(_, one)| one.used).map(|(name, _)| name.clone());
             let Some(oldest) = oldest else { break };
             kept.remove(&oldest);
-            self.copies.forget(&oldest)?;
+            self.files.forget(&oldest)?;
         }
-        let shard = Arc::default();
+        let shard = Arc::new(RwLock::new(ShardCopy { opened: None, head: None, checked: None }));
         kept.insert(namespace.clone(), Kept { used: Instant::now(), shard: Arc::clone(&shard) });
         Ok(shard)
     }
 
     /// Updates a copy if its log has changed. If the log cannot be read, the copy stays as it is.
-    fn update(&self, namespace: &Namespace, copy: &mut ShardCopy) -> Result<(), ApiError> {
-        let head = match self.copies.head(namespace) {
+    fn update(&self, namespace: &Namespace, copy: &mut ShardCopy<P>) -> Result<(), ApiError> {
+        let head = match self.files.head(namespace) {
             Ok(head) => Some(head),
             Err(error @ ApiError::Queue(ScaleError::UnknownShard { .. })) => {
-                copy.pool = None;
-                self.copies.forget(namespace)?;
+                copy.opened = None;
+                self.files.forget(namespace)?;
                 return Err(error);
             }
-            Err(error) if copy.pool.is_some() => {
+            Err(error) if copy.opened.is_some() => {
                 tracing::warn!("answering from the last known state of {namespace}: {error}");
                 copy.checked = Some(Instant::now());
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
-        if copy.pool.is_none() || copy.head != head {
-            // The connections must be closed before the file changes.
-            copy.pool = None;
-            let path = self.copies.check_out(namespace)?;
-            let vectors = self.vectors.clone();
-            copy.pool = Some(MemoryPool::of_copy(&self.config, path, namespace.clone(), vectors));
+        if copy.opened.is_none() || copy.head != head {
+            // The file must be closed before it changes.
+            copy.opened = None;
+            let path = self.files.check_out(namespace)?;
+            copy.opened = Some((self.open)(namespace, path));
         }
         (copy.head, copy.checked) = (head, Some(Instant::now()));
         Ok(())

@@ -1,6 +1,8 @@
 //! Workers that take logs from a queue in PostgreSQL. The tests are skipped where PostgreSQL is not installed, unless
 //! `AFTERTHOUGHT_POSTGRES=required`.
 
+// Only debug builds have fault points.
+#[cfg(debug_assertions)]
 mod campaign;
 mod measured;
 mod night;
