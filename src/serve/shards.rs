@@ -20,11 +20,14 @@ const CHECK_AGE: Duration = Duration::from_secs(2);
 /// Maximum number of requests that are answered at the same time; the others wait.
 const MAX_REQUESTS: usize = 16;
 
+/// Opens the copy of the shard of a namespace.
+type Opener<P> = Box<dyn Fn(&Namespace, PathBuf) -> P + Send + Sync>;
+
 /// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another. `P` is what a
 /// copy is opened as.
 pub(super) struct ShardPools<P> {
     files: ShardFiles,
-    open: Box<dyn Fn(&Namespace, PathBuf) -> P + Send + Sync>,
+    open: Opener<P>,
     limit: usize,
     /// At most as many requests as copies are answered at the same time, so that one of the copies can be removed for a
     /// request that needs another.
