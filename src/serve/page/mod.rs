@@ -236,6 +236,7 @@ impl Page {
         response
     }
 
+    #[cfg_attr(not(feature = "scale"), expect(clippy::unused_self, reason = "only other builds have a queue"))]
     fn view(&self, memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
         #[cfg(feature = "scale")]
         if let (Some(queue), "/queue", None) = (&self.options.queue, visit.path.as_str(), &visit.form) {
@@ -261,7 +262,7 @@ impl Page {
     }
 
     #[cfg(not(feature = "scale"))]
-    #[expect(clippy::unused_self, reason = "other builds read the options")]
+    #[expect(clippy::unused_self, reason = "only other builds have a queue")]
     const fn has_queue(&self) -> bool {
         false
     }
