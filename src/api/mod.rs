@@ -82,7 +82,7 @@ pub(crate) use crate::process::{ENVIRONMENT_MARK, in_own_group, kill_group, on_p
 pub(crate) use crate::project::spelled_states;
 pub use crate::project::{Freshness, FreshnessState};
 #[cfg(feature = "scale")]
-pub(crate) use crate::scale::{JobKind, QueueProgress, WorkerStatistics};
+pub(crate) use crate::scale::{JobKind, QueueProgress, ScaleError, WorkerStatistics};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 #[cfg(feature = "serve")]
 pub(crate) use crate::search::{
@@ -98,6 +98,8 @@ pub use crate::store::{
 pub(crate) use crate::store::{
     AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss, Project,
 };
+#[cfg(feature = "scale")]
+pub(crate) use crate::sync::Head;
 pub use crate::sync::{SyncPolicy, SyncReport};
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage};
@@ -122,7 +124,7 @@ pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
 pub(crate) use projects::is_in_repository;
 #[cfg(feature = "scale")]
-pub(crate) use queue::{JobOutcome, QueueWorker, WorkQueue};
+pub(crate) use queue::{JobOutcome, QueueWorker, ShardFiles, WorkQueue};
 pub use remember::Remembered;
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};

@@ -1,8 +1,8 @@
 //! Queues of logs in PostgreSQL, and the workers that extract them into shards.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -26,7 +26,7 @@ use crate::scale::{
     QueuedJob, ScaleError, ShardCache, WorkerStatistics,
 };
 use crate::store::Store;
-use crate::sync::{LogPlace, PostgresLog, is_objects};
+use crate::sync::{Head, LogPlace, PostgresLog, is_objects};
 
 /// Time for which a worker waits for a server that is restarting.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -166,7 +166,7 @@ impl WorkQueue {
     /// # Errors
     /// [`ApiError`] if a shard cannot be read, or the folder cannot be written.
     pub(crate) fn save_shards(&mut self, folder: &Path) -> Result<Vec<(String, PathBuf)>, ApiError> {
-        let mut log = PostgresLog::new(&self.address, LogPlace::Shards, Duration::ZERO).map_err(ScaleError::from)?;
+        let mut log = log_of_shards(&self.address)?;
         let cache = ShardCache::open(&folder.join(".shards"))?;
         let mut files = Vec::new();
         for shard in self.queue.shards()? {
@@ -188,6 +188,64 @@ impl WorkQueue {
         std::fs::remove_dir_all(folder.join(".shards")).ok();
         Ok(files)
     }
+}
+
+/// Copies of shards for readers, in a folder that only this process uses.
+pub(crate) struct ShardFiles {
+    address: String,
+    cache: ShardCache,
+    /// Connections that no reader uses at the moment.
+    idle: Mutex<Vec<PostgresLog>>,
+}
+
+impl ShardFiles {
+    /// Returns a folder without copies below `root`. The queue at `address` is not contacted yet.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the address contains a password, or the folder cannot be written.
+    pub(crate) fn open(address: &str, root: &Path) -> Result<Self, ApiError> {
+        let idle = Mutex::new(vec![log_of_shards(address)?]);
+        let cache = ShardCache::open(root)?;
+        cache.clear()?;
+        Ok(Self { address: address.to_owned(), cache, idle })
+    }
+
+    /// Returns the end of the log of a namespace.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be used, or has no memories of the namespace.
+    pub(crate) fn head(&self, namespace: &Namespace) -> Result<Head, ApiError> {
+        let shard = namespace.to_string();
+        self.with(|log| Ok(log.head(&shard)?))?.ok_or_else(|| ScaleError::UnknownShard { shard }.into())
+    }
+
+    /// Updates the copy of a shard, which must be closed, and returns its path.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the log cannot be read, or the copy cannot be written.
+    pub(crate) fn check_out(&self, namespace: &Namespace) -> Result<PathBuf, ApiError> {
+        self.with(|log| self.cache.check_out_to_read(log, &namespace.to_string()))
+    }
+
+    /// Removes the copy of a shard.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the copy cannot be removed.
+    pub(crate) fn forget(&self, namespace: &Namespace) -> Result<(), ApiError> {
+        Ok(self.cache.forget(&namespace.to_string())?)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut PostgresLog) -> Result<T, ScaleError>) -> Result<T, ApiError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut log = idle.map_or_else(|| log_of_shards(&self.address), Ok)?;
+        let done = work(&mut log);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(log);
+        Ok(done?)
+    }
+}
+
+fn log_of_shards(address: &str) -> Result<PostgresLog, ScaleError> {
+    Ok(PostgresLog::new(address, LogPlace::Shards, Duration::ZERO)?)
 }
 
 /// A queue to which logs are being added.

@@ -1,17 +1,21 @@
-//! Commands for a queue that many workers share: `run --queue`, `serve worker`, `runs queue --queue`, `runs retry --queue`.
+//! Commands for a queue that many workers share: `run --queue`, `serve worker`, `serve http --shards`, `runs queue
+//! --queue`, `runs retry --queue`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::ensure;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, WorkQueue, WorkerStatistics};
+use crate::api::{
+    Fault, JobKind, JobOutcome, QueueProgress, QueueWorker, RunRequest, ShardFiles, WorkQueue, WorkerStatistics,
+};
 use crate::config::Config;
-use crate::serve::probes::{self, ProbedWorker};
+use crate::serve::MemoryPool;
+use crate::serve::probes::{self, CountedQueue, ProbedWorker};
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -66,10 +70,43 @@ pub(crate) struct QueueState {
     save: Option<PathBuf>,
 }
 
+/// Options for serving shards.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServedShards {
+    /// Serve the shards of the queue in this PostgreSQL database, for reading only; requests name a namespace, as in
+    /// /mcp?namespace=team/ana
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "project")]
+    shards: Option<String>,
+    /// Keep copies of at most this many shards
+    #[arg(long, value_name = "N", requires = "shards", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    keep: u32,
+    /// Folder for the copies [default: shard-copies, in the state folder of this program]
+    #[arg(long, value_name = "DIR", requires = "shards")]
+    cache: Option<PathBuf>,
+}
+
+impl ServedShards {
+    /// Returns the memories of the shards, if they are to be served.
+    pub(crate) fn pool(&self, context: &Context<'_>) -> anyhow::Result<Option<MemoryPool>> {
+        let Some(address) = &self.shards else { return Ok(None) };
+        let folder = match &self.cache {
+            Some(folder) => folder.clone(),
+            None => context.global.folders()?.state.join("shard-copies"),
+        };
+        let files = ShardFiles::open(address, &folder)?;
+        Ok(Some(MemoryPool::of_shards(context.settings()?, files, self.keep as usize)))
+    }
+}
+
 /// Maximum number of faults that are shown.
 const FAULTS: i64 = 20;
 /// Maximum length of a fault, in characters.
 const FAULT_LENGTH: usize = 160;
+
+/// Returns the queue at an address, for the page.
+pub(crate) fn shown(address: &str) -> anyhow::Result<Mutex<CountedQueue>> {
+    Ok(Mutex::new(CountedQueue::new(WorkQueue::at(address)?, FAULTS)))
+}
 
 pub(crate) fn fill(
     address: &str,
@@ -120,7 +157,7 @@ impl QueueState {
         if out.is_json() {
             out.json(&progress)?;
         } else {
-            let QueueProgress { waiting, running, done, failed, namespaces, spent, max_cost, faults } = &progress;
+            let QueueProgress { waiting, running, done, failed, namespaces, spent, max_cost, faults, .. } = &progress;
             out.line(format_args!(
                 "{BOLD}{done} done{BOLD:#}, {running} running, {waiting} waiting, {failed} failed, in {}",
                 counted(*namespaces, "namespace")

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Config, Partial};
@@ -104,16 +105,34 @@ pub(crate) struct HttpArgs {
     owner: bool,
     #[command(flatten)]
     served: Served,
+    #[cfg(feature = "scale")]
+    #[command(flatten)]
+    shards: super::queue::ServedShards,
+}
+
+impl HttpArgs {
+    /// Returns the server for agents, and the memories for programs of their owner.
+    fn server(&self, context: &Context<'_>) -> anyhow::Result<(MemoryServer, Option<Arc<MemoryPool>>)> {
+        #[cfg(feature = "scale")]
+        if let Some(pool) = self.shards.pool(context)? {
+            let server = MemoryServer::new(pool, self.served.profile);
+            let owned = self.owner.then(|| server.pool());
+            return Ok((server, owned));
+        }
+        let config = context.settings()?;
+        let owned = self.owner.then(|| Arc::new(MemoryPool::new(config.clone(), ServedNamespaces::Everything)));
+        Ok((self.served.server(config)?, owned))
+    }
 }
 
 pub(crate) fn http(args: &HttpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let server = args.served.server(context.settings()?)?;
+    let (server, owned) = args.server(context)?;
     let options = HttpOptions {
         address: args.addr,
         names: args.names.clone(),
         token: std::env::var(TOKEN).ok(),
         token_file: context.global.folders()?.state.join("http-token"),
-        owned: if args.owner { Some(MemoryPool::new(context.settings()?, ServedNamespaces::Everything)) } else { None },
+        owned,
     };
     serve(runtime()?, Duration::from_secs(1), async |stop| {
         let listening = http::listen(server, options, stop).await?;
@@ -152,6 +171,10 @@ pub(crate) struct UiArgs {
     /// Only print the address, and do not open a browser
     #[arg(long)]
     no_open: bool,
+    /// Show the state of the queue in this PostgreSQL database, too
+    #[cfg(feature = "scale")]
+    #[arg(long, value_name = "ADDRESS")]
+    queue: Option<String>,
 }
 
 pub(crate) fn ui(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -160,6 +183,8 @@ pub(crate) fn ui(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
         address: args.addr,
         read_only: args.read_only,
         evals: args.evals.clone(),
+        #[cfg(feature = "scale")]
+        queue: args.queue.as_deref().map(super::queue::shown).transpose()?,
         settings_file: global.config.clone().map_or_else(|| global.folders().map(|folders| folders.user_file), Ok)?,
         reload: Box::new(move || global.settings(Partial::default()).ok()),
     };

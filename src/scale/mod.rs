@@ -65,6 +65,14 @@ pub enum ScaleError {
         /// The fault.
         what: &'static str,
     },
+    /// There is no shard of this namespace.
+    #[error(
+        "there are no memories of {shard} here; `afterthought runs queue --queue ADDRESS` shows how far the workers are"
+    )]
+    UnknownShard {
+        /// The namespace.
+        shard: String,
+    },
     /// The shard is too large for its log.
     #[error("the changes of the shard {shard} are larger than {} MB; divide the namespace", crate::scale::shard::MAX_ITEM >> 20)]
     TooLarge {

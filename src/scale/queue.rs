@@ -1,7 +1,7 @@
 //! The queue of jobs; each namespace has at most one job in progress.
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ::postgres::Transaction;
 use ::postgres::types::Type;
@@ -94,6 +94,10 @@ pub(crate) struct QueueProgress {
     pub failed: i64,
     /// Number of namespaces.
     pub namespaces: i64,
+    /// Number of namespaces whose worker has not renewed its lease in time.
+    pub silent: i64,
+    /// The time from which the job that has waited longest could have been claimed, if there is one.
+    pub due_since: Option<Timestamp>,
     /// Amount that all workers together have spent, in US dollars.
     pub spent: f64,
     /// Amount that all workers together may spend, in US dollars.
@@ -117,6 +121,8 @@ pub(crate) struct JobFault {
     pub log: String,
     /// The fault.
     pub error: String,
+    /// When it failed for the last time or, if it waits, when it will be tried again.
+    pub at: Option<Timestamp>,
 }
 
 /// A queue, and the name under which this worker has leases.
@@ -307,20 +313,28 @@ impl Queue {
     pub(crate) fn progress(&mut self, limit: i64) -> Result<QueueProgress, ScaleError> {
         Ok(self.connection.with(|client| {
             let mut progress = QueueProgress::default();
-            for row in client.query("SELECT status, count(*) FROM afterthought.jobs GROUP BY status", &[])? {
+            let time = |row: &::postgres::Row, column| {
+                row.get::<_, Option<SystemTime>>(column).and_then(|at| Timestamp::try_from(at).ok())
+            };
+            let sql = "SELECT status, count(*), min(run_at) FILTER (WHERE run_at <= now()) FROM afterthought.jobs
+                 GROUP BY status";
+            for row in client.query(sql, &[])? {
                 let (status, count): (&str, i64) = (row.get(0), row.get(1));
                 match status {
-                    "waiting" => progress.waiting = count,
+                    "waiting" => (progress.waiting, progress.due_since) = (count, time(&row, 2)),
                     "running" => progress.running = count,
                     "done" => progress.done = count,
                     _ => progress.failed = count,
                 }
             }
-            progress.namespaces = client.query_one("SELECT count(*) FROM afterthought.shards", &[])?.get(0);
+            let sql = "SELECT count(*), count(*) FILTER (WHERE worker IS NOT NULL AND free_at <= now())
+                 FROM afterthought.shards";
+            let shards = client.query_one(sql, &[])?;
+            (progress.namespaces, progress.silent) = (shards.get(0), shards.get(1));
             let budget = client.query_one("SELECT spent, max_cost FROM afterthought.budget", &[])?;
             (progress.spent, progress.max_cost) = (budget.get(0), budget.get(1));
             let faults = client.query(
-                "SELECT id, status, attempts, shard, log, error FROM afterthought.jobs
+                "SELECT id, status, attempts, shard, log, error, coalesce(ended_at, run_at) FROM afterthought.jobs
                  WHERE error IS NOT NULL AND status IN ('failed', 'waiting') ORDER BY status, id DESC LIMIT $1",
                 &[&limit],
             )?;
@@ -331,6 +345,7 @@ impl Queue {
                 namespace: row.get(3),
                 log: row.get(4),
                 error: row.get(5),
+                at: time(row, 6),
             };
             progress.faults = faults.iter().map(fault).collect();
             Ok(progress)

@@ -103,7 +103,9 @@ impl ShardCache {
     pub(crate) fn check_out(&self, log: &mut PostgresLog, shard: &str) -> Result<Checkout, ScaleError> {
         let (path, note) = (self.path(shard, "db"), self.path(shard, "state"));
         let at = |source| ScaleError::File { path: path.clone(), source };
-        let known = read_state(&note);
+        // A file that was changed after its state was recorded is in an unknown state.
+        let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+        let known = read_state(&note).filter(|_| modified(&path) <= modified(&note));
         // While the file may change, its state is unknown.
         remove(&note).map_err(at)?;
         let head = log.head(shard)?;
@@ -112,12 +114,14 @@ impl ShardCache {
             let is_end = || head.as_ref().is_some_and(|head| head.seq == known.seq && head.hash == known.hash);
             known.shard == shard && path.exists() && ((snapshot <= known.seq && known.seq < seq) || is_end())
         });
+        // Readers leave an empty write-ahead log and its index behind.
+        for ending in ["db-wal", "db-shm"] {
+            remove(&path.with_extension(ending)).map_err(at)?;
+        }
         let mut out = if let Some((state, blocks)) = known {
             Checkout { path, state, blocks }
         } else {
-            for ending in ["", "-wal", "-shm"] {
-                remove(&path.with_extension(format!("db{ending}"))).map_err(at)?;
-            }
+            remove(&path).map_err(at)?;
             let state = State { shard: shard.to_owned(), seq: 0, hash: String::new(), snapshot: 0 };
             let mut out = Checkout { path, blocks: Vec::new(), state };
             if snapshot > 0 {
@@ -140,6 +144,31 @@ impl ShardCache {
             return Err(ScaleError::Damaged { shard: shard.to_owned(), what: "an item is missing" });
         }
         Ok(out)
+    }
+
+    /// Updates the file of a shard that is only read, and returns its path. The file must be closed.
+    pub(crate) fn check_out_to_read(&self, log: &mut PostgresLog, shard: &str) -> Result<PathBuf, ScaleError> {
+        let out = self.check_out(log, shard)?;
+        self.note(&out.state, &out.blocks)?;
+        Ok(out.path)
+    }
+
+    /// Removes the file of a shard.
+    pub(crate) fn forget(&self, shard: &str) -> Result<(), ScaleError> {
+        let at = |path: PathBuf| remove(&path).map_err(|source| ScaleError::File { path, source });
+        ["state", "draft", "db", "db-wal", "db-shm"].into_iter().try_for_each(|ending| at(self.path(shard, ending)))
+    }
+
+    /// Removes the files of all shards.
+    pub(crate) fn clear(&self) -> Result<(), ScaleError> {
+        let at = |source| ScaleError::File { path: self.folder.clone(), source };
+        for entry in fs::read_dir(&self.folder).map_err(at)? {
+            let path = entry.map_err(at)?.path();
+            if path.extension().is_some() {
+                remove(&path).map_err(at)?;
+            }
+        }
+        Ok(())
     }
 
     /// Appends the changes of the file to the log, unless another worker has appended to it. The file must be closed.
@@ -192,7 +221,8 @@ impl ShardCache {
         content.push(b'\n');
         content.extend_from_slice(blocks.as_flattened());
         // A file that was not written completely would describe blocks that the database does not have.
-        let written = fs::write(&draft, content).and_then(|()| fs::rename(&draft, &note));
+        let opened = private::options().write(true).create(true).truncate(true).open(&draft);
+        let written = opened.and_then(|mut file| file.write_all(&content)).and_then(|()| fs::rename(&draft, &note));
         written.map_err(|source| ScaleError::File { path: note, source })
     }
 }

@@ -72,7 +72,7 @@ pub(crate) struct HttpOptions {
     /// The file with the token, if the user chose none; created if missing.
     pub token_file: PathBuf,
     /// Every namespace, if programs act for the owner of the memories.
-    pub owned: Option<MemoryPool>,
+    pub owned: Option<Arc<MemoryPool>>,
 }
 
 /// A server that is listening.
@@ -113,7 +113,7 @@ pub(crate) async fn listen(
     server.maintain_until(stop.clone());
     let new_token_file = is_new.then(|| path.clone());
     let is_owner = listening.owned.is_some();
-    let programs = ProgramServer::new(listening.owned.map_or_else(|| server.pool(), Arc::new), is_owner);
+    let programs = ProgramServer::new(listening.owned.unwrap_or_else(|| server.pool()), is_owner);
     let router = router(server, programs, AccessPolicy::new(address, &listening.names, &token), &stop);
     Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })
 }

@@ -6,6 +6,7 @@
 //! HTTP ─▶ AccessPolicy ─▶ /mcp ────┴▶ MemoryServer ─▶ a tool, a resource, a prompt ─▶ MemoryPool ─▶ Memories
 //!                      └▶ /api/v1 ──▶ a tool, or an operation for programs ─────────▶ MemoryPool ─▶ Memories
 //! browser ─▶ Access ─▶ a view ─▶ MemoryPool ─▶ Memories
+//! MemoryPool ─▶ the database, or a copy of the shard that a request names ─▶ Memories
 //! orchestrator, Prometheus ─▶ probes ─▶ the figures of a worker
 //! ```
 //!
@@ -20,5 +21,7 @@ mod pool;
 #[cfg(feature = "scale")]
 pub(crate) mod probes;
 pub(crate) mod rest;
+#[cfg(feature = "scale")]
+mod shards;
 
 pub use pool::{MemoryPool, Served};

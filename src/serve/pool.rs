@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+#[cfg(feature = "scale")]
+use super::shards::ShardPools;
+#[cfg(feature = "scale")]
+use crate::api::ShardFiles;
 use tokio::runtime::Builder;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -49,6 +53,9 @@ pub struct MemoryPool {
     upkeep: Upkeep,
     is_read_only: bool,
     reviews_agents: bool,
+    /// The shards that requests name, in the place of the database.
+    #[cfg(feature = "scale")]
+    shards: Option<ShardPools<Self>>,
 }
 
 /// Whether vectors are missing, and whether a thread is computing them.
@@ -73,8 +80,43 @@ impl MemoryPool {
     #[must_use]
     pub fn new(config: Config, served: Served) -> Self {
         let vectors = query_vectors(&config, AGENT_WAIT);
-        let (namespaces, idle, upkeep) = (OnceLock::new(), Mutex::default(), Upkeep::default());
-        Self { config, served, vectors, namespaces, idle, upkeep, is_read_only: false, reviews_agents: false }
+        Self {
+            config,
+            served,
+            vectors,
+            namespaces: OnceLock::new(),
+            idle: Mutex::default(),
+            upkeep: Upkeep::default(),
+            is_read_only: false,
+            reviews_agents: false,
+            #[cfg(feature = "scale")]
+            shards: None,
+        }
+    }
+
+    /// Returns a pool for shards, each of which belongs to the namespace that a request names. At most `limit` copies
+    /// are kept.
+    #[cfg(feature = "scale")]
+    pub(crate) fn of_shards(config: Config, files: ShardFiles, limit: usize) -> Self {
+        let pool = Self::new(config, Served::Everything).read_only();
+        let (config, vectors) = (pool.config.clone(), pool.vectors.clone());
+        let open = move |namespace: &Namespace, path| Self::of_copy(&config, path, namespace.clone(), vectors.clone());
+        Self { shards: Some(ShardPools::new(files, limit, open)), ..pool }
+    }
+
+    /// Returns a pool for the copy of the shard of a namespace, which also has memories for all projects.
+    #[cfg(feature = "scale")]
+    fn of_copy(config: &Config, copy: PathBuf, namespace: Namespace, vectors: Option<Arc<QueryVectors>>) -> Self {
+        let mut config = config.clone();
+        config.db.value = copy;
+        let pool = Self::new(config, Served::Namespace(namespace.clone())).read_only();
+        let namespaces = OnceLock::from(NamespaceSet::of_project(namespace, None));
+        Self { vectors, namespaces, ..pool }
+    }
+
+    /// Whether memories can only be read.
+    pub(super) const fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// Opens the file for reading only.
@@ -111,6 +153,10 @@ impl MemoryPool {
         namespace: Option<Namespace>,
         work: impl FnOnce(&Memories) -> Result<T, E>,
     ) -> Result<T, E> {
+        #[cfg(feature = "scale")]
+        if let Some(shards) = &self.shards {
+            return shards.with(namespace, |pool| pool.with(work));
+        }
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Anything written to a file that was moved or replaced would be lost.
         let idle = idle.filter(|connection| connection.file == self.file());

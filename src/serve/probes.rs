@@ -41,20 +41,31 @@ struct Probes {
 }
 
 /// A queue with the last counts and their time.
-struct CountedQueue {
+pub(crate) struct CountedQueue {
     queue: WorkQueue,
+    /// Maximum number of faults that are read along with the counts.
+    faults: i64,
     counted: Option<(Instant, QueueProgress)>,
 }
 
 impl CountedQueue {
-    fn progress(&mut self) -> Result<QueueProgress, ApiError> {
+    /// Returns a queue that has not been counted yet.
+    pub(crate) const fn new(queue: WorkQueue, faults: i64) -> Self {
+        Self { queue, faults, counted: None }
+    }
+
+    /// Returns the state of the queue, which may be a few seconds old.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be used.
+    pub(super) fn progress(&mut self) -> Result<QueueProgress, ApiError> {
         if let Some((at, progress)) = &self.counted
             && at.elapsed() < COUNT_AGE
         {
             return Ok(progress.clone());
         }
         self.counted = None;
-        let progress = self.queue.progress(0)?;
+        let progress = self.queue.progress(self.faults)?;
         self.counted = Some((Instant::now(), progress.clone()));
         Ok(progress)
     }
@@ -72,7 +83,7 @@ pub(crate) fn start(address: SocketAddr, worker: ProbedWorker) -> Result<SocketA
     let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let ProbedWorker { metrics, cancel, queue } = worker;
-    let queue = Arc::new(Mutex::new(CountedQueue { queue, counted: None }));
+    let queue = Arc::new(Mutex::new(CountedQueue::new(queue, 0)));
     let router = Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))

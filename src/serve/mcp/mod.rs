@@ -12,6 +12,7 @@ pub(super) mod write_tools;
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::tool::{ToolError, error_chain};
 use crate::api::{ApiError, Memories};
+use crate::memory::Namespace;
 use crate::serve::MemoryPool;
 
 pub use tool::Profile;
@@ -52,8 +54,9 @@ impl MemoryServer {
     }
 
     fn tools(&self) -> impl Iterator<Item = &'static ToolRow> + use<> {
-        let profile = self.profile;
-        TOOLS.iter().filter(move |tool| tool.profiles.contains(&profile))
+        let (profile, is_read_only) = (self.profile, self.pool.is_read_only());
+        let can_be_called = move |tool: &&ToolRow| tool.effect == Effect::Reads || !is_read_only;
+        TOOLS.iter().filter(move |tool| tool.profiles.contains(&profile)).filter(can_be_called)
     }
 
     /// Expires and purges memories regularly until `stop` is cancelled.
@@ -62,23 +65,31 @@ impl MemoryServer {
     }
 
     /// Returns the connections that the server shares with other interfaces to the same memories.
-    pub(super) fn pool(&self) -> Arc<MemoryPool> {
+    pub(crate) fn pool(&self) -> Arc<MemoryPool> {
         Arc::clone(&self.pool)
     }
 
     /// Runs `work` on a thread that may block on file access.
     async fn with<T: Send + 'static>(
         &self,
+        context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Memories) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<Result<T, ApiError>, ErrorData> {
-        let pool = Arc::clone(&self.pool);
+        let (pool, namespace) = (Arc::clone(&self.pool), namespace_of(context));
         // SQLite blocks its thread, and a blocked worker thread would delay other requests.
-        let done = tokio::task::spawn_blocking(move || pool.with(work)).await;
+        let done = tokio::task::spawn_blocking(move || pool.with_in(namespace?, work)).await;
         done.map_err(|error| {
             tracing::error!(%error, "a request caused a panic");
             ErrorData::internal_error("the request could not be finished; see the server's log", None)
         })
     }
+}
+
+/// Returns the namespace in the address of a request, as in `/mcp?namespace=team/ana`.
+fn namespace_of(context: &RequestContext<RoleServer>) -> Result<Option<Namespace>, ApiError> {
+    let query = context.extensions.get::<Parts>().and_then(|head| head.uri.query()).unwrap_or_default();
+    let named = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "namespace");
+    Ok(named.map(|(_, text)| text.parse::<Namespace>()).transpose()?)
 }
 
 impl ServerHandler for MemoryServer {
@@ -100,7 +111,7 @@ impl ServerHandler for MemoryServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         // Only tools of the profile are searched, because a tool that is not listed must not be callable.
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
@@ -109,7 +120,7 @@ impl ServerHandler for MemoryServer {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = self.with(move |memories| {
+        let call = self.with(&context, move |memories| {
             Ok((tool.call)(memories, &arguments).map(|mut answer| {
                 (tool.clean)(&mut answer);
                 answer
@@ -150,11 +161,11 @@ impl ServerHandler for MemoryServer {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
         let asked = uri.clone();
-        let read = self.with(move |memories| resources::read(memories, &asked)).await?;
+        let read = self.with(&context, move |memories| resources::read(memories, &asked)).await?;
         match read {
             Ok(Some(result)) => Ok(result.into()),
             Ok(None) => Err(ErrorData::resource_not_found(format!("there is no resource {uri}"), None)),
@@ -173,11 +184,11 @@ impl ServerHandler for MemoryServer {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let GetPromptRequestParams { name, arguments, .. } = request;
         let arguments = arguments.unwrap_or_default();
-        let prompt = self.with(move |memories| resources::prompt(memories, &name, &arguments)).await?;
+        let prompt = self.with(&context, move |memories| resources::prompt(memories, &name, &arguments)).await?;
         match prompt {
             Ok(Ok(prompt)) => Ok(prompt.into()),
             Ok(Err(why)) => Err(ErrorData::invalid_params(why, None)),

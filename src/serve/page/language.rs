@@ -368,7 +368,15 @@ mod tests {
         let message = regex::Regex::new(r#"(?s)#\[error\(\s*"((?:[^"\\]|\\.)*)""#).unwrap();
         let continued = regex::Regex::new(r"\\\s*\n\s*").unwrap();
         let (place, mut found) = (regex::Regex::new(r"\{(\w*)(?::\?)?\}").unwrap(), Vec::new());
-        for path in ["api/error.rs", "store/error.rs", "config/setting.rs", "llm/mod.rs", "llm/fault.rs"] {
+        for path in [
+            "api/error.rs",
+            "store/error.rs",
+            "config/setting.rs",
+            "llm/mod.rs",
+            "llm/fault.rs",
+            "postgresql/mod.rs",
+            "scale/mod.rs",
+        ] {
             for text in message.captures_iter(&read(path)) {
                 let (mut places, mut unnamed) = (Vec::<String>::new(), 0);
                 // A long message continues on the next line.

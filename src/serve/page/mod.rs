@@ -17,6 +17,8 @@ mod inbox;
 mod language;
 mod memory;
 mod project;
+#[cfg(feature = "scale")]
+mod queue;
 mod render;
 mod runs;
 mod search;
@@ -27,6 +29,8 @@ mod visit;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+#[cfg(feature = "scale")]
+use std::sync::Mutex;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
@@ -42,6 +46,8 @@ use self::language::Language;
 use self::visit::{Reply, Visit, fields};
 use super::connections::{READ_TIME, serve};
 use super::pool::MemoryPool;
+#[cfg(feature = "scale")]
+use super::probes::CountedQueue;
 use crate::api::{ApiError, Filter, Memories, StoreError};
 use crate::config::Config;
 use crate::serve::Served;
@@ -81,6 +87,9 @@ pub(crate) struct PageOptions {
     pub settings_file: PathBuf,
     /// The folder with results of evaluations; next to the database by default.
     pub evals: Option<PathBuf>,
+    /// The queue of many workers, if it is to be shown.
+    #[cfg(feature = "scale")]
+    pub queue: Option<Mutex<CountedQueue>>,
     /// Reads the settings again after a change; `None` if they cannot be read.
     pub reload: Box<dyn Fn() -> Option<Config> + Send + Sync>,
 }
@@ -205,9 +214,9 @@ impl Page {
         let page = Arc::clone(&self);
         // Reading the file blocks, as does waiting for another process that writes it.
         let done = tokio::task::spawn_blocking(move || {
-            let reply = page.pool().with(|memories| match view(memories, &visit)? {
-                Reply::Page(template, values) => Ok(Reply::Page(template, merged(frame(memories, &visit)?, values))),
-                Reply::Conflict(values) => Ok(Reply::Conflict(merged(frame(memories, &visit)?, values))),
+            let reply = page.pool().with(|memories| match page.view(memories, &visit)? {
+                Reply::Page(template, values) => Ok(Reply::Page(template, page.framed(memories, &visit, values)?)),
+                Reply::Conflict(values) => Ok(Reply::Conflict(page.framed(memories, &visit, values)?)),
                 other => Ok(other),
             });
             if matches!(reply, Ok(Reply::SettingsChanged(_))) {
@@ -225,6 +234,37 @@ impl Page {
             tokio::task::spawn_blocking(move || runtime.block_on(self.pool().embed()));
         }
         response
+    }
+
+    #[cfg_attr(not(feature = "scale"), expect(clippy::unused_self, reason = "only other builds have a queue"))]
+    fn view(&self, memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+        #[cfg(feature = "scale")]
+        if let (Some(queue), "/queue", None) = (&self.options.queue, visit.path.as_str(), &visit.form) {
+            return Ok(queue::show(queue));
+        }
+        view(memories, visit)
+    }
+
+    /// Adds to the values of a page those that every page needs.
+    fn framed(&self, memories: &Memories, visit: &Visit, values: Value) -> Result<Value, ApiError> {
+        let undecided = Filter { statuses: Vec::new(), undecided: true, ..Filter::default() };
+        let frame = json!({
+            "form_token": visit.form_token, "here": visit.here(), "done": visit.asked("done"),
+            "run_done": visit.asked("run"), "can_change": memories.can_write(), "has_queue": self.has_queue(),
+            "waiting": memories.count_memories(undecided)?,
+        });
+        Ok(merged(frame, values))
+    }
+
+    #[cfg(feature = "scale")]
+    const fn has_queue(&self) -> bool {
+        self.options.queue.is_some()
+    }
+
+    #[cfg(not(feature = "scale"))]
+    #[expect(clippy::unused_self, reason = "only other builds have a queue")]
+    const fn has_queue(&self) -> bool {
+        false
     }
 }
 
@@ -261,15 +301,6 @@ fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
         (true, ["language"]) => Ok(visit.chosen_language()),
         _ => Ok(Reply::NotFound),
     }
-}
-
-/// Returns the template values that every page needs.
-fn frame(memories: &Memories, visit: &Visit) -> Result<Value, ApiError> {
-    let undecided = Filter { statuses: Vec::new(), undecided: true, ..Filter::default() };
-    Ok(json!({
-        "form_token": visit.form_token, "here": visit.here(), "done": visit.asked("done"),
-        "run_done": visit.asked("run"), "can_change": memories.can_write(), "waiting": memories.count_memories(undecided)?,
-    }))
 }
 
 /// Returns the response to a request.

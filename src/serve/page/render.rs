@@ -44,6 +44,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("bars", include_str!("templates/bars.html")),
     ("analytics", include_str!("templates/analytics.html")),
     ("graph", include_str!("templates/graph.html")),
+    #[cfg(feature = "scale")]
+    ("queue", include_str!("templates/queue.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment(TEMPLATES));

@@ -178,6 +178,10 @@ fn typed(schema: Option<&Value>, mut texts: Vec<String>) -> Value {
 
 impl ProgramServer {
     async fn answer(self, asked: Asked) -> Result<Response, Problem> {
+        if asked.route.effect != Effect::Reads && self.pool.is_read_only() {
+            let detail = "this server only reads the memories of shards; workers write them";
+            return Err(Problem::new(StatusCode::FORBIDDEN, detail));
+        }
         if asked.route.access == Access::Owner && !self.is_owner {
             let detail = "only the owner of the memories may do this; start the server with `afterthought serve http \
                           --owner`, and keep its token from agents";

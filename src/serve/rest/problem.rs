@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+#[cfg(feature = "scale")]
+use crate::api::ScaleError;
 use crate::api::{ApiError, StoreError};
 use crate::serve::mcp::tool::{ToolError, error_chain};
 
@@ -161,7 +163,9 @@ fn status_of(error: &ApiError) -> StatusCode {
         | ApiError::Price { .. }
         | ApiError::UnnamedRecording => StatusCode::INTERNAL_SERVER_ERROR,
         #[cfg(feature = "scale")]
-        ApiError::Queue(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        ApiError::Queue(ScaleError::UnknownShard { .. }) => StatusCode::NOT_FOUND,
+        #[cfg(feature = "scale")]
+        ApiError::Queue(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
 

@@ -172,6 +172,29 @@ fn a_client_that_does_not_finish_its_request_is_not_waited_for() {
 }
 
 #[test]
+fn a_client_can_limit_itself_to_one_of_the_served_namespaces() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path("shop/.git")).unwrap();
+    let server = Http::start(&desk, &["--project", "shop"], None);
+    let ask = |path: &str, name: &str, arguments: &Value| {
+        let headers = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+        let answered = server.send("POST", path, &headers, &call(name, arguments).to_string());
+        assert_eq!(answered.status, 200, "{answered:?}");
+        serde_json::from_str::<Value>(&answered.body).unwrap()["result"].clone()
+    };
+    let tea = json!({"category": "fact", "subject": "tea", "content": "Ana drinks tea.", "audience": "user"});
+    ask("/mcp", "memory_store", &tea);
+    let own = json!({"category": "fact", "subject": "port", "content": "The shop listens on port 8080."});
+    ask("/mcp", "memory_store", &own);
+    let count = |path: &str| ask(path, "memory_list", &json!({}))["structuredContent"]["total"].clone();
+    assert_eq!((count("/mcp"), count("/mcp?namespace=global")), (json!(2), json!(1)));
+    for (namespace, reason) in [("project/other", "cannot be accessed here"), ("a//b", "is not a namespace")] {
+        let refused = ask(&format!("/mcp?namespace={namespace}"), "memory_list", &json!({}));
+        assert!(refused["isError"] == true && refused.to_string().contains(reason), "{refused}");
+    }
+}
+
+#[test]
 fn what_is_no_message_of_the_protocol_is_a_bad_request() {
     let desk = Desk::new();
     let server = Http::start(&desk, &[], None);

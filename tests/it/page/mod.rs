@@ -1,7 +1,7 @@
 //! Tests of the page over real HTTP: access to it, its content, and the effects of its forms.
 
 mod access;
-mod browser;
+pub mod browser;
 mod changing;
 mod chromium;
 mod hostile;

@@ -1,9 +1,12 @@
 //! Workers that take logs from a queue in PostgreSQL. The tests are skipped where PostgreSQL is not installed, unless
 //! `AFTERTHOUGHT_POSTGRES=required`.
 
+// Only debug builds have fault points.
+#[cfg(debug_assertions)]
 mod campaign;
 mod measured;
 mod night;
+mod served;
 #[path = "../../../src/postgresql/server_tests.rs"]
 mod server;
 
