@@ -184,8 +184,10 @@ def read_sample(name):
         raise SystemExit(f"error: set {VARIABLE} to the path of LoCoMo's JSON file")
     try:
         samples = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SystemExit(f"error: cannot read {path}: {error}")
+    except OSError as error:
+        raise SystemExit(f"error: cannot read {path}: {error.strerror}")
+    except ValueError as error:
+        raise SystemExit(f"error: {path} is not JSON: {error}")
     samples = samples if isinstance(samples, list) else [samples]
     for sample in samples:
         if isinstance(sample, dict) and sample.get("sample_id") == name and sample.get("observation"):
@@ -197,7 +199,8 @@ def version_of(program):
     try:
         return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SystemExit(f"error: cannot run {program}: {error}; pass --program with the path of a release build")
+        reason = getattr(error, "strerror", None) or error
+        raise SystemExit(f"error: cannot run {program}: {reason}; pass --program with the path of a release build")
 
 
 def arguments():

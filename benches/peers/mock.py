@@ -190,7 +190,7 @@ def entry(fact, message):
         "category": "fact",
         "content": fact.text,
         "tags": fact.tags(),
-        "importance": 3 + fact.number % 4,
+        "importance": 4 + fact.number % 3,
         "more": [optional[fact.number % 4]],
     }
 
