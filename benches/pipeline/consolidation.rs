@@ -138,7 +138,15 @@ fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (V
             updates_only: false,
         };
         let (namespace, source) = (Namespace::global(), "bench".into());
-        all.push(IncomingClaim { candidate, namespace, source, method: ExtractionMethod::Auto, id: None, past: None });
+        all.push(IncomingClaim {
+            candidate,
+            namespace,
+            source,
+            method: ExtractionMethod::Auto,
+            id: None,
+            past: None,
+            needs_review: false,
+        });
     }
     (all, twins)
 }

@@ -1,6 +1,7 @@
 //! Machines that share memories through a PostgreSQL server.
 
 use super::postgres::{LogPlace, PostgresLog};
+use super::testing::Machine;
 use super::*;
 use crate::memory::Memory;
 use crate::postgresql::Connection;

@@ -23,6 +23,9 @@ pub(crate) struct ValidTime {
     pub at: Option<Timestamp>,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
+    /// Whether the claim is about the days of something that lies ahead, such as a release or a closure. They are its
+    /// content, and do not say which of two plans was made last, whereas the start of a new state does.
+    is_plan: bool,
     /// The time when the claim was last said or written.
     said: Option<Timestamp>,
     /// Transcripts in which the claim was said, each with the position of the last message if messages are numbered.
@@ -49,21 +52,20 @@ impl ValidTime {
             Some((piece.transcript.clone(), position))
         });
         let is_ahead = |at: Option<Timestamp>| at.zip(said).is_some_and(|(at, said)| at > said);
-        // The days of a plan, such as a release or a closure, are its content. They do not say which of two plans was
-        // made last, whereas the start of a new state does.
         let is_plan = is_ahead(claim.valid_from) && is_ahead(claim.valid_to) || is_dated(claim);
-        let from = claim.valid_from.filter(|_| !is_plan);
         // What is expected to end has not ended.
         let to = claim.valid_to.filter(|to| !is_plan && !is_ahead(Some(*to)));
-        Self { at: claim.valid_from.or(said), from, to, said, places: places.collect() }
+        let from = claim.valid_from;
+        Self { at: from.or(said), from, to, is_plan, said, places: places.collect() }
     }
 
     /// Compares which of two contradicting claims describes the later state of the world.
     ///
     /// Two starting times are compared directly. If only one claim has a starting time, the other is earlier if it was
     /// said before that time. Otherwise, the claim that was said last is later. A claim that had ended when it was said is
-    /// dated by its end. The days of a plan do not count: of two plans, the one that was said last is later. If times are equal or missing, the position in a common transcript decides. The result is `None` if the
-    /// position does not decide either.
+    /// dated by its end. The days of a plan do not count, nor do the days ahead of a claim that is compared with a plan.
+    /// If times are equal or missing, the position in a common transcript decides. The result is `None` if the position
+    /// does not decide either.
     #[must_use]
     pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         self.compare_times(other).filter(|order| order.is_ne()).or_else(|| self.compare_places(other))
@@ -73,17 +75,23 @@ impl ValidTime {
         if self.to.is_some() || other.to.is_some() {
             return Some(self.last()?.cmp(&other.last()?));
         }
-        match (self.from, other.from) {
-            (Some(_), None) => self.compare_begun(other),
-            (None, Some(_)) => other.compare_begun(self).map(Ordering::reverse),
+        match (self.start_beside(other), other.start_beside(self)) {
+            (Some(from), None) => self.compare_begun(from, other),
+            (None, Some(from)) => other.compare_begun(from, self).map(Ordering::reverse),
             (Some(from), Some(theirs)) => Some(from.cmp(&theirs)),
             (None, None) => Some(self.said?.cmp(&other.said?)),
         }
     }
 
+    /// Returns the starting time that counts in a comparison with `other`.
+    fn start_beside(&self, other: &Self) -> Option<Timestamp> {
+        let is_ahead = || self.from.zip(self.said).is_some_and(|(from, said)| from > said);
+        self.from.filter(|_| !self.is_plan && !(other.is_plan && is_ahead()))
+    }
+
     /// Compares a claim that has a known starting time with a claim for which only the time of saying is known.
-    fn compare_begun(&self, other: &Self) -> Option<Ordering> {
-        let (from, theirs) = (self.from?, other.said?);
+    fn compare_begun(&self, from: Timestamp, other: &Self) -> Option<Ordering> {
+        let theirs = other.said?;
         Some(if theirs < from { Ordering::Greater } else { self.said.unwrap_or(from).cmp(&theirs) })
     }
 
@@ -95,7 +103,7 @@ impl ValidTime {
 
     /// Returns the last time at which the claim is known to have been true.
     fn last(&self) -> Option<Timestamp> {
-        self.to.or_else(|| self.said.max(self.from))
+        self.to.or_else(|| self.said.max(self.from.filter(|_| !self.is_plan)))
     }
 
     fn compare_places(&self, other: &Self) -> Option<Ordering> {
@@ -421,6 +429,8 @@ mod tests {
         let closure = plan("2026-02-24", Some("2026-05-04"), Some("2026-05-08"));
         let moved = plan("2026-03-24", Some("2026-05-01"), Some("2026-05-05"));
         assert_eq!(moved.compare(&closure), Some(Ordering::Greater));
+        let opening = plan("2026-02-24", Some("2026-05-20"), None);
+        assert_eq!(when("2026-03-02", "2026-05-13", Some("2026-05-13")).compare(&opening), Some(Ordering::Greater));
         // The start of a state is compared with the start of another.
         let [lima, quito] = [("2026-03-02", "Lima", "2026-05-13"), ("2026-03-01", "Quito", "2026-05-20")]
             .map(|(said, value, from)| when(said, value, Some(from)));
