@@ -191,6 +191,7 @@ pub(crate) fn work(args: &WorkerArgs, context: &Context<'_>) -> anyhow::Result<E
     runtime.block_on(async { stop_on_interrupt(cancel.clone(), args.model.grace) });
     let report = |JobOutcome { what, fault }: JobOutcome<'_>| match fault {
         None => out.note(format_args!("done {what}")),
+        Some(Fault::LeftOut(why)) => out.note(format_args!("{what} is left out: {}", one_line(why, FAULT_LENGTH))),
         Some(Fault::Failed(why)) => out.error_text(&format!("{what}: {}", one_line(why, FAULT_LENGTH))),
         Some(Fault::Later(until, why)) => {
             out.note(format_args!("{what} is postponed until {until:.0}: {}", one_line(why, FAULT_LENGTH)));

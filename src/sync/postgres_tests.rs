@@ -3,11 +3,10 @@
 use super::postgres::{LogPlace, PostgresLog};
 use super::testing::Machine;
 use super::*;
-use crate::memory::Memory;
+use crate::memory::Status;
 use crate::postgresql::Connection;
 use crate::postgresql::testing::{Server, shared};
-use crate::store::testing::{clean, day, memory, memory_in, quote};
-use crate::store::{Filter, Order};
+use crate::store::testing::{day, memory, memory_in};
 
 fn machine(address: &str, name: &str) -> Machine {
     Machine::with(Store::in_memory().unwrap(), address, name, &["project/*"])

@@ -86,7 +86,7 @@ impl ValidTime {
     /// Returns the starting time that counts in a comparison with `other`.
     fn start_beside(&self, other: &Self) -> Option<Timestamp> {
         let is_ahead = || self.from.zip(self.said).is_some_and(|(from, said)| from > said);
-        self.from.filter(|_| !self.is_plan && !(other.is_plan && is_ahead()))
+        self.from.filter(|_| !(self.is_plan || other.is_plan && is_ahead()))
     }
 
     /// Compares a claim that has a known starting time with a claim for which only the time of saying is known.
