@@ -31,6 +31,8 @@ pub(super) struct Numbers {
     known: Vec<Number>,
     /// All digits of each text, without separators, to find rows of digits that are grouped differently.
     rows: Vec<String>,
+    /// The texts in lower case.
+    texts: Vec<String>,
     /// Whether a text has numbers that cannot be read.
     is_partial: bool,
 }
@@ -41,6 +43,7 @@ impl Numbers {
         self.known.extend(in_digits(text));
         self.known.extend(in_words(text));
         self.rows.push(text.chars().filter_map(digit).filter_map(|d| char::from_digit(d, 10)).collect());
+        self.texts.push(text.to_lowercase());
         self.is_partial |= OTHER_NUMERAL.is_match(text);
     }
 
@@ -58,13 +61,20 @@ impl Numbers {
         // A spelled-out number in a claim is only checked where it cannot be an article or an idiom.
         let spelled = in_words(content)
             .into_iter()
-            .filter(|number| number.readings.iter().all(|value| *value > SMALL && *value < 1e9));
+            .filter(|number| number.readings.iter().all(|value| *value > SMALL && *value < 1e9))
+            .filter(|number| !self.is_spelled(&content[number.at.clone()]));
         in_digits(content)
             .into_iter()
             .chain(spelled)
             .filter(|number| !is_in_date(&number.at) && !is_name(&number.at) && !self.is_known(number))
             .map(|number| &content[number.at])
             .collect()
+    }
+
+    /// Whether a text contains the same words, perhaps as a part of a word such as "11-million-cell".
+    fn is_spelled(&self, words: &str) -> bool {
+        let words = words.to_lowercase();
+        self.texts.iter().any(|text| text.contains(&words))
     }
 
     fn is_known(&self, number: &Number) -> bool {
@@ -223,6 +233,9 @@ mod tests {
         }
         assert_eq!(foreign("The pool has 300 connections.", &sources), Some("300"));
         assert_eq!(foreign("The pool has 300 connections.", &["three hundred of them"]), None);
+        let compound = "the three 11-million-cell tests swap for 25 minutes";
+        assert_eq!(foreign("The 11-million-cell tests are heavy.", &[compound]), None);
+        assert_eq!(foreign("The thousand tests are heavy.", &[compound]), Some("thousand"));
         assert_eq!(foreign("连接数是300", &["连接数是三百"]), None);
         assert_eq!(foreign("连接数是300", &["连接数是250"]), Some("300"));
     }
