@@ -431,7 +431,7 @@ impl StorageAdapter for SqliteStorage {
         let Direct { found, without_meaning, .. } =
             direct_with(&self.store, (text, weights), &options.filter, options.limit, vectors, Timestamp::now())?;
         if let Some(error) = without_meaning {
-            tracing::warn!("the search used only words: {error}");
+            tracing::warn!("the search compared only words, because search by meaning failed: {error}");
         }
         let found = found.into_iter().map(SearchResult::from).filter(|hit| hit.score >= options.min_score);
         let with_vector = |hit: SearchResult| {

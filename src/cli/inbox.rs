@@ -144,7 +144,7 @@ fn every(args: &JudgeArgs, context: &Context<'_>, memories: &Memories) -> anyhow
     let waiting = memories.inbox(Selection::default().filter(context)?)?;
     if !args.yes && !waiting.is_empty() {
         let count = waiting.len();
-        bail!("this would decide on all {count} pending memories; check `afterthought inbox list`, then add --yes");
+        bail!("this would apply to all {count} pending memories; check `afterthought inbox list`, then add --yes");
     }
     Ok(waiting.into_iter().map(|one| one.memory.id.to_string()).collect())
 }

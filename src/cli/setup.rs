@@ -148,13 +148,13 @@ fn show_best(context: &Context<'_>) -> anyhow::Result<()> {
         return Ok(best.iter().try_for_each(|memory| out.json(memory))?);
     }
     if best.is_empty() {
-        out.note("next: `afterthought remember TEXT`, or start a session of your agent");
+        out.note("next: `afterthought remember TEXT`, or start a session with your agent");
         return Ok(());
     }
     out.line("")?;
     heading("The most important memories", out)?;
     best.iter().try_for_each(|memory| lines(memory, out))?;
-    out.note("next: `afterthought search WORDS`, or start a session of your agent");
+    out.note("next: `afterthought search WORDS`, or start a session with your agent");
     Ok(())
 }
 

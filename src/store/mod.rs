@@ -97,7 +97,7 @@ pub struct Database {
     common: RefCell<index::near::CommonWords>,
     /// Cached terms of words that occurred before.
     stems: RefCell<terms::Stems>,
-    /// Cached short forms of vectors.
+    /// Cached compressed vectors.
     vectors: RefCell<index::vectors::VectorCache>,
     /// New memories that are not yet in the index of near claims: their rows and their words. The list is used only
     /// within a transaction.

@@ -111,7 +111,7 @@ fn a_prompt_is_met_with_what_means_the_same_and_with_words_where_the_server_is_s
     assert!(told.contains(TEXTS[2]), "{told}");
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     let log = std::fs::read_to_string(world.path("memories.hooks.log")).unwrap();
-    assert!(log.contains("user-prompt-submit: the search used only words: the sentence model did not answer"), "{log}");
+    assert!(log.contains("user-prompt-submit: the search compared only words, because search by meaning failed: the sentence model did not answer"), "{log}");
 }
 
 #[test]

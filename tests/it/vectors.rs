@@ -248,7 +248,11 @@ fn a_server_that_is_down_leaves_the_search_by_words_and_says_so() {
     let down = Server { base_url: "http://127.0.0.1:9/v1".into(), ..Server::start() };
     let (hits, stderr) = found(&world, &down, "green tea");
     assert_eq!(hits[0], TEXTS[0]);
-    assert!(stderr.contains("the search used only words: ") && stderr.contains("is the server running"), "{stderr}");
+    assert!(
+        stderr.contains("the search compared only words, because search by meaning failed: ")
+            && stderr.contains("is the server running"),
+        "{stderr}"
+    );
     let (status, stdout, stderr) = out(&mut with(&world, &down, &["remember", "The user plays chess."]));
     assert_eq!(status, 0, "{stdout}{stderr}");
     assert!(stderr.contains("the memories are stored, and `afterthought db embed` computes them later"), "{stderr}");
@@ -264,7 +268,7 @@ fn a_slow_server_does_not_hold_a_search_up() {
     let (hits, stderr) = found(&world, &server, "green tea");
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     assert_eq!(hits[0], TEXTS[0]);
-    assert!(stderr.contains("the search used only words: "), "{stderr}");
+    assert!(stderr.contains("the search compared only words, because search by meaning failed: "), "{stderr}");
 }
 
 #[test]
@@ -277,7 +281,7 @@ fn an_overloaded_server_is_asked_again() {
     let (hits, stderr) = found(&world, &server, "green tea");
     assert_eq!(hits[0], TEXTS[0]);
     assert_eq!(server.requests(), 5, "a person waits for the answer");
-    assert!(stderr.contains("the search used only words: "), "{stderr}");
+    assert!(stderr.contains("the search compared only words, because search by meaning failed: "), "{stderr}");
 }
 
 #[test]
@@ -300,7 +304,7 @@ fn vectors_of_another_length_are_refused_until_a_person_asks_for_them() {
     assert!(stderr.contains("m returns vectors of 6 numbers instead of 12; set dimensions = 6"), "{stderr}");
     let (hits, stderr) = found(&world, &server, "green tea");
     assert_eq!(hits[0], TEXTS[0]);
-    assert!(stderr.contains("the search used only words: "), "{stderr}");
+    assert!(stderr.contains("the search compared only words, because search by meaning failed: "), "{stderr}");
     std::fs::write(world.path("six.toml"), "[embedding]\ndimensions = 6\n").unwrap();
     server.taken();
     let (status, stdout, stderr) = out(&mut with(&world, &server, &["db", "embed", "--config", "six.toml"]));

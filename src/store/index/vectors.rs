@@ -605,7 +605,7 @@ fn signs(vector: &[f32]) -> impl Iterator<Item = u8> {
     vector.chunks(8).map(of_eight)
 }
 
-/// Short forms of vectors of one dimension, stored contiguously.
+/// Compressed vectors of one dimension, stored contiguously.
 #[derive(Debug, Default, Clone)]
 struct Codes {
     /// The memory that each code belongs to.

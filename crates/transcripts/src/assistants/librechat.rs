@@ -70,7 +70,8 @@ fn read_conversation(
         .owned()
         .or_else(|| said.iter().find_map(|message| message["conversationId"].owned()))
         .unwrap_or_else(|| {
-            // Editing a first message changes its id, but the first message in the file is the same in each export.
+            // A first message that is edited gets a new id, whereas the oldest version of it, which is the first message in the
+            // file, stays the same in every export.
             let first = messages.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
             identity::of_parts(&[&first])
         });

@@ -8,7 +8,7 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, Ingestor, Kind, Message, Object, Sink};
 
-/// Reads conversations of LM Studio.
+/// Reads conversations from LM Studio.
 pub(crate) struct LmStudio;
 
 impl Ingestor for LmStudio {
