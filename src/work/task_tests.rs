@@ -191,6 +191,14 @@ fn another_spelling_clears_an_error_about_how_the_command_was_called() {
     };
     assert_eq!(of("gt deacon trigger-pending").as_deref(), Some("gt deacon trigger-pending"));
     assert_eq!(of("gt deacon zombie-scan --dry-run"), None);
+    let tasks = claude(&[
+        ("user", json!("Check the types")),
+        ran("a", "pnpm run typecheck"),
+        got("a", true, "Exit code 1\nERR_PNPM_NO_SCRIPT  Missing script: typecheck"),
+        ran("b", "cd /home/ana/work/harbour/packages/tide-dashboard && pnpm run typecheck"),
+        got("b", false, "ok"),
+    ]);
+    assert!(tasks[0].errors[0].cleared.is_some(), "the same call in another folder");
 }
 
 #[test]

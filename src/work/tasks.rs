@@ -325,8 +325,13 @@ impl<'t> Reader<'t> {
         let drafts = &mut self.drafts;
         self.open.retain_mut(|open| {
             // A call that shares only the name of the command does not clear an error about an option.
-            let is_same = open.target == target
-                && (!open.is_misuse || is_spelling_of(&open.command, shown) || likeness(&open.command, shown) >= 0.5);
+            let is_again = || {
+                // In another folder, the same call may have a long path before it.
+                parts(&open.command).last() == parts(shown).last()
+                    || is_spelling_of(&open.command, shown)
+                    || likeness(&open.command, shown) >= 0.5
+            };
+            let is_same = open.target == target && (!open.is_misuse || is_again());
             let is_instead = open.is_misuse && open.signature.is_some() && open.signature.as_deref() == name;
             // `gt context` and `gt mail` are two commands rather than two spellings of one command.
             let is_instead = is_instead && is_spelling_of(&open.command, shown);
