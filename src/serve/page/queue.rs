@@ -22,14 +22,15 @@ pub(super) fn show(queue: &Mutex<CountedQueue>) -> Reply {
 fn values(progress: &QueueProgress, now: Timestamp) -> Value {
     let QueueProgress { waiting, running, done, failed, namespaces, silent, .. } = *progress;
     let age = progress.due_since.map(|since| age((now.as_second() - since.as_second()).max(0) / 60));
+    let dollars = |amount: f64| format!("{amount:.4}");
     json!({
         "cards": [
             {"name": "jobs_waiting", "count": waiting}, {"name": "jobs_running", "count": running},
             {"name": "jobs_done", "count": done}, {"name": "jobs_failed", "count": failed, "is_bad": failed > 0},
             {"name": "namespaces", "count": namespaces},
         ],
-        "due_since": progress.due_since, "age": age, "silent": silent, "spent": progress.spent,
-        "max_cost": progress.max_cost, "faults": progress.faults,
+        "due_since": progress.due_since, "age": age, "silent": silent, "spent": dollars(progress.spent),
+        "max_cost": progress.max_cost.map(dollars), "faults": progress.faults,
     })
 }
 
