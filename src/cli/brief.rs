@@ -57,7 +57,10 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
         (brief, fallback) = memories.brief_with_fallback(&request)?;
     }
     if let Some(error) = fallback {
-        context.out.warn(format_args!("the search used only words: {}", spelled(&error.into())));
+        context.out.warn(format_args!(
+            "the search compared only words, because search by meaning failed: {}",
+            spelled(&error.into())
+        ));
     }
     // An explanation is for a person, so it is not recorded as shown to a model.
     if args.why {

@@ -187,7 +187,10 @@ impl Work {
         };
         let follow_up = handle(&call, now(), &mut say)?;
         if let Some(error) = follow_up.fallback {
-            self.note(&format!("the search used only words: {}", spelled(&error.into())));
+            self.note(&format!(
+                "the search compared only words, because search by meaning failed: {}",
+                spelled(&error.into())
+            ));
         }
         // The worker is started last: the agent already has its answer, so a slow start delays nobody.
         if follow_up.wants_worker {

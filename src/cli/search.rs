@@ -74,7 +74,10 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         out.warn("no vectors are configured, so the search used only words; see `[embedding]` in the settings");
     }
     if let Some(error) = fallback {
-        out.warn(format_args!("the search used only words: {}", spelled(&error.into())));
+        out.warn(format_args!(
+            "the search compared only words, because search by meaning failed: {}",
+            spelled(&error.into())
+        ));
     }
     let mut tasks = tasks.iter().peekable();
     for hit in &found {
