@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled, text_of};
+use super::printer::{BOLD, DIM, Printer, counted, one_line, text_of, words_only};
 
 /// Maximum number of memories that are listed for each reason for leaving memories out.
 const NAMED: usize = 10;
@@ -57,10 +57,7 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
         (brief, fallback) = memories.brief_with_fallback(&request)?;
     }
     if let Some(error) = fallback {
-        context.out.warn(format_args!(
-            "the search compared only words, because search by meaning failed: {}",
-            spelled(&error.into())
-        ));
+        context.out.warn(words_only(error));
     }
     // An explanation is for a person, so it is not recorded as shown to a model.
     if args.why {

@@ -14,7 +14,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::args::{Context, Global, now};
 use super::exit::ExitStatus;
-use super::printer::spelled;
+use super::printer::{spelled, words_only};
 
 /// Handle a hook event of an agent; `agent install` sets it up
 ///
@@ -187,10 +187,7 @@ impl Work {
         };
         let follow_up = handle(&call, now(), &mut say)?;
         if let Some(error) = follow_up.fallback {
-            self.note(&format!(
-                "the search compared only words, because search by meaning failed: {}",
-                spelled(&error.into())
-            ));
+            self.note(&words_only(error));
         }
         // The worker is started last: the agent already has its answer, so a slow start delays nobody.
         if follow_up.wants_worker {

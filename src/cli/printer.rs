@@ -297,6 +297,11 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
+/// Says that a search compared only words, and why.
+pub(crate) fn words_only(error: impl Into<anyhow::Error>) -> String {
+    format!("the search compared only words, because search by meaning failed: {}", spelled(&error.into()))
+}
+
 /// Returns an error and its causes on one line, leaving out causes that the preceding text already contains.
 pub(crate) fn spelled(error: &anyhow::Error) -> String {
     let mut text = String::new();

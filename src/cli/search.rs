@@ -10,7 +10,7 @@ use crate::memory::Status;
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::list::{By, Selection, in_project_of_folder};
-use super::printer::{BOLD, DIM, Printer, day, one_line, spelled};
+use super::printer::{BOLD, DIM, Printer, day, one_line, words_only};
 use super::work::{print_freshness, print_task};
 
 /// Search memories and tasks
@@ -74,10 +74,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         out.warn("no vectors are configured, so the search used only words; see `[embedding]` in the settings");
     }
     if let Some(error) = fallback {
-        out.warn(format_args!(
-            "the search compared only words, because search by meaning failed: {}",
-            spelled(&error.into())
-        ));
+        out.warn(words_only(error));
     }
     let mut tasks = tasks.iter().peekable();
     for hit in &found {

@@ -39,7 +39,7 @@ impl Suspicion {
             Self::Exfiltration => "would send data elsewhere",
             Self::MemoryOrder => "reads like an order to the memory system",
             Self::PastedRule => "is a rule in pasted or quoted text",
-            Self::Unreviewed => "comes from an origin whose memories all wait for review",
+            Self::Unreviewed => "has not been reviewed by a person yet",
         }
     }
 }

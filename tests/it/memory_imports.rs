@@ -75,7 +75,7 @@ fn orders_in_a_file_wait_and_an_export_of_ones_own_comes_back_as_it_was() {
     let all = desk.run(&["import", "own.jsonl", "--review", "--db", "reviewed.db"]);
     assert!(all.err.contains("2 memories wait in the inbox"), "{all:?}");
     let waiting = desk.run(&["inbox", "list", "--db", "reviewed.db"]).out;
-    assert!(waiting.contains("bees") && waiting.contains("all wait for review"), "{waiting}");
+    assert!(waiting.contains("bees") && waiting.contains("has not been reviewed by a person yet"), "{waiting}");
 
     let restored = desk.run(&["import", "own.jsonl", "--trusted", "--db", "new.db"]);
     assert!(!restored.err.contains("inbox"), "{restored:?}");

@@ -55,7 +55,10 @@ fn a_server_can_leave_everything_that_agents_store_to_a_person() {
     assert_eq!(stored["memory"]["status"], "pending", "{stored}");
     assert_eq!(client.call("memory_recall", json!({"query": "nightly"}))["memories"], json!([]));
     let waiting = desk.run(&["inbox", "list"]).out;
-    assert!(waiting.contains("CI runs nightly.") && waiting.contains("all wait for review"), "{waiting}");
+    assert!(
+        waiting.contains("CI runs nightly.") && waiting.contains("has not been reviewed by a person yet"),
+        "{waiting}"
+    );
 }
 
 #[test]

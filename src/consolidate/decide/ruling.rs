@@ -51,10 +51,9 @@ impl ValidTime {
             let position = piece.messages.first()?.parse().ok()?;
             Some((piece.transcript.clone(), position))
         });
-        let is_ahead = |at: Option<Timestamp>| at.zip(said).is_some_and(|(at, said)| at > said);
-        let is_plan = is_ahead(claim.valid_from) && is_ahead(claim.valid_to) || is_dated(claim);
+        let is_plan = is_ahead(claim.valid_from, said) && is_ahead(claim.valid_to, said) || is_dated(claim);
         // What is expected to end has not ended.
-        let to = claim.valid_to.filter(|to| !is_plan && !is_ahead(Some(*to)));
+        let to = claim.valid_to.filter(|to| !is_plan && !is_ahead(Some(*to), said));
         let from = claim.valid_from;
         Self { at: from.or(said), from, to, is_plan, said, places: places.collect() }
     }
@@ -85,8 +84,7 @@ impl ValidTime {
 
     /// Returns the starting time that counts in a comparison with `other`.
     fn start_beside(&self, other: &Self) -> Option<Timestamp> {
-        let is_ahead = || self.from.zip(self.said).is_some_and(|(from, said)| from > said);
-        self.from.filter(|_| !(self.is_plan || other.is_plan && is_ahead()))
+        self.from.filter(|_| !(self.is_plan || other.is_plan && is_ahead(self.from, self.said)))
     }
 
     /// Compares a claim that has a known starting time with a claim for which only the time of saying is known.
@@ -115,6 +113,11 @@ impl ValidTime {
             order.is_ne().then_some(order)
         })
     }
+}
+
+/// Whether a time was still ahead when a claim was said.
+fn is_ahead(at: Option<Timestamp>, said: Option<Timestamp>) -> bool {
+    at.zip(said).is_some_and(|(at, said)| at > said)
 }
 
 /// Whether the claim is about the day from which it is valid, such as the date of a release.
