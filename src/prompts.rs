@@ -92,7 +92,7 @@ impl Prompt {
             Self::ExtractRepair => Some(context! { errors => ["entry 2: importance is missing"], whole => false }),
             Self::ExtractContinue => Some(context! { last => "“A title”" }),
             Self::ConsolidateUser => Some(context! {
-                memories => [context! { number => 1, time => "2026-01-01", attribute => "diet", text => "a", quote => "b" }],
+                memories => [context! { number => 1, time => "2026-01-01", from => "2026-01-02", attribute => "diet", text => "a", quote => "b" }],
                 questions => [context! { number => 1, against => [2] }],
             }),
             Self::ReflectUser => Some(context! {

@@ -160,8 +160,10 @@ pub(super) struct Sheet<'a> {
 /// A memory or candidate as it is shown.
 struct Shown {
     attribute: Option<String>,
-    /// The day of the memory or candidate, if known.
+    /// The day on which the memory or candidate was last said, if known.
     time: Option<String>,
+    /// The day from which it is true, if known and different.
+    from: Option<String>,
     text: String,
     quote: Option<String>,
 }
@@ -313,7 +315,7 @@ fn mentioned<'a>(cases: &'a [CandidateContext], question: &'a Question) -> impl 
 
 impl Shown {
     fn of(claim: &Claim, evidence: &[Evidence], written_at: Option<Timestamp>) -> Self {
-        let at = ValidTime::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH)).at;
+        let when = ValidTime::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH));
         // Days are in the speaker's local time. In UTC, an evening message could contradict its own "today".
         let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
         let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
@@ -321,19 +323,21 @@ impl Shown {
             Some(value) => request_line(&format!("{key} = {value}"), MAX_SHOWN),
             None => request_line(key, MAX_SHOWN),
         });
-        let at = at.filter(|at| *at != Timestamp::UNIX_EPOCH);
+        let day = |at: Timestamp| clock.to_datetime(at).strftime("%Y-%m-%d").to_string();
+        let time = when.said.filter(|said| *said != Timestamp::UNIX_EPOCH).map(day);
         Self {
             attribute,
-            time: at.map(|at| clock.to_datetime(at).strftime("%Y-%m-%d").to_string()),
+            from: claim.valid_from.map(day).filter(|from| Some(from) != time.as_ref()),
+            time,
             text: request_line(&claim.content, MAX_SHOWN),
             quote: turning_words(claim, evidence),
         }
     }
 
     fn value(&self, number: usize) -> Value {
-        let Self { attribute, time, text, quote } = self;
+        let Self { attribute, time, from, text, quote } = self;
         let time = time.as_deref().unwrap_or("no date");
-        context! { number, attribute, time, text, quote }
+        context! { number, attribute, time, from, text, quote }
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) struct ValidTime {
     /// Whether the claim is about the days of something that lies ahead, such as a release or a closure. They are its
     /// content, and do not say which of two plans was made last, whereas the start of a new state does.
     is_plan: bool,
-    /// The time when the claim was last said or written.
-    said: Option<Timestamp>,
+    /// The time when the claim was last said; for a claim without evidence, the time when it was written.
+    pub said: Option<Timestamp>,
     /// Transcripts in which the claim was said, each with the position of the last message if messages are numbered.
     places: Vec<(String, u64)>,
 }
