@@ -114,7 +114,14 @@ pub(super) fn is_transient(error: &str) -> bool {
 
 /// Returns whether an error says more than "something failed".
 pub(super) fn is_specific_line(error: &str) -> bool {
-    said_words(error).filter(|word| word.len() > 2 && !is_general(word)).count() >= MIN_WORDS
+    long_words(error).filter(|word| !is_general(word)).count() >= MIN_WORDS
+}
+
+/// Returns the words of an error that are long enough to tell it from others.
+fn long_words(error: &str) -> impl Iterator<Item = &str> {
+    // Words of two letters occur in most errors, but the name of a missing program may be as short.
+    let shortest = if error.ends_with("not found") { 2 } else { 3 };
+    said_words(error).filter(move |word| word.len() >= shortest)
 }
 
 /// Returns the words of a text.
@@ -129,11 +136,7 @@ pub(super) fn is_general(word: &str) -> bool {
 
 /// Returns the share of words that occur in both errors, from 0 to 1.
 pub(crate) fn likeness(a: &str, b: &str) -> f64 {
-    let words = |text: &str| -> std::collections::BTreeSet<String> {
-        let cut = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        // Short words occur in most errors and would make all of them similar.
-        cut.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
-    };
+    let words = |text| long_words(text).map(str::to_lowercase).collect::<std::collections::BTreeSet<String>>();
     let (a, b) = (words(a), words(b));
     let (shared, all) = (a.intersection(&b).count(), a.union(&b).count());
     #[expect(clippy::cast_precision_loss, reason = "a line has few words")]
@@ -194,5 +197,12 @@ mod tests {
         assert!(!is_misuse("error[E0308]: mismatched types") && !is_misuse("assertion failed: a == b"));
         assert!(likeness("error: no such table users", "Error: no such table: users") > 0.99);
         assert!(likeness("error: no such table users", "connection refused") < 0.01);
+    }
+
+    #[test]
+    fn a_missing_program_may_have_two_letters() {
+        assert!(is_specific_line("bash: go: command not found") && !is_specific_line("bash: command not found"));
+        assert!(likeness("bash: go: command not found", "bash: gh: command not found") < 0.8);
+        assert!(likeness("it is in no file", "go to no file") > 0.99, "elsewhere short words are not compared");
     }
 }
