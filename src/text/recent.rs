@@ -3,8 +3,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Maximum number of results; they use about 2 MB.
+/// Maximum number of results.
 const MAX_RESULTS: usize = 600;
+
+/// Maximum size of a text whose result is kept. Claims are rarely longer.
+const MAX_BYTES: usize = 2_000;
 
 /// Results of a function whose only input is a text. A plan compares each claim with many others, so the function would
 /// otherwise examine the same texts again and again.
@@ -23,6 +26,9 @@ impl<T: Clone> RecentResults<T> {
             return known.clone();
         }
         let result = examine();
+        if text.len() > MAX_BYTES {
+            return result;
+        }
         let mut results = self.0.borrow_mut();
         if results.len() >= MAX_RESULTS {
             results.clear();
