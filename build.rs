@@ -6,7 +6,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 /// Everything between a file and its windows.
-const READING: &[&str] = &["crates/transcripts/src", "src/guard", "src/extract", "src/tokens.rs"];
+const READING: &[&str] = &["crates/transcripts/src", "src/guard", "src/extract", "src/tokens"];
 
 fn main() {
     let mut files = Vec::new();

@@ -13,6 +13,7 @@ pub(crate) mod normalise;
 pub(crate) mod number;
 pub(crate) mod pattern_set;
 pub(crate) mod person;
+pub(crate) mod recent;
 pub(crate) mod relative;
 pub(crate) mod script;
 pub(crate) mod shell;

@@ -10,6 +10,7 @@ use super::tokens::{is_stop_word, language_of, tokens_of};
 use crate::text::language::Language;
 use crate::text::normalise::comparable;
 use crate::text::number;
+use crate::text::recent::RecentResults;
 use crate::text::script::Script;
 use crate::text::tokens::{Word, words};
 
@@ -79,6 +80,11 @@ impl Features {
     /// Returns the features of `text`; only its first 2,000 characters are examined word by word.
     #[must_use]
     pub(crate) fn of(text: &str) -> Self {
+        thread_local!(static RECENT: RecentResults<Features> = RecentResults::default());
+        RECENT.with(|recent| recent.get(text, || Self::examine(text)))
+    }
+
+    fn examine(text: &str) -> Self {
         let words = words(text);
         let heard = hear(&words);
         let mut features = Self {

@@ -9,6 +9,7 @@ use crate::memory::{Claim, Evidence, MemoryType};
 use crate::text::change::{ChangePassage, phrases};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
+use crate::text::recent::RecentResults;
 use crate::text::tokens::{contains_word, is_listed};
 
 /// Share of the shorter claim that both claims must have in common before one may replace the other without a common
@@ -47,6 +48,7 @@ impl<'a> View<'a> {
     /// Returns `claim` with everything that a comparison needs.
     #[must_use]
     pub(crate) fn of(claim: &'a Claim, evidence: &'a [Evidence]) -> Self {
+        thread_local!(static RECENT: RecentResults<Option<Language>> = RecentResults::default());
         let key = claim.key.as_deref().and_then(attribute);
         let mut features = Features::of(&claim.content);
         if let Some(key) = &key {
@@ -58,7 +60,7 @@ impl<'a> View<'a> {
             claim,
             about: about(&features),
             places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
-            language: detect(&claim.content, COMPARED),
+            language: RECENT.with(|recent| recent.get(&claim.content, || detect(&claim.content, COMPARED))),
             changes: OnceCell::new(),
             features,
             key,

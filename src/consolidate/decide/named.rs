@@ -6,6 +6,7 @@
 //! relation, both memories are kept and linked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use jiff::Timestamp;
 
@@ -18,6 +19,7 @@ use crate::consolidate::{Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, MemoryId, Status};
 use crate::store::concepts;
 use crate::text::normalise::comparable;
+use crate::text::recent::RecentResults;
 
 /// Maximum number of known memories that a model is asked about for one candidate. The memory that should be replaced
 /// is the closest by words in only half of the cases, but among the ten closest in nine out of ten.
@@ -68,7 +70,7 @@ pub(super) fn choose<'a>(
     let own = terms(incoming);
     let known: Vec<_> = known.map(|(known, view, hinted)| (known, view, hinted, terms(view))).collect();
     let mut holders: BTreeMap<&str, usize> = BTreeMap::new();
-    for term in known.iter().flat_map(|(.., terms)| terms) {
+    for term in known.iter().flat_map(|(.., terms)| terms.iter()) {
         *holders.entry(term).or_default() += 1;
     }
     let weight = |term: &String| weight(holders.get(term.as_str()).copied().unwrap_or(0), known.len());
@@ -122,15 +124,19 @@ fn kinship(a: &View<'_>, b: &View<'_>) -> f64 {
 }
 
 /// The terms used to find related claims: words, names and numbers from the content, the attribute and the subject.
-fn terms(view: &View<'_>) -> BTreeSet<String> {
+fn terms(view: &View<'_>) -> Rc<BTreeSet<String>> {
+    thread_local!(static RECENT: RecentResults<Rc<BTreeSet<String>>> = RecentResults::default());
     let claim = view.claim;
     let aside = [claim.key.as_deref(), claim.value.as_deref(), claim.subject.as_deref()];
     let aside = aside.into_iter().flatten().map(|text| text.replace(['.', '_', '-', '/'], " ")).collect::<Vec<_>>();
-    let aside = Features::of(&aside.join(" "));
-    let own = &view.features;
-    let sets = [&own.tokens, &own.figures, &own.entities, &aside.tokens, &aside.figures, &aside.entities];
-    let words = sets.into_iter().flatten().map(|term| folded(term));
-    words.chain(concepts(&claim.content).into_iter().map(|name| format!("={name}"))).collect()
+    let aside = aside.join(" ");
+    let examine = || {
+        let (own, aside) = (&view.features, Features::of(&aside));
+        let sets = [&own.tokens, &own.figures, &own.entities, &aside.tokens, &aside.figures, &aside.entities];
+        let words = sets.into_iter().flatten().map(|term| folded(term));
+        Rc::new(words.chain(concepts(&claim.content).into_iter().map(|name| format!("={name}"))).collect())
+    };
+    RECENT.with(|recent| recent.get(&format!("{}\0{aside}", claim.content), examine))
 }
 
 fn folded(term: &str) -> String {

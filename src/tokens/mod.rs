@@ -1,19 +1,27 @@
-//! Counts tokens. This is the only module that uses `tiktoken-rs`.
+//! Counts tokens.
+
+mod o200k;
 
 use std::borrow::Cow;
 
-use tiktoken_rs::{CoreBPE, o200k_base_singleton};
-
-fn encoding() -> &'static CoreBPE {
-    o200k_base_singleton()
-}
-
 /// Counts the `o200k_base` tokens of `text`.
-///
-/// The encoding is loaded on the first call, which takes about 0.1 s and 50 MB, so a search must not count tokens.
 #[must_use]
 pub fn count(text: &str) -> usize {
-    encoding().count_ordinary(text)
+    let mut tokens = 0;
+    o200k::encode(text, |_| tokens += 1);
+    tokens
+}
+
+/// Returns the end of each token of `text`, in bytes. A token may end inside a character.
+fn ends(text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    o200k::encode(text, |length| ends.push(ends.last().unwrap_or(&0) + length));
+    ends
+}
+
+/// Returns the number of bytes of the first `count` tokens.
+fn bytes_of(ends: &[usize], count: usize) -> usize {
+    count.checked_sub(1).map_or(0, |last| ends[last])
 }
 
 /// Returns an estimate of the number of `o200k_base` tokens in `text`, without loading the encoding. The estimate is
@@ -36,8 +44,8 @@ const BYTES_PER_TOKEN: usize = 16;
 pub(crate) fn head(text: &str, limit: usize) -> &str {
     // Encoding takes time in proportion to its input, which may be megabytes.
     let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
-    let end = encoding().encode_ordinary(near).get(..limit).map_or(near.len(), bytes_of);
-    // A token may end inside a character.
+    let ends = ends(near);
+    let end = if ends.len() < limit { near.len() } else { bytes_of(&ends, limit) };
     &text[..text.floor_char_boundary(end)]
 }
 
@@ -46,9 +54,9 @@ pub(crate) fn head(text: &str, limit: usize) -> &str {
 pub(crate) fn tail(text: &str, limit: usize) -> &str {
     let from = text.len().saturating_sub(limit.saturating_mul(BYTES_PER_TOKEN));
     let near = &text[text.ceil_char_boundary(from)..];
-    let tokens = encoding().encode_ordinary(near);
-    let length = tokens.len().checked_sub(limit).map_or(near.len(), |cut| bytes_of(&tokens[cut..]));
-    &text[text.ceil_char_boundary(text.len() - length)..]
+    let ends = ends(near);
+    let cut = bytes_of(&ends, ends.len().saturating_sub(limit));
+    &near[near.ceil_char_boundary(cut)..]
 }
 
 /// Returns `text`, or its beginning and end around `[… n tokens cut …]` if it has over `limit` tokens.
@@ -61,23 +69,19 @@ pub(crate) fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
     let (total, first, last) = if text.len() > limit.saturating_mul(4 * BYTES_PER_TOKEN) {
         (text.len() / 4, head(text, kept_first), tail(text, kept_last))
     } else {
-        let tokens = encoding().encode_ordinary(text);
-        if tokens.len() <= limit {
+        let ends = ends(text);
+        if ends.len() <= limit {
             return Cow::Borrowed(text);
         }
-        let end = bytes_of(&tokens[..kept_first]);
-        let start = text.len() - bytes_of(&tokens[tokens.len() - kept_last..]);
-        (tokens.len(), &text[..text.floor_char_boundary(end)], &text[text.ceil_char_boundary(start)..])
+        let end = bytes_of(&ends, kept_first);
+        let start = bytes_of(&ends, ends.len() - kept_last);
+        (ends.len(), &text[..text.floor_char_boundary(end)], &text[text.ceil_char_boundary(start)..])
     };
     // If the ends meet, there is nothing to cut.
     if first.len() + last.len() >= text.len() {
         return Cow::Borrowed(text);
     }
     Cow::Owned(format!("{}\n[… {} tokens cut …]\n{}", first.trim_end(), total - limit, last.trim_start()))
-}
-
-fn bytes_of(tokens: &[tiktoken_rs::Rank]) -> usize {
-    encoding().decode_bytes(tokens).map_or(0, |bytes| bytes.len())
 }
 
 #[cfg(test)]
