@@ -236,7 +236,7 @@ pub(super) fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
 pub(super) fn check_key(given: Option<&str>, stored: Option<&str>) -> Result<(), ApiError> {
     let Some(key) = given else { return Ok(()) };
     if visible(key, false).trim() != key {
-        let reason = "has white space at its start or end, or invisible characters; leave them out";
+        let reason = "has white space at its start or end, or invisible characters; remove them";
         return Err(ApiError::Key { reason });
     }
     if stored != given {

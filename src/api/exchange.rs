@@ -279,7 +279,7 @@ impl Memories {
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
             // A folder in an archive does not exist on this machine, so it does not identify a project.
             watch(ImportEvent::WithoutProject(&path));
-            let reason = "the project of the file is unknown".to_owned();
+            let reason = "the project that the file belongs to is unknown".to_owned();
             gathered = Gathered { left_out: vec![Skipped { record: 1, reason }], ..Gathered::default() };
         }
         gathered.skipped.iter().for_each(|skipped| watch(ImportEvent::Failed(&path, skipped)));

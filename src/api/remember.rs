@@ -99,7 +99,7 @@ impl Memories {
             && (draft.author == Author::Person || !self.reviews_agents && refuse_orders(&ended.claim).is_ok())
         {
             let memory = renew(store, ended, &incoming.candidate.claim)?;
-            return Ok(restored(change, "had ended, and is active again", memory));
+            return Ok(restored(change, "was inactive, and is active again", memory));
         }
         // Writing a known memory again confirms it, so it fades later.
         if let Some(known) = memory.as_ref().filter(|_| change.decision == Decision::Skip) {
@@ -508,7 +508,7 @@ fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiErro
         ..ended.claim.clone()
     };
     let renewed = store.redact(Memory { status: Status::Active, claim, ..ended.clone() });
-    let why = Some("written again after it had ended".into());
+    let why = Some("stored again after it had become inactive".into());
     store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&renewed, Action::Restore, why))?;
     Ok(store.memory(&ended.id)?)
 }

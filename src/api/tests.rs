@@ -816,7 +816,7 @@ fn a_key_that_is_used_elsewhere_keeps_its_memory_there_and_the_reason_says_so() 
     let second = store("Ana drinks mate.", Audience::User);
     assert_eq!(second.memory.unwrap().namespace.to_string(), "project/shop");
     let reason = second.change.reason;
-    assert!(reason.ends_with("; it stays in project/shop, where the key is used already"), "{reason}");
+    assert!(reason.ends_with("; it stays in project/shop, where the key is already used"), "{reason}");
     let third = store("Ana drinks milk.", Audience::Project);
     assert!(!third.change.reason.contains("stays in"), "{}", third.change.reason);
 }

@@ -26,7 +26,7 @@ const SHOWN: usize = 140;
 pub(crate) struct ConsolidateArgs {
     #[command(flatten)]
     model: ModelArgs,
-    /// Show what would change, and write no memory
+    /// Show what would change, but write no memories
     #[arg(long)]
     dry_run: bool,
     /// Reapply changes that `undo` reverted

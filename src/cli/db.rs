@@ -29,7 +29,7 @@ pub(crate) struct BackupArgs {
 
 /// Replace the database with a backup
 ///
-/// First copies the current database to a file next to it.
+/// Before it replaces the current database, the command copies it to a file in the same folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
 pub(crate) struct RestoreBackupArgs {
@@ -147,7 +147,7 @@ pub(crate) struct MaintainArgs {
     /// Purge memories that were forgotten more than this many days ago [default: 30]
     #[arg(long, value_name = "N")]
     days: Option<u32>,
-    /// Show what would be done and why, and change nothing
+    /// Show what would be done and why, but change nothing
     #[arg(long)]
     dry_run: bool,
     /// Keep running, and repeat maintenance at this interval, e.g. 60s or 5m

@@ -17,7 +17,7 @@ pub(crate) struct UpdateArgs {
     /// New text
     #[arg(long)]
     content: Option<String>,
-    /// New title; by default, a title derived from the content is updated with the content
+    /// New title; by default, a title that was derived from the content changes with it
     #[arg(long)]
     title: Option<String>,
     /// New summary; an empty one removes it. By default, it is removed when the content changes

@@ -43,10 +43,10 @@ pub(crate) struct ForgetArgs {
     /// Reason, recorded in the history
     #[arg(long)]
     reason: Option<String>,
-    /// Show what would happen, and change nothing
+    /// Show what would happen, but change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Forget or erase, instead of only showing the effect
+    /// Forget or erase, rather than only show the effect
     #[arg(long)]
     yes: bool,
 }
@@ -129,7 +129,7 @@ fn erase(
         if args.dry_run {
             return Ok(ExitStatus::Success);
         }
-        bail!("nothing was erased; to erase this, which cannot be undone, add --yes");
+        bail!("nothing was erased; add --yes to erase this permanently");
     }
     let Erasure { erased, sealed, removed } = memories.erase(scope)?;
     print_erased(&erased, Some(sealed), memories, out)?;

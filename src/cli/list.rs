@@ -183,7 +183,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
     let Some(project) = project_of_folder(memories)? else {
         let folder = std::env::current_dir().context("cannot read the working directory")?;
         if folder.to_str().is_some_and(is_in_repository) {
-            out.note("this project has no memories yet, so all projects are searched");
+            out.note("this project has no memories yet, so the command searches all projects");
         }
         return Ok(filter);
     };

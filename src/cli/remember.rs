@@ -15,9 +15,10 @@ use crate::config::Partial;
 /// Store a memory
 ///
 /// If the memory is already stored, it is confirmed and updated with the given options; tags are added to the existing
-/// ones. A memory that it contradicts is superseded. Text that contains a secret is rejected. In a repository, or in
-/// the folder of a project whose logs have been read, the memory is stored for that project. With --global, or in any
-/// other folder, the memory applies to all projects. --namespace selects another project from `project list`.
+/// ones. Memories that the new one contradicts are superseded. Text that contains a secret is rejected. In a
+/// repository, or in the folder of a project whose logs have been read, the memory is stored for that project.
+/// With --global, or in any other folder, the memory applies to all projects. --namespace selects another project from
+/// `project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {

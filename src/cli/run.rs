@@ -25,9 +25,9 @@ use super::sync::start_in_background;
 
 /// Turn conversation logs into memories
 ///
-/// Reads files, folders, glob patterns, or - for standard input. Work that an earlier run has finished is not repeated;
-/// interrupted and failed work is resumed. After the first Ctrl-C, the run finishes the windows in progress and writes
-/// their memories; a second Ctrl-C stops it at once. Exits 3 when some work has failed or is unfinished.
+/// Reads files, folders, glob patterns, or - for standard input. Finished work is not repeated; interrupted and failed
+/// work is resumed. After the first Ctrl-C, the run finishes the windows in progress and writes their memories; a
+/// second Ctrl-C stops it at once. Exits 3 if any work failed or is unfinished.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
@@ -35,13 +35,13 @@ use super::sync::start_in_background;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     logs: LogArgs,
-    /// Show what would change, and write no memory
+    /// Show what would change, but write no memories
     #[arg(long)]
     dry_run: bool,
     /// Save the plan that --dry-run shows, for use with `runs apply`
     #[arg(long, value_name = "FILE", requires = "dry_run")]
     out: Option<PathBuf>,
-    /// Show what would be sent and what it would cost; send nothing
+    /// Show what would be sent and what it would cost, but send nothing
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     estimate: bool,
     #[command(flatten)]
@@ -64,7 +64,7 @@ struct Batches {
     no_wait: bool,
 }
 
-/// Show what `run` would change, as a diff, and write no memory
+/// Show what `run` would change, as a diff, but write no memories
 ///
 /// The model's replies are stored, so the next run does not pay for them again. With --out, the plan is saved with one
 /// change per line; delete the lines that you do not want, and pass the file to `runs apply`.

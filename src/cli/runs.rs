@@ -122,7 +122,7 @@ pub(crate) struct QueueArgs {
 
 /// Retry failed logs and windows
 ///
-/// Failed logs become due again. Failed windows are retried by the next run on their logs.
+/// Failed logs return to the queue at once. Failed windows are retried by the next run on their logs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
 pub(crate) struct RetryArgs {
@@ -200,7 +200,7 @@ pub(crate) fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result
         bail!("job {id} is neither waiting nor failed; see `afterthought runs queue`");
     }
     let line =
-        format_args!("job {id} is removed, and returns if its log grows; `afterthought run` still reads the log");
+        format_args!("job {id} was removed; it returns if its log grows, and `afterthought run` still reads the log");
     context.out.show(&json!({"job": id, "cancelled": true}), line)?;
     Ok(ExitStatus::Success)
 }

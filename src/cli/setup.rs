@@ -32,7 +32,7 @@ pub(crate) struct SetupArgs {
     /// Install without asking, and read the logs with the offline rules, which cost nothing
     #[arg(short, long)]
     yes: bool,
-    /// Show what would be written, and write nothing
+    /// Show what would be written, but write nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Restore every changed file to its original content

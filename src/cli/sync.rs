@@ -66,7 +66,7 @@ pub(crate) struct NowArgs {
     background: bool,
 }
 
-/// Stop sharing memories through a folder or repository
+/// Stop sharing memories through a folder, repository or object storage
 ///
 /// Memories stay on this machine, and the files stay in the target.
 #[derive(Debug, clap::Args)]
@@ -78,9 +78,9 @@ pub(crate) struct RemoveArgs {
 
 /// Write a key that encrypts shared memories
 ///
-/// The file is in the format of age, and only you can read it. Copy it to your other machines over a secure channel,
-/// and pass it to `db sync add --key`. Anyone who has the key can read and change what you share; without it, nobody
-/// can read the target.
+/// The key file has the format of the encryption tool age, and only you can read it. Copy it to your other machines
+/// over a secure channel, and pass it to `db sync add --key`. Anyone who has the key can read and change what you
+/// share; without it, nobody can read the target.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync key ~/.ssh/sync.key")]
 pub(crate) struct KeyArgs {
@@ -202,7 +202,7 @@ fn remove(args: &RemoveArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 fn create_key(args: &KeyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let file = args.file.display();
     Memories::create_sync_key(&args.file, args.rotate)?;
-    context.out.line(format_args!("{file} contains a new key"))?;
+    context.out.line(format_args!("{file} now contains a new key"))?;
     context.out.note(format_args!(
         "copy it to your other machines, and run `afterthought db sync add` with `--key {file}` on each; keep a copy in a \
          safe place"

@@ -179,7 +179,7 @@ impl Client {
             _ => return self.sorted(fault, attempts, reason),
         };
         if texts.iter().any(|text| quotes(&reason, text)) {
-            reason = format!("{status}(a message that quotes the conversation)");
+            reason = format!("{status}(message left out, because it quotes the conversation)");
         }
         self.sorted(fault, attempts, reason)
     }
@@ -203,7 +203,7 @@ impl Client {
             }
             Verdict::Retry => {
                 if let Some(wait) = fault.wait() {
-                    reason = format!("{reason} (the server asks to wait {} s)", wait.as_secs());
+                    reason = format!("{reason} (the server requests a wait of {} s)", wait.as_secs());
                 }
                 if matches!(fault, Fault::Unreachable(_)) {
                     reason = format!("is the server running? {reason}");

@@ -92,7 +92,7 @@ impl ShardCache {
                 Err(fs::TryLockError::Error(source)) => return Err(ScaleError::File { path, source }),
             }
         }
-        unreachable!("there are more numbers than processes")
+        unreachable!("there are more possible numbers than processes")
     }
 
     fn path(&self, shard: &str, ending: &str) -> PathBuf {

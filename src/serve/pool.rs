@@ -277,7 +277,7 @@ impl MemoryPool {
     }
 
     #[cfg(not(unix))]
-    #[expect(clippy::unused_self, reason = "other platforms read the file")]
+    #[expect(clippy::unused_self, reason = "the other platforms read the file")]
     fn file(&self) -> FileId {
         None
     }

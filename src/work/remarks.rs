@@ -182,7 +182,7 @@ impl Passage {
 
 /// Returns whether most of a text, which contains these sentences of prose, is the output of a program, code or a
 /// quotation.
-#[expect(clippy::cast_precision_loss, reason = "lengths of messages are small")]
+#[expect(clippy::cast_precision_loss, reason = "message lengths are small")]
 fn is_pasted(text: &str, sentences: &[&str]) -> bool {
     let prose: usize = sentences.iter().map(|sentence| sentence.chars().count()).sum();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -224,7 +224,7 @@ fn without_common(mut asked: BTreeSet<String>, tasks: &[Task]) -> BTreeSet<Strin
             *among.entry(word).or_default() += 1;
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "counts of tasks are small")]
+    #[expect(clippy::cast_precision_loss, reason = "task counts are small")]
     let share = |word: &String| *among.get(word).unwrap_or(&0) as f64 / tasks.len() as f64;
     asked.retain(|word| share(word) <= MAX_SHARE);
     asked

@@ -366,7 +366,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["remember", "  "],
         code: 2,
-        told: "error: there is nothing to remember; give a sentence",
+        told: "error: there is no text to remember; give a sentence",
     },
     Row {
         name: "remember a secret",

@@ -271,7 +271,7 @@ fn check_memories(memories: &[CaseMemory]) -> Result<BTreeSet<&str>, String> {
 fn check_unique<'a>(what: &str, ids: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     match ids.into_iter().find(|id| !seen.insert(*id)) {
-        Some(id) => Err(format!("{id}: this id is used twice; rename one {what}")),
+        Some(id) => Err(format!("{id}: this id is used twice; change it in one {what}")),
         None => Ok(()),
     }
 }
@@ -293,7 +293,7 @@ fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), Str
 fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
     // A case with both expectations could never pass, and a case with neither could never fail.
     if empty == asks {
-        return Err(format!("{id}: give must, must_not or both; or set only empty, if nothing may be found"));
+        return Err(format!("{id}: give must, must_not or both; or set only empty, if nothing should be found"));
     }
     Ok(())
 }
@@ -597,7 +597,7 @@ mod tests {
             (recall(|case| case["queries"][0]["must_not"] = json!(["m1"])), "q1: \"m1\" is in both must and must_not"),
             (
                 recall(|case| case["queries"][1]["empty"] = json!(false)),
-                "q2: give must, must_not or both; or set only empty, if nothing may be found",
+                "q2: give must, must_not or both; or set only empty, if nothing should be found",
             ),
             (recall(|case| case["memories"][1]["id"] = json!("m1")), "m1: this id is used twice; rename one memory"),
             (recall(|case| case["memories"][0]["contents"] = json!("x")), "unknown field `contents`"),

@@ -15,11 +15,11 @@ use crate::cli::model::price;
 
 /// Measure extraction and consolidation on labelled cases
 ///
-/// PATH is a case, a folder that contains cases (see evals/README.md), or a file of LoCoMo, LongMemEval or HaluMem.
-/// Each conversation is run through the whole pipeline into a separate store, and the memories that are active
-/// afterwards are scored without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with
-/// known ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo files. Exits 3
-/// if a case cannot be read or run; such cases are reported, but not scored.
+/// PATH is a case, a folder that contains cases (see evals/README.md), or a file from LoCoMo, LongMemEval or HaluMem.
+/// Each conversation is run through the whole pipeline with a separate store, and the memories that are active at the
+/// end are scored without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with known
+/// ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo files. Exits 3 if a
+/// case cannot be read or run; such cases are reported, but not scored.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval evals/smoke\n  afterthought eval evals/extraction/dev --model gpt-5-mini --out a.json\n  afterthought eval evals/extraction/dev --model gpt-5-mini --prompt my-prompts --out b.json\n  afterthought eval compare a.json b.json\n  afterthought eval report a.json b.json --out report.md\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
@@ -96,7 +96,7 @@ pub(crate) struct EvalArgs {
     /// Keep the store of each case in this folder
     #[arg(long, value_name = "DIR")]
     pub(super) keep: Option<PathBuf>,
-    /// Print the JSON Schema of cases and results, and run nothing
+    /// Print the JSON Schema of cases and results, but run nothing
     #[arg(long)]
     pub(super) schema: bool,
 }

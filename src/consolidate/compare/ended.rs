@@ -280,7 +280,7 @@ pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &Claim) -> f64 
 }
 
 /// The words for a thing in a phrase, compared with a known claim.
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate finding")]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate finding")]
 struct Naming {
     shared: BTreeSet<String>,
     others: Vec<String>,

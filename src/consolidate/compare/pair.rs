@@ -71,7 +71,7 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None => match exchange(incoming, known) {
             Some(ExchangeFinding::Preference) => (ClaimRelation::Opposed, "prefers the reverse"),
-            Some(ExchangeFinding::Roles) => (ClaimRelation::Unsure, "the same words in another order"),
+            Some(ExchangeFinding::Roles) => (ClaimRelation::Unsure, "the same words in a different order"),
             None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
             None => match by_words(incoming, known, &words, hinted) {
                 (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
@@ -147,30 +147,30 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         return another_number(a, b, special);
     }
     if a.features.also && !says_so {
-        return (ClaimRelation::Apart, "another value alongside the known one");
+        return (ClaimRelation::Apart, "a different value alongside the known one");
     }
     match arity {
         // Words in two languages do not show whether they mean different things.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
-            (ClaimRelation::Unsure, "another value, but perhaps about something else")
+            (ClaimRelation::Unsure, "a different value, but perhaps about something else")
         }
-        Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
-        Arity::Single => (ClaimRelation::Opposed, "another value of the same attribute"),
+        Arity::Single if special => (ClaimRelation::Unsure, "a different value in a special case"),
+        Arity::Single => (ClaimRelation::Opposed, "a different value of the same attribute"),
         // A value of a list is replaced as well if the text says that the new value replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         // "Switched to" says that the earlier value no longer applies, even for an attribute that may have several
         // values.
         Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
-            (ClaimRelation::Opposed, "says that the value has changed to another one")
+            (ClaimRelation::Opposed, "says that the value has changed")
         }
         Arity::Open if is_only_one(a) && is_only_one(b) => {
-            (ClaimRelation::Opposed, "another value of the same attribute")
+            (ClaimRelation::Opposed, "a different value of the same attribute")
         }
-        Arity::Open if hinted => (ClaimRelation::Opposed, "another value, marked as replacing the known one"),
+        Arity::Open if hinted => (ClaimRelation::Opposed, "a different value, marked as replacing the known one"),
         // A hint is not enough here: another value usually exists alongside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "marked as replacing the known memory"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
-        Arity::Open => (ClaimRelation::Unsure, "another value, which may exist alongside the known one"),
+        Arity::Open => (ClaimRelation::Unsure, "a different value, which may exist alongside the known one"),
     }
 }
 
@@ -186,11 +186,11 @@ fn is_only_one(view: &View<'_>) -> bool {
 fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
-        (ClaimRelation::Unsure, "another number, but perhaps about something else")
+        (ClaimRelation::Unsure, "a different number, but perhaps about something else")
     } else if is_episode(a) || is_episode(b) {
-        (ClaimRelation::Unsure, "another number on another occasion")
+        (ClaimRelation::Unsure, "a different number on a different occasion")
     } else {
-        (ClaimRelation::Opposed, "another number for the same attribute")
+        (ClaimRelation::Opposed, "a different number for the same attribute")
     }
 }
 
@@ -217,10 +217,10 @@ fn names_value(a: &View<'_>, b: &View<'_>) -> bool {
 fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
-        return (ClaimRelation::Unsure, "the same value with other numbers");
+        return (ClaimRelation::Unsure, "the same value with different numbers");
     }
     if is_swapped(a, b, words) {
-        return (ClaimRelation::Unsure, "the same words in another order");
+        return (ClaimRelation::Unsure, "the same words in a different order");
     }
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
         return (ClaimRelation::Unsure, "one is true only in a special case");
@@ -241,10 +241,10 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let short = words.shared > 0 && words.overlap() >= 1.0 && containment(a, b) != (false, false);
     let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a) || short);
     if is_now_another(a, b, words) {
-        return (ClaimRelation::Opposed, "says that another one has taken its place");
+        return (ClaimRelation::Opposed, "says that something else has taken its place");
     }
     if give_other_values(a, b, words) {
-        return (ClaimRelation::Opposed, "another value of the same attribute");
+        return (ClaimRelation::Opposed, "a different value of the same attribute");
     }
     if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
         return found;
@@ -257,14 +257,14 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
         };
     }
     if is_swapped(a, b, words) {
-        return (ClaimRelation::Unsure, "the same words in another order");
+        return (ClaimRelation::Unsure, "the same words in a different order");
     }
     let (new, old) = (extra(a, b), extra(b, a));
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     if keys_differ && !are_one_value(a, b, words) {
         let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
-            (ClaimRelation::Unsure, "the same words, but another attribute")
+            (ClaimRelation::Unsure, "the same words, but a different attribute")
         } else {
             (ClaimRelation::Apart, "another attribute")
         };
@@ -274,7 +274,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
-            (ClaimRelation::Unsure, "other names or numbers, and words that indicate a change")
+            (ClaimRelation::Unsure, "different names or numbers, and words that indicate a change")
         } else {
             (ClaimRelation::Apart, "other names or numbers")
         };
@@ -292,7 +292,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none() && new.any();
     match (news, left_out) {
         (false, _) => (ClaimRelation::Same, "nothing new"),
-        (true, false) if is_turned_about(a, b) => (ClaimRelation::Unsure, "the same words in another order"),
+        (true, false) if is_turned_about(a, b) => (ClaimRelation::Unsure, "the same words in a different order"),
         (true, false) if moved_on => (ClaimRelation::Unsure, "the known words, and words that indicate a change"),
         (true, false) => (ClaimRelation::More, "the known words and more"),
         (true, true) => (ClaimRelation::Unsure, "nearly the same words"),
@@ -402,10 +402,10 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     }
     let slots = slots(&a.features.text, &b.features.text)?;
     if frame.close && is_another_number(a, b, words, &slots, frame) {
-        return Some((ClaimRelation::Opposed, "another number in the same words"));
+        return Some((ClaimRelation::Opposed, "a different number in the same words"));
     }
     if (frame.close || placed) && takes_its_place(a, b, &slots) {
-        return Some((ClaimRelation::Opposed, "another value in place of the known one"));
+        return Some((ClaimRelation::Opposed, "a different value in place of the known one"));
     }
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     let has_own = words.known_only > 0 || extra(b, a).any();

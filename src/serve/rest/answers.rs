@@ -1,7 +1,7 @@
 //! The answers of operations, for the description of the interface. Most answers are those of MCP tools; the tests
 //! compare real answers with these types.
 
-#![expect(dead_code, reason = "only the schemas of these types are used")]
+#![expect(dead_code, reason = "these types are used only for their schemas")]
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};

@@ -34,7 +34,7 @@ pub fn decide_by_similarity(
         key.is_some() && key == other_key && value.is_some() && value != other_value
     };
     if let Some(place) = known.iter().position(has_other_value) {
-        return (Decision::Contradict, Some(place), "the same key with another value");
+        return (Decision::Contradict, Some(place), "the same key with a different value");
     }
     let words = word_counts(incoming.content);
     let nearest = known

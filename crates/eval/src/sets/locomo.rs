@@ -457,7 +457,7 @@ pub fn score_answers(
     }
     if !complete {
         let why =
-            if is_kept { "a memory contains it but was not found" } else { "no memory of these turns contains it" };
+            if is_kept { "a memory contains it but was not found" } else { "no memory from these turns contains it" };
         row.fault("incomplete", &question.question, &question.answer, why);
     }
     row

@@ -567,7 +567,7 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let mut records = Records::lines(input);
     while let Some((number, entry)) = records.next_json::<Value>(sink)? {
         if !is_history_entry(&entry) {
-            sink.skip(number, "not an entry of the history");
+            sink.skip(number, "not a history entry");
             continue;
         }
         let project = entry["project"].as_str();
