@@ -594,7 +594,7 @@ mod tests {
             reason
         };
         assert!(reason("not json").starts_with("it is not a result file"));
-        assert!(reason("{}").starts_with("it is not a result file; `afterthought eval SUITE --out FILE`"));
+        assert!(reason("{}").starts_with("it is not a result file; use `afterthought eval SUITE --out FILE`"));
         let later = results().to_json().replace("\"version\": 1", "\"version\": 99");
         assert_eq!(
             reason(&later),

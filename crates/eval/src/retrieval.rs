@@ -434,8 +434,8 @@ pub fn score_question(
     tokens: fn(&str) -> usize,
 ) -> Row {
     let mut row = question_row(placed, Kind::Qa, &question.id, &question.ask, &question.phenomena);
-    // The budget counts only the contents, which are all that a context would contain; patterns also match titles and
-    // values.
+    // Only contents count towards the budget, because a context would contain nothing else; patterns also match titles
+    // and values.
     let texts: Vec<&str> = found.iter().map(|memory| memory.content.as_str()).collect();
     let context = &found[..fitting(&texts, question.tokens.unwrap_or(QA_TOKENS), tokens)];
     let searched = |memories: &[FoundMemory]| {

@@ -257,7 +257,7 @@ fn score_points(points: &[&Point], memories: &[Prediction], row: &mut Row) {
         }
     }
     for (one, other) in true_of.iter().zip(&false_of) {
-        // A tie counts as the true point, because the interference then adds nothing to it.
+        // A tie is decided in favour of the true point, because the interference then adds nothing to it.
         row.yes("precision", *one > 0.0 && one >= other);
     }
     for point in &lies {

@@ -281,7 +281,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     walk(path).filter(is_one).collect()
 }
 
-/// A text with the turns that it is based on.
+/// A piece of text, and the turns that it is based on.
 struct SourcedText<'a> {
     text: &'a str,
     words: BTreeSet<String>,
