@@ -62,7 +62,7 @@ pub struct FileImport<'a> {
     pub namespace: &'a Namespace,
     /// Fields that were left out, and categories that were replaced.
     pub adapted: &'a ImportChanges,
-    /// Those projects of the memories that are not connected with any repository or folder.
+    /// Projects of the memories that are not connected with any repository or folder.
     pub unconnected: Vec<Namespace>,
 }
 
@@ -303,7 +303,7 @@ impl Memories {
         for task in &mut gathered.tasks {
             task.namespace = store.merged_into(&task.namespace)?;
         }
-        // A file may come from anybody, so the list of categories applies to it as well.
+        // Anybody may have written the file, so the list of categories applies to it as well.
         let (categories, category) = allow_categories(&mut gathered.memories, &self.config.categories.value);
         let left_out_fields = std::mem::take(&mut gathered.left_out_fields);
         let adapted = &ImportChanges { left_out_fields, categories, category };

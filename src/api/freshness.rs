@@ -21,8 +21,7 @@ const BRIEF_LIMIT: Duration = limit(10);
 // The loss is small, because a result that explains what was removed may be the best answer.
 const MAX_LOSS: f64 = 0.1;
 
-/// Maximum number of memories that are compared with the branch of the folder, and also of decisions made on the
-/// branch.
+/// Maximum number of memories that mention the branch of the folder, and, separately, of decisions made on the branch.
 const MAX_AT_HAND: usize = 50;
 
 const fn limit(millis: u64) -> Duration {

@@ -1,4 +1,4 @@
-//! Memories that a program stores under a key of its own.
+//! Memories that a program stores under its own keys.
 
 use super::draft::{refuse_orders, refuse_pinned};
 use super::remember::{forgotten, holder, not_again};
@@ -42,7 +42,7 @@ impl Memories {
                 let incoming = IncomingClaim { namespace, ..incoming };
                 let mut replaced = self.replace(store, draft, given, incoming, known)?;
                 if let Some(place) = place {
-                    // Otherwise it would seem that the audience of the draft was followed.
+                    // Otherwise, the memory would seem to have been stored for the audience of the draft.
                     let reason = &mut replaced.change.reason;
                     *reason = format!("{reason}; it stays in {place}, where the key is already used");
                 }

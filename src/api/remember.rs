@@ -498,7 +498,7 @@ fn has_ended(memory: &Memory) -> bool {
     memory.status_at(Timestamp::now()) == Status::Expired
 }
 
-/// Makes a memory that had ended active again, with the lifetime of the claim `again`.
+/// Makes an inactive memory active again, with the lifetime of the claim `again`.
 fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiError> {
     let claim = Claim {
         expires_at: again.expires_at,

@@ -43,7 +43,7 @@ pub(crate) enum AgentCommand {
     List,
 }
 
-/// Which settings are changed, and whether to ask first.
+/// The settings to change, and whether to ask first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
     /// Agent: claude-code or codex

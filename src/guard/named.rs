@@ -22,7 +22,8 @@ pub(super) fn assigned(
     naming: NameStrength,
 ) -> Option<Range<usize>> {
     let name = Name::around(text, hint, suffix);
-    // Without a sign, the following text is just the next word of a sentence, except on a command line.
+    // Without a separator such as `=`, the following text is just the next word of a sentence, except on a command
+    // line.
     if sign.trim().is_empty() && !name.is_flag || name.is_about_a_secret() {
         return None;
     }

@@ -385,7 +385,7 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// Where Ollama listens by default.
+/// The address at which Ollama listens by default.
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
 /// Maximum wait for Ollama's answer, which arrives immediately or never, since Ollama runs on the same machine.
 const PATIENCE: Duration = Duration::from_millis(500);

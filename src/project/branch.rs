@@ -59,7 +59,7 @@ impl BranchNames {
     }
 }
 
-/// Returns a text in lower case in which a space separates words, numbers and the sign `#`.
+/// Returns `text` in lower case, with spaces between words, numbers and the symbol `#`.
 fn spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len());
     for letter in text.to_lowercase().chars() {

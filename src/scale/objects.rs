@@ -23,7 +23,7 @@ pub(crate) struct StoredLog {
     /// Its entity tag and size, of which at least one changes with its content.
     pub stamp: String,
     pub changed_at: Option<Timestamp>,
-    /// Whether it was named itself, and not a prefix of it.
+    /// Whether the user specified the object itself rather than a prefix.
     pub is_named: bool,
     key: Key,
 }

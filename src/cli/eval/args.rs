@@ -115,7 +115,7 @@ pub(super) enum EvalCommand {
 /// Extractor to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ExtractorArg {
-    /// The model where one is configured, else the rules
+    /// The model if one is configured, or else the rules
     Auto,
     /// The model
     Llm,

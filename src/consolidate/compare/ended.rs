@@ -40,7 +40,7 @@ pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, 
 /// Returns whether a clause is about different circumstances from `known`, and whether it limits the change to special
 /// circumstances.
 fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
-    // Most projects mean the backend without saying so, and a time of day is a value.
+    // A statement about a project usually means the backend anyway, and a time of day is a value.
     const NOT_NARROWER: &[&str] = &["backend", "morning", "evening", "weekend"];
     let narrowing = |features: &Features| -> BTreeSet<&'static str> {
         features.settings.iter().copied().filter(|setting| !NOT_NARROWER.contains(setting)).collect()

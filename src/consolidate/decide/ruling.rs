@@ -23,8 +23,8 @@ pub(crate) struct ValidTime {
     pub at: Option<Timestamp>,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
-    /// Whether the claim is about the days of something that lies ahead, such as a release or a closure. They are its
-    /// content, and do not say which of two plans was made last, whereas the start of a new state does.
+    /// Whether the claim is about the days of something that lies ahead, such as a release or a closure. Such days are
+    /// the content of the claim, and do not show which of two plans was made last, unlike the start of a new state.
     is_plan: bool,
     /// The time when the claim was last said or written.
     said: Option<Timestamp>,

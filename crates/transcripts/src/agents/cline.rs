@@ -139,7 +139,7 @@ const TOOLS: &[&str] = &[
     "replace_in_file", "search_and_replace", "search_files", "switch_mode", "update_todo_list", "use_mcp_tool",
     "web_fetch", "write_to_file",
 ];
-/// Tools, among these, whose argument is a file or a part of a file.
+/// Those of the tools above whose argument is a file or part of a file.
 const WRITING: &[&str] = &["write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_and_replace"];
 /// Maximum length of a tag, in bytes.
 const LONGEST_TAG: usize = 40;

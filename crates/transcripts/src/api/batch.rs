@@ -25,7 +25,7 @@ pub(crate) enum Line<'a> {
 /// Reads a vendor's line of a batch: its `custom_id`, and its content.
 pub(crate) type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
 
-/// The other half of a batch, where files in the same folder contain it.
+/// The other half of a batch, if files in the same folder contain it.
 #[derive(Default)]
 struct Other {
     /// The request or reply with each id; `None` if several files contradict each other.

@@ -82,7 +82,7 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
-    // Many types of records have a text as `input`. With a model and instructions, such a record is a request of this
+    // Many types of records have text as `input`. With a model and instructions, such a record is a request of this
     // API.
     let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
     value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)

@@ -171,7 +171,7 @@ type Piece = (Role, Kind, String);
 /// Maximum nesting of content that is searched for text; deeper content is shown unchanged.
 const MAX_DEPTH: usize = 6;
 
-/// Returns the content of a text in a message of `role`.
+/// Returns `text` as the content of a message of `role`.
 fn text_part(role: Role, text: &str) -> Piece {
     let text = without_data(text);
     match role {
