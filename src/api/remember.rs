@@ -99,7 +99,7 @@ impl Memories {
             && (draft.author == Author::Person || !self.reviews_agents && refuse_orders(&ended.claim).is_ok())
         {
             let memory = renew(store, ended, &incoming.candidate.claim)?;
-            return Ok(restored(change, "was inactive, and is active again", memory));
+            return Ok(restored(change, "it was inactive, and is active again", memory));
         }
         // Writing a known memory again confirms it, so it fades later.
         if let Some(known) = memory.as_ref().filter(|_| change.decision == Decision::Skip) {

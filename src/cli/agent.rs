@@ -49,7 +49,7 @@ pub(crate) struct Target {
     /// Agent: claude-code or codex
     #[arg(value_name = "AGENT")]
     agent: Agent,
-    /// Change your personal settings for this folder instead of those for all projects
+    /// Change your settings for this folder, not for all projects
     #[arg(long)]
     project: bool,
     /// Show what would be written, but write nothing

@@ -144,13 +144,13 @@ const FULL_EVERY: Duration = Duration::from_hours(1);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
 pub(crate) struct MaintainArgs {
-    /// Purge memories that were forgotten more than this many days ago [default: 30]
+    /// Purge memories forgotten over N days ago [default: 30]
     #[arg(long, value_name = "N")]
     days: Option<u32>,
     /// Show what would be done and why, but change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep running, and repeat maintenance at this interval, e.g. 60s or 5m
+    /// Repeat maintenance at this interval, e.g. 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = pause, conflicts_with = "dry_run")]
     every: Option<Duration>,
     /// Add a job for each namespace to the queue in this PostgreSQL database instead
@@ -270,7 +270,7 @@ pub(crate) struct AuditArgs {
     /// Show only entries since this time, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Show only entries about this memory: its id, or a prefix or suffix of the id
+    /// Show only entries about the memory with this (partial) id
     #[arg(long, value_name = "ID")]
     memory: Option<String>,
 }

@@ -25,7 +25,7 @@ pub(crate) struct EmbedArgs {
     /// Compute at most this many vectors
     #[arg(short = 'n', long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
-    /// Count memories with and without a vector, but compute no vectors
+    /// Count memories with and without a vector, but compute nothing
     #[arg(long, conflicts_with = "retry")]
     dry_run: bool,
 }

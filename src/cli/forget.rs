@@ -31,13 +31,13 @@ pub(crate) struct ForgetArgs {
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Erase a conversation, given by its key in `memory why` or by its session id
+    /// Erase the conversation with this key or session id
     #[arg(long, value_name = "ID", conflicts_with_all = ["ids", "source", "project", "before"])]
     session: Option<String>,
-    /// Erase a project, given by its name, folder or namespace
+    /// Erase a project, by its name, folder or namespace
     #[arg(long, value_name = "PROJECT", conflicts_with_all = ["ids", "source", "before"])]
     project: Option<String>,
-    /// Erase conversations that ended before this time, e.g. 1y
+    /// Erase conversations older than this time, e.g. 1y
     #[arg(long, value_name = "TIME", value_parser = before, conflicts_with_all = ["ids", "source"])]
     before: Option<Timestamp>,
     /// Reason, recorded in the history

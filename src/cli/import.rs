@@ -60,18 +60,18 @@ pub(crate) struct ImportArgs {
     /// Show what the import would do, but write no memories
     #[arg(long)]
     dry_run: bool,
-    /// Save the plan that --consolidate --dry-run shows, for `runs apply`
+    /// Save the plan of --consolidate --dry-run for `runs apply`
     #[arg(long, value_name = "FILE", requires_all = ["consolidate", "dry_run"])]
     out: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Trust the files, such as your own exports, and do not put memories that read like orders in the inbox
+    /// Trust the files: store even memories that read like orders
     #[arg(long, conflicts_with = "consolidate")]
     trusted: bool,
     /// Put all memories from the files in the inbox
     #[arg(long, conflicts_with_all = ["consolidate", "trusted"])]
     review: bool,
-    /// Turn the sections of CLAUDE.md, AGENTS.md and similar files into memories
+    /// Turn the sections of CLAUDE.md and similar files into memories
     #[arg(long)]
     instructions_as_memories: bool,
 }
@@ -381,7 +381,7 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop\n  afterthought export --pack rust --version 1.2.0 --tag rust > rust.pack"
 )]
 pub(crate) struct ExportArgs {
-    /// Export the tasks of the work ledger instead of memories, as JSONL
+    /// Export the tasks of the work ledger instead, as JSONL
     #[arg(long, conflicts_with_all = ["format"])]
     tasks: bool,
     /// Format
@@ -393,10 +393,10 @@ pub(crate) struct ExportArgs {
     /// Version of the pack, e.g. 1.2.0
     #[arg(long, value_name = "VERSION", requires = "pack")]
     version: Option<String>,
-    /// Sign the pack with this Ed25519 key; ssh-keygen may ask for its passphrase
+    /// Sign the pack with this Ed25519 key, using ssh-keygen
     #[arg(long, value_name = "KEYFILE", requires = "pack")]
     sign: Option<PathBuf>,
-    /// Also put your settings `categories` and `instructions` into the pack, as a suggestion for others
+    /// Include your settings `categories` and `instructions`
     #[arg(long, requires = "pack")]
     template: bool,
     /// Not supported; only for the hint in its error

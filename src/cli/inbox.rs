@@ -48,7 +48,7 @@ enum Command {
 struct JudgeArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
-    /// Select all pending memories; with --namespace, only those in that namespace
+    /// Select all pending memories, or all in --namespace
     #[arg(long = "all", conflicts_with = "ids")]
     every: bool,
     /// Confirm --all

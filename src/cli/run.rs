@@ -56,7 +56,7 @@ pub(crate) struct RunArgs {
 /// Whether requests are sent in batches.
 #[derive(Debug, clap::Args)]
 struct Batches {
-    /// Send requests in batches, which take up to a day and cost about half as much
+    /// Send requests in batches, which take up to a day at about half the cost
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     batch_api: bool,
     /// Do not wait for batches; exit 3 if replies are outstanding
@@ -97,16 +97,16 @@ struct LogArgs {
     /// Log files, folders, glob patterns, or - for standard input
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read the logs of this program (see `log list`), or of `all` programs
+    /// Read this program's logs (see `log list`), or `all`
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
     /// Search this folder for logs that programs such as aider keep in project folders
     #[arg(long, value_name = "FOLDER", requires = "from")]
     below: Vec<PathBuf>,
-    /// Skip messages before this time, e.g. 2027-01-31, 7d or yesterday
+    /// Skip messages before this time, e.g. 7d, 2027-01-31
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Skip messages after this time; a date includes the whole day
+    /// Skip messages after this time, or after this day
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Read only this project: its name or folder
@@ -116,10 +116,10 @@ struct LogArgs {
     /// every run
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Read unchanged logs again; finished windows are not paid for again
+    /// Read unchanged logs again; finished work costs nothing
     #[arg(long)]
     reread: bool,
-    /// Read all logs again, including conversations that were erased
+    /// Read all logs again, even erased conversations
     #[arg(long)]
     reread_erased: bool,
     /// Read every log in this format (see `log formats`)
@@ -127,10 +127,10 @@ struct LogArgs {
     format: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Send up to this many tokens of conversation in one request [default: 8000]
+    /// Send up to this many conversation tokens per request [default: 8000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
-    /// Follow the instructions in this file on what to keep and what never to keep
+    /// Follow the instructions in this file on what to keep or leave out
     #[arg(long, value_name = "FILE")]
     instructions: Option<PathBuf>,
     /// Redact, keep or drop personal data: cards, ibans, ids, emails, phones or addresses

@@ -126,7 +126,7 @@ pub(crate) struct QueueArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
 pub(crate) struct RetryArgs {
-    /// Number of a log in `runs queue` [default: all failed logs and windows]
+    /// Number of a log in `runs queue` [default: everything that failed]
     #[arg(value_name = "NUMBER")]
     id: Option<i64>,
     /// Retry the failed jobs of the queue in this PostgreSQL database
@@ -232,7 +232,7 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
 pub(crate) struct BatchesArgs {
-    /// Give up a lost batch; its requests will be sent and paid for again
+    /// Give up a lost batch, and pay for its requests again
     #[arg(long, value_name = "ID")]
     give_up: Option<String>,
 }

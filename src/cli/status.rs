@@ -29,10 +29,10 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size,
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
 )]
 pub(crate) struct StatusArgs {
-    /// Check settings, database, model and hooks instead of showing statistics; exit 3 when something is wrong
+    /// Check settings, database, model and hooks; exit 3 on a fault
     #[arg(long, conflicts_with = "days")]
     check: bool,
-    /// Show the cost of model requests for each of the last N days, including today
+    /// Show the cost of each of the last N days, including today
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
 }
@@ -324,9 +324,11 @@ fn pages(memories: &Memories) -> Check {
                 let finding = "freed parts of the file may contain erased text; `afterthought db maintain` removes it";
                 Check::new("pages", State::Note, finding)
             }
-            None => {
-                Check::new("pages", State::Good, "readable and consistent; `afterthought db check` makes further checks")
-            }
+            None => Check::new(
+                "pages",
+                State::Good,
+                "readable and consistent; `afterthought db check` makes further checks",
+            ),
         },
         (Err(error), _) | (_, Err(error)) => Check::new("pages", State::Bad, spelled(&error.into())),
     }
@@ -335,7 +337,9 @@ fn pages(memories: &Memories) -> Check {
 fn inbox(waiting: usize) -> Check {
     match waiting {
         0 => Check::new("inbox", State::Good, "empty"),
-        count => Check::new("inbox", State::Note, format!("{count} pending; run `afterthought inbox list` to see them")),
+        count => {
+            Check::new("inbox", State::Note, format!("{count} pending; run `afterthought inbox list` to see them"))
+        }
     }
 }
 

@@ -39,13 +39,13 @@ pub(crate) struct AddArgs {
     /// Share this namespace; a trailing `/*` includes everything below it
     #[arg(long, value_name = "NAME", required = true)]
     namespace: Vec<Namespace>,
-    /// Name of this machine in the target [default: the host name]
+    /// This machine's name in the target [default: host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Encrypt with the key in this file, which all machines need; see `db sync key`
+    /// Encrypt with this key file, which all machines need
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Synchronise only with `db sync now`, not automatically after runs and when sessions start and end
+    /// Synchronise only with `db sync now`, not automatically
     #[arg(long)]
     manual: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct AddArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync now")]
 pub(crate) struct NowArgs {
-    /// Send all memories again and replace the earlier files of this machine, e.g. after files were lost
+    /// Send all memories again, and replace this machine's files
     #[arg(long)]
     whole: bool,
     /// Synchronise quietly with the targets that are synchronised automatically
@@ -86,7 +86,7 @@ pub(crate) struct RemoveArgs {
 pub(crate) struct KeyArgs {
     /// File to create
     file: PathBuf,
-    /// Add a new key to an existing file, and use its older keys only to decrypt
+    /// Add a new key to an existing file; older keys only decrypt
     #[arg(long)]
     rotate: bool,
 }

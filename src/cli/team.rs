@@ -26,7 +26,7 @@ pub(crate) struct PromoteArgs {
     /// Team, e.g. team/shop
     #[arg(long, value_name = "TEAM")]
     to: Namespace,
-    /// Also share the quotes that the memories are based on, with their speakers
+    /// Also share the quotes of the memories, and their speakers
     #[arg(long)]
     with_quotes: bool,
 }

@@ -25,7 +25,7 @@ const NAMED: usize = 5;
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub(crate) struct UndoArgs {
-    /// Id of a run, a unique prefix or suffix of it, or `last` for the last change, by a run or manual
+    /// Id of a run, a unique prefix or suffix of it, or `last`
     run: Option<String>,
     #[command(flatten)]
     later: Later,

@@ -68,10 +68,10 @@ pub(crate) struct WatchArgs {
     /// Watch only the logs of this program (see `log list`)
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// Minutes without changes after which a session counts as finished
+    /// Minutes of inactivity that end a session
     #[arg(long, value_name = "N", default_value_t = 10)]
     idle: u32,
-    /// Ignore logs that have not changed for more than this many days
+    /// Ignore logs unchanged for more than N days
     #[arg(long, value_name = "N", default_value_t = 14)]
     max_age: u32,
     /// Process this many logs at a time
@@ -80,7 +80,7 @@ pub(crate) struct WatchArgs {
     /// Include logs of sub-agents
     #[arg(long)]
     subagents: bool,
-    /// Exit when memories have been extracted from all finished sessions
+    /// Exit when all finished sessions have been processed
     #[arg(long)]
     once: bool,
     #[command(flatten)]

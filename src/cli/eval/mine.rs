@@ -32,7 +32,7 @@ pub(super) struct MineArgs {
     /// Draw this many memories
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
     count: usize,
-    /// Seed of the random sample; another seed draws another sample
+    /// Seed of the random sample
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]

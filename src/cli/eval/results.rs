@@ -131,7 +131,7 @@ pub(super) struct GateArgs {
     /// Baseline file
     #[arg(long, value_name = "FILE")]
     baseline: PathBuf,
-    /// Record the figures of these runs in the baseline; other suites in it stay unchanged
+    /// Record these figures in the baseline; keep other suites
     #[arg(long)]
     renew: bool,
     /// Results to check
@@ -213,7 +213,7 @@ pub(super) struct ResultsArgs {
     /// File that describes the page
     #[arg(value_name = "FILE", default_value = "evals/results.toml")]
     page: PathBuf,
-    /// Use the result files in this folder, and write missing ones into it
+    /// Folder of result files; missing ones are written there
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
     /// Write the page to this file [default: standard output]

@@ -172,11 +172,11 @@ pub(in crate::consolidate) fn is_end(why: &str) -> bool {
     [OVER, REVERSED, TOPIC_MOVED].contains(&why)
 }
 
-const OVER: &str = "says that it is over";
+const OVER: &str = "the new text says that it is over";
 const REVERSED: &str = "says the opposite, and that it changed";
 
 /// Reason given if the topic of a claim has a different value.
-pub(in crate::consolidate) const TOPIC_MOVED: &str = "says that it has another value";
+pub(in crate::consolidate) const TOPIC_MOVED: &str = "the new text says that it has a different value";
 
 /// Whether `rest`, which follows the name of what ended, limits the change to a special case, as in "for the demo".
 fn narrows(rest: &str, known: &View<'_>) -> bool {
@@ -251,7 +251,7 @@ fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'stati
 /// Returns a finding if the speaker of `incoming` moved away from the residence that `known` states.
 fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let is_home = known.key.as_deref() == Some("user.residence") && moves_home(&incoming.claim.content);
-    is_home.then_some((Certainty::Certain, "says that the person has moved"))
+    is_home.then_some((Certainty::Certain, "the new text says that the person has moved"))
 }
 
 /// Whether a clause of `incoming` that repeats words of `known` has a different subject: "the docs no longer deploy

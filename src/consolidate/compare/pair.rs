@@ -75,7 +75,7 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
             None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
             None => match by_words(incoming, known, &words, hinted) {
                 (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
-                    (ClaimRelation::Contested, "may be about something else")
+                    (ClaimRelation::Contested, "it may be about something else")
                 }
                 found => found,
             },
@@ -157,11 +157,13 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         Arity::Single if special => (ClaimRelation::Unsure, "a different value in a special case"),
         Arity::Single => (ClaimRelation::Opposed, "a different value of the same attribute"),
         // A value of a list is replaced as well if the text says that the new value replaces it.
-        Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
+        Arity::Many | Arity::Open if says_so => {
+            (ClaimRelation::Opposed, "the new text says that it replaces the known value")
+        }
         // "Switched to" says that the earlier value no longer applies, even for an attribute that may have several
         // values.
         Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
-            (ClaimRelation::Opposed, "says that the value has changed")
+            (ClaimRelation::Opposed, "the new text says that the value has changed")
         }
         Arity::Open if is_only_one(a) && is_only_one(b) => {
             (ClaimRelation::Opposed, "a different value of the same attribute")
@@ -241,7 +243,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let short = words.shared > 0 && words.overlap() >= 1.0 && containment(a, b) != (false, false);
     let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a) || short);
     if is_now_another(a, b, words) {
-        return (ClaimRelation::Opposed, "says that something else has taken its place");
+        return (ClaimRelation::Opposed, "the new text says that something else has taken its place");
     }
     if give_other_values(a, b, words) {
         return (ClaimRelation::Opposed, "a different value of the same attribute");
@@ -342,16 +344,16 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     // `no longer` together with all words of the known claim ends it, even if other words follow.
     let all_known = words.known_only == 0 || containment(a, b).0;
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
-        return (ClaimRelation::Opposed, "says that the known state has ended");
+        return (ClaimRelation::Opposed, "the new text says that the known state has ended");
     }
     // `does not smoke in the car` does not apply to other places, and `guide dogs are allowed` does not apply to other
     // dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
-        return (ClaimRelation::Unsure, "may be negated only in a special case");
+        return (ClaimRelation::Unsure, "it may be negated only in a special case");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
-    // A negation with many more words, or in an instruction compared with a fact, may be about something else.
+    // A negation with many more words, or in an instruction compared with a fact, it may be about something else.
     let alike =
         words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
@@ -387,7 +389,7 @@ const UNITS_BEFORE: usize = 3;
 /// decide.
 fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(ClaimRelation, &'static str)> {
     if leaves(a, b, words, frame) {
-        return Some((ClaimRelation::Opposed, "says that the known value no longer applies"));
+        return Some((ClaimRelation::Opposed, "the new text says that the known value no longer applies"));
     }
     let dated = words.shared + 1 >= CORE_WORDS && !a.features.figures.is_disjoint(&b.features.figures);
     let core = words.shared >= CORE_WORDS || dated;

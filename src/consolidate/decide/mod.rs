@@ -224,7 +224,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
             conflict: Some(Conflict::Conflict),
             pending: true,
             also: Vec::new(),
-            reason: "contradicts part of it; the rest could not be separated".to_owned(),
+            reason: "it contradicts part of the known memory; the rest could not be separated".to_owned(),
             ..ruling
         },
     }

@@ -257,7 +257,9 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     }
     match remainder(&met.known.memory.claim, &case.view, rest) {
         Some(rest) => Some(Ruling { rest: Some(rest), ..ruling }),
-        None => Some(Ruling::beside(met.known, "contradicts part of it; the rest could not be separated")),
+        None => {
+            Some(Ruling::beside(met.known, "it contradicts part of the known memory; the rest could not be separated"))
+        }
     }
 }
 

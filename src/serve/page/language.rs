@@ -301,7 +301,7 @@ mod tests {
         let said = |stored| Language::Chinese.reason(stored);
         assert_eq!(said("the same words"), "用词相同");
         assert_eq!(
-            said("contradicts part of it; the rest could not be separated"),
+            said("it contradicts part of the known memory; the rest could not be separated"),
             "与其中一部分矛盾；其余部分无法分开"
         );
         assert_eq!(said("says the opposite; the known memory is pinned"), "说法相反；已知的那条已置顶");
