@@ -92,7 +92,7 @@ impl ShardCache {
                 Err(fs::TryLockError::Error(source)) => return Err(ScaleError::File { path, source }),
             }
         }
-        unreachable!("there are more possible numbers than processes")
+        unreachable!("one of the numbers is always free")
     }
 
     fn path(&self, shard: &str, ending: &str) -> PathBuf {

@@ -307,7 +307,7 @@ fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features, &b.features);
     let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
     let other = left.text.contains(y.as_str()) || right.text.contains(x.as_str());
-    // Without a common word, the subjects may name the same thing in two languages.
+    // Subjects without a word in common may name the same thing in two languages.
     own && !other && !left.tokens.is_disjoint(&right.tokens)
 }
 

@@ -1,4 +1,4 @@
-//! Decides about a candidate by exact and inexpensive rules.
+//! Decides about a candidate, using exact and inexpensive rules.
 
 pub(crate) mod named;
 mod part;

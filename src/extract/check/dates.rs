@@ -97,7 +97,7 @@ impl Dates {
         }
     }
 
-    /// Adds every number that looks like a year, whatever its context.
+    /// Adds every number that looks like a year, regardless of its context.
     fn add_bare_years(&mut self, text: &str, dates: &[Written]) {
         let is_alone = |at: usize| !dates.iter().any(|date| date.at.contains(&at));
         let runs = text.split(|c| digit(c).is_none()).filter(|run| run.len() == 4);

@@ -47,7 +47,7 @@ impl Ingestor for OpenAiResponses {
             } else if is_item(value) {
                 loose.extend(messages_of(value));
             } else {
-                sink.skip(object.number, "neither a response, a request nor an item");
+                sink.skip(object.number, "not a response, a request or an item");
             }
         })?;
         if !loose.is_empty() {
