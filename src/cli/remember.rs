@@ -55,8 +55,8 @@ pub(crate) struct RememberArgs {
     /// Expiry time of the memory, e.g. 2h, 7d, 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = expires)]
     expires: Option<jiff::Timestamp>,
-    /// Structured parts of the memory as a JSON object, e.g. '{"blocker": {"owner": "Ana", "until": "the licence is
-    /// paid"}}'
+    /// Structured parts of the memory as a JSON object, e.g.
+    /// '{"blocker": {"owner": "Ana", "until": "the licence is paid"}}'
     #[arg(long, value_name = "JSON", value_parser = parts)]
     structured: Option<Structured>,
     /// UUID for the new memory [default: generated]

@@ -369,7 +369,7 @@ fn free_shard(transaction: &mut Transaction<'_>, shard: &str, worker: &str) -> R
     transaction.query_typed(sql, &[(&shard, Type::TEXT), (&worker, Type::TEXT)]).map(drop)
 }
 
-/// Makes the jobs that a condition selects due now; returns their number.
+/// Returns the jobs that a condition selects to the queue at once, and returns their number.
 fn make_due(client: &mut ::postgres::Client, condition: &str) -> Result<u64, ::postgres::Error> {
     let mut transaction = client.transaction()?;
     let jobs = transaction.query(

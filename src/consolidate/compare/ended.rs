@@ -141,8 +141,9 @@ fn has_more(clause: &Features, known: &View<'_>) -> bool {
         || clause.tokens.iter().any(is_new)
 }
 
-/// Whether the clause of a phrase has a subject or a verb that `known` does not have: "the reports no longer run on a
-/// cluster" does not affect the orders that still do.
+/// Whether the clause of a phrase has a subject or a verb that `known` does not have.
+///
+/// The sentence "the reports no longer run on a cluster" does not affect the orders, which still do.
 fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
     /// Time expressions and first-person pronouns, without which a Chinese clause begins with its subject.
     const OPENINGS: &[&str] = &[

@@ -213,7 +213,7 @@ impl Words {
 }
 
 /// Returns `part` divided by `whole`; 0 if `whole` is 0.
-#[expect(clippy::cast_precision_loss, reason = "word the counts are far below 2^52")]
+#[expect(clippy::cast_precision_loss, reason = "word counts are far below 2^52")]
 pub(super) fn part(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -104,7 +104,7 @@ fn is_foreign(a: &View<'_>, b: &View<'_>) -> bool {
     a.language.zip(b.language).is_some_and(|(a, b)| a != b)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "memory the counts are far below 2^52")]
+#[expect(clippy::cast_precision_loss, reason = "memory counts are far below 2^52")]
 fn weight(holders: usize, all: usize) -> f64 {
     (1.0 + all as f64 / holders.max(1) as f64).ln()
 }
