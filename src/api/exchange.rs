@@ -33,7 +33,7 @@ const PAGE: usize = 500;
 pub struct ImportOptions {
     /// Format of every file; by default, each file's format is recognised by its content.
     pub format: Option<String>,
-    /// Namespace for all memories, whichever file they come from.
+    /// Namespace for all memories, regardless of the file that they come from.
     pub namespace: Option<Namespace>,
     /// The memories that wait for review.
     pub review: ReviewPolicy,

@@ -124,7 +124,7 @@ impl Line {
         }
     }
 
-    /// Returns the namespace: the one that the line gives, or that of the project from which it comes, or `otherwise`.
+    /// Returns the namespace that the line specifies, or that of the project that the line comes from, or `otherwise`.
     fn take_place(&mut self, otherwise: &Namespace) -> Value {
         let place = match self.take("namespace") {
             Some(Value::String(path)) => Some(json!(path.split('/').collect::<Vec<_>>())),

@@ -86,7 +86,7 @@ pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
 }
 
 /// Returns the kind of order that a claim or its evidence contains. Such a claim becomes active only if a person wrote
-/// or accepted it, whichever way it arrives.
+/// or accepted it, regardless of how it arrives.
 #[must_use]
 pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion> {
     let (mut texts, mut claim) = (Vec::new(), claim.clone());

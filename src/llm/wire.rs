@@ -121,7 +121,7 @@ fn content(content: &Value) -> String {
 }
 
 impl Request {
-    /// Returns 64 hex digits that identify this request to `model`, whichever server it is sent to.
+    /// Returns 64 hex digits that identify this request to `model`, regardless of the server that it is sent to.
     ///
     /// The digits are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
     #[must_use]

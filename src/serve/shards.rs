@@ -1,4 +1,4 @@
-//! Shards of many workers, copies of which answer the requests of clients.
+//! Copies of the shards of many workers, which answer the requests of clients.
 //!
 //! ```text
 //! request ─▶ namespace ─▶ copy, updated if its log has changed ─▶ MemoryPool ─▶ Memories

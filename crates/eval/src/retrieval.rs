@@ -117,7 +117,7 @@ pub struct Situation {
     /// Ids of memories that the brief must not contain.
     #[serde(default)]
     pub must_not: Vec<String>,
-    /// Patterns that must not occur in the text of the brief, whichever memory they come from.
+    /// Patterns that must not occur in the text of the brief, regardless of the memory that they come from.
     #[serde(default)]
     pub never: Vec<String>,
     /// Whether the brief must be empty.

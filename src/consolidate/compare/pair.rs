@@ -478,8 +478,8 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
-    // Words that express a change show that both claims are about the same thing, whichever of the two is the incoming
-    // claim.
+    // Words that express a change show that both claims are about the same thing, regardless of which one is the
+    // incoming claim.
     let has_cue = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
