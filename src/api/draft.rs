@@ -275,7 +275,7 @@ pub(crate) fn reads_like_an_order(claim: &Claim) -> bool {
     refuse_orders(claim).is_err()
 }
 
-/// Rejects a text that would act as an instruction to a model that recalls it.
+/// Rejects text that would act as an instruction to a model that recalls it.
 pub(super) fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
     order_in(claim, &[]).map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
 }

@@ -50,7 +50,7 @@ impl Memories {
     /// is superseded. If a person had forgotten the memory and writes it again, it is restored. No model is called.
     ///
     /// # Errors
-    /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if the memory
+    /// [`ApiError`] for text that is empty, too long or contains a secret, for an unknown category, and if the memory
     /// cannot be written.
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         self.remember_among(draft, &|_| true)
@@ -173,7 +173,7 @@ impl Memories {
         Ok(remembered)
     }
 
-    /// Returns the draft for a text that a person wants remembered, in any wording. If the offline rules read the whole
+    /// Returns the draft for `text`, which a person wants remembered, in any wording. If the offline rules read the whole
     /// text as one statement, the draft has its wording in the third person, its category and its audience.
     pub(crate) fn draft_of(&self, text: &str) -> MemoryDraft {
         // Categories are configurable, so `fact` may not be among them.
@@ -270,7 +270,7 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::KnownText`] or [`ApiError::ForgottenText`] if another memory has or had
     /// the new text. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is not active, and
-    /// [`ApiError::Order`] for a text that reads like an instruction.
+    /// [`ApiError::Order`] for text that reads like an instruction.
     pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
         if let Some(content) = &change.content {
             check_content(content)?;

@@ -303,7 +303,7 @@ fn day(text: &str, now: &Zoned) -> Option<Date> {
     match text.to_lowercase().as_str() {
         "today" => Some(now.date()),
         "yesterday" => now.date().yesterday().ok(),
-        // A text with a time would also parse as a date, and lose the time.
+        // Text with a time would also parse as a date, and lose the time.
         _ if text.contains(['T', 't', ' ', ':']) => None,
         _ => text.parse().ok(),
     }

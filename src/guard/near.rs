@@ -206,7 +206,7 @@ fn value_in(text: &str, run: Range<usize>, is_password: bool) -> Option<Range<us
     })
 }
 
-/// Whether a text is more than the name of a user or of a setting.
+/// Whether `text` is more than the name of a user or of a setting.
 fn is_more_than_name(text: &str) -> bool {
     class_turns(text) > 2 || text.contains(|c: char| "!#$%^&*+?~".contains(c))
 }

@@ -19,7 +19,7 @@ use crate::text::visible::is_hidden;
 struct Row {
     kind: Suspicion,
     pattern: &'static str,
-    /// Groups of indices into [`Table::literals`]. A text that matches contains one literal of each group.
+    /// Groups of indices into [`Table::literals`]. Text that matches contains one literal of each group.
     needed: Vec<Vec<usize>>,
     compiled: OnceLock<Regex>,
 }

@@ -251,8 +251,8 @@ impl Complete for Client {
 }
 
 impl Client {
-    /// Returns the span of a call, with the attributes of OpenTelemetry's conventions for generative AI. No span contains
-    /// a text that is sent or received.
+    /// Returns the span of a call, with the attributes of OpenTelemetry's conventions for generative AI. No span
+    /// contains text that is sent or received.
     pub(super) fn span(&self, operation: &'static str) -> Span {
         let model = self.settings.model.as_str();
         let url = reqwest::Url::parse(&self.settings.base_url).ok();

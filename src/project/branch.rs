@@ -52,7 +52,7 @@ impl BranchNames {
         Some(Self { name: name.to_owned(), spellings })
     }
 
-    /// Returns whether a text mentions the branch, or the issue or pull request in its name.
+    /// Returns whether `text` mentions the branch, or the issue or pull request in its name.
     pub(crate) fn is_mentioned_in(&self, text: &str) -> bool {
         let text = format!(" {} ", spaced(text));
         self.spellings.iter().any(|spelling| text.contains(&format!(" {spelling} ")))

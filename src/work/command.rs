@@ -117,7 +117,7 @@ pub(super) fn is_specific_line(error: &str) -> bool {
     said_words(error).filter(|word| word.len() > 2 && !is_general(word)).count() >= MIN_WORDS
 }
 
-/// Returns the words of a text.
+/// Returns the words of `text`.
 pub(super) fn said_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
 }

@@ -180,7 +180,7 @@ impl Passage {
     }
 }
 
-/// Returns whether most of a text, which contains these sentences of prose, is the output of a program, code or a
+/// Returns whether most of `text`, which contains these sentences of prose, is the output of a program, code or a
 /// quotation.
 #[expect(clippy::cast_precision_loss, reason = "message lengths are small")]
 fn is_pasted(text: &str, sentences: &[&str]) -> bool {
@@ -193,7 +193,7 @@ fn is_pasted(text: &str, sentences: &[&str]) -> bool {
     share(prose, whole) < MIN_PROSE || share(words.iter().filter(has_symbol).count(), words.len()) > MAX_SYMBOLS
 }
 
-/// Returns the stems of the words in a text that indicate its subject.
+/// Returns the stems of the words in `text` that indicate its subject.
 fn specific(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     code_words(text, |word| {

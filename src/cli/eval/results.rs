@@ -15,7 +15,7 @@ use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{ADDED, BOLD, CHANGED, DIM, PLAIN, Printer, REMOVED, StyleMark, one_line, set_message};
 
-/// Maximum length of a text on one line, in characters.
+/// Maximum length of text on one line, in characters.
 const WIDTH: usize = 220;
 
 /// Prints the blocks of a report.
@@ -189,7 +189,7 @@ pub(super) fn run_report(args: &ReportArgs, context: &Context<'_>) -> anyhow::Re
     write_or_print(&text, args.out.as_deref(), context)
 }
 
-/// Writes a text into a file, or prints it if no file is given.
+/// Writes `text` into a file, or prints it if no file is given.
 pub(super) fn write_or_print(text: &str, file: Option<&Path>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if let Some(path) = file {
         std::fs::write(path, text)

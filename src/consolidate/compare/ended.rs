@@ -348,7 +348,7 @@ fn in_text(word: &str, known: &View<'_>) -> bool {
     is_among(word, &known.features.text, &Naming::words(&known.features.text))
 }
 
-/// Whether a text, whose words are `words`, contains `word` or a form of it.
+/// Whether `text`, whose words are `words`, contains `word` or a form of it.
 fn is_among(word: &str, text: &str, words: &[String]) -> bool {
     if word.chars().any(is_han) {
         return text.contains(word);

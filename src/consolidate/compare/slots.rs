@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::text::script::Script;
 use crate::text::tokens::is_listed;
 
-/// Maximum number of units of a text that are aligned.
+/// Maximum number of units of text that are aligned.
 // The table of common units grows with the square of this number.
 const MAX_UNITS: usize = 120;
 

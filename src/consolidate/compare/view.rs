@@ -113,7 +113,7 @@ impl View<'_> {
     }
 }
 
-/// Whether a text ends with words such as `instead of`, ignoring function words after them: `instead of in the`.
+/// Whether `text` ends with words such as `instead of`, ignoring function words after them: `instead of in the`.
 fn is_after_leaving(text: &str) -> bool {
     const SMALL: &[&str] = &[
         "the", "a", "in", "on", "with", "at", "to", "der", "die", "das", "dem", "den", "auf", "mit", "bei", "aus",
@@ -347,7 +347,7 @@ pub(in crate::consolidate) fn extra(a: &View<'_>, b: &View<'_>) -> Extra {
 /// many words.
 const SHORT_NAME: usize = 3;
 
-/// Whether a text contains a name: as a whole word if it is short, and anywhere otherwise.
+/// Whether `text` contains a name: as a whole word if it is short, and anywhere otherwise.
 fn mentions(text: &str, name: &str) -> bool {
     if name.len() > SHORT_NAME || !name.is_ascii() { text.contains(name) } else { contains_word(text, name) }
 }

@@ -191,7 +191,7 @@ pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> 
     case.evidence().is_empty() || is_covered(case.evidence(), &known.evidence)
 }
 
-/// Maximum length, in characters, of a text that rules merge; if it would be longer, both claims are kept.
+/// Maximum length, in characters, of text that rules merge; if it would be longer, both claims are kept.
 const MAX_MERGED_CHARS: usize = 400;
 
 /// Minimum difference in confidence for the known claim to prevail over an incoming claim about the same time.

@@ -46,7 +46,7 @@ impl Dates {
         Self { is_near: true, ..Self::default() }
     }
 
-    /// Adds a text, and the day on the speaker's calendar on which it was said.
+    /// Adds `text`, and the day on the speaker's calendar on which it was said.
     pub(super) fn add(&mut self, text: &str, said_on: Option<Date>) {
         let dates = written(text);
         self.add_bare_years(text, &dates);

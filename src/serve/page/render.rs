@@ -79,7 +79,7 @@ fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'stati
     environment
 }
 
-/// Returns a text from the catalogue, with its `{placeholders}` filled in.
+/// Returns text from the catalogue, with its `{placeholders}` filled in.
 #[expect(clippy::needless_pass_by_value, reason = "template functions receive their arguments by value")]
 fn text(state: &State<'_, '_>, key: &str, values: Kwargs) -> Result<String, Error> {
     let missing = || Error::new(ErrorKind::InvalidOperation, format!("there is no text called {key:?}"));

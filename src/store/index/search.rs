@@ -270,7 +270,7 @@ impl Database {
 
 /// Returns the part of a query that is used for a literal search.
 fn literal(query: &str) -> String {
-    // A NUL would end the text within SQLite, and a text that exceeds this length was probably pasted by accident.
+    // A NUL would end the text within SQLite, and text that exceeds this length was probably pasted by accident.
     query.replace('\0', "").trim().chars().take(200).collect()
 }
 

@@ -227,7 +227,7 @@ pub fn score_user(user: &User, memories: &[Prediction]) -> Row {
     row
 }
 
-/// Returns how closely a memory states a text: 0 if a number differs or too few of its words occur.
+/// Returns how closely a memory states `text`: 0 if a number differs or too few of its words occur.
 fn closeness(text: &str, memory: &str) -> f64 {
     let (gold, said) = (fact_words(text), fact_words(memory));
     let (recall, precision) = (share_of(&gold, &said), share_of(&said, &gold));

@@ -60,7 +60,7 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// Reads the whole of `input` as text in `format`; a text longer than [`crate::MAX_RECORD_BYTES`] is reported and
+    /// Reads the whole of `input` as text in `format`; text longer than [`crate::MAX_RECORD_BYTES`] is reported and
     /// skipped.
     ///
     /// The title and the start come from the file's name, unless the text provides a better title or start.
