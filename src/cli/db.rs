@@ -342,7 +342,7 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
     let path = &config.db.value;
     let mut key_file = None;
     if let Some(text) = &args.new_key {
-        // This is checked before a key is generated: a key without a database would only confuse the next attempt.
+        // This is checked before a key is generated: otherwise, a failed attempt would leave a key without a database.
         anyhow::ensure!(path.exists(), StoreError::Missing { path: path.clone() });
         let home = key_home(text)?;
         let place = Memories::make_key(&home)?;

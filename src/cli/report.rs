@@ -193,7 +193,7 @@ pub(super) fn as_json(change: &Change) -> serde_json::Value {
     })
 }
 
-/// Returns the lines that show a change to a person: its sign, the memory, and the replaced text, if any.
+/// Returns the lines that describe a change to a person: its sign, the memory, and the replaced text, if any.
 pub(super) fn lines(change: &Change) -> Vec<String> {
     let claimant = &change.incoming.candidate;
     let claim = &claimant.claim;

@@ -85,8 +85,8 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     Some(closed.unwrap_or(first))
 }
 
-/// Returns the actual end of a value that was judged by its first bytes. It is called only for values to be removed, so
-/// that no text is read repeatedly.
+/// Returns the actual end of a value of which only the first bytes have been examined. It is called only for values to
+/// be removed, so that no text is read repeatedly.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     let mut end = value.range.end;
     let judged = if value.quoted { QUOTED_BYTES - 16 } else { JUDGED_BYTES };

@@ -121,7 +121,7 @@ pub(crate) struct JobFault {
     pub log: String,
     /// The fault.
     pub error: String,
-    /// When it failed for the last time or, if it waits, when it will be tried again.
+    /// When it last failed or, if it waits, when it will be tried again.
     pub at: Option<Timestamp>,
 }
 
@@ -230,7 +230,7 @@ impl Queue {
         let job = QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts };
         if attempts > MAX_ATTEMPTS {
             // A job that makes its workers die must not occupy all of them.
-            self.end(&job, &JobEnd::Failed("its workers repeatedly ended before it was done".to_owned()))?;
+            self.end(&job, &JobEnd::Failed("its workers repeatedly stopped before it was done".to_owned()))?;
             return Ok(None);
         }
         Ok(Some(job))

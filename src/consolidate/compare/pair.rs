@@ -413,7 +413,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     let has_own = words.known_only > 0 || extra(b, a).any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
     if core && !keys_differ && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
-        return Some((ClaimRelation::Both, "the same fact, each with its own detail"));
+        return Some((ClaimRelation::Both, "the same fact, but each with a different detail"));
     }
     None
 }

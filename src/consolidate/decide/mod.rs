@@ -131,7 +131,7 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         Status::Superseded
             if !current(ClaimRelation::Same) && !current(ClaimRelation::Opposed) && !is_said_again(case, known) =>
         {
-            Some(Ruling::about(Decision::Support, known, "known, and since replaced"))
+            Some(Ruling::about(Decision::Support, known, "known, but replaced since then"))
         }
         // Rejected values were handled above, so this statement may simply have become true again.
         Status::Superseded | Status::Forgotten | Status::Expired => None,
@@ -248,9 +248,9 @@ fn is_undecided(case: &Case<'_>, opposed: &[&Met<'_>]) -> bool {
 
 fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
     if brings_nothing(case, known) {
-        Ruling::about(Decision::Skip, known, "already known in the same words, and since replaced")
+        Ruling::about(Decision::Skip, known, "already known in the same words, but replaced since then")
     } else {
-        Ruling::about(Decision::Support, known, "known, and since replaced")
+        Ruling::about(Decision::Support, known, "known, but replaced since then")
     }
 }
 

@@ -130,7 +130,7 @@ pub(in crate::serve) enum ToolError {
     /// The arguments do not have the form that the tool expects.
     #[error("{error}; expected arguments: {expected}")]
     Arguments {
-        /// The fault of the arguments.
+        /// What is wrong with the arguments.
         error: String,
         /// The arguments of the tool.
         expected: String,

@@ -21,7 +21,7 @@ pub struct Filter {
     pub namespaces: Vec<NamespaceSubtree>,
     /// The types of the memories; empty for any type.
     pub types: Vec<MemoryType>,
-    /// The categories of the memories; empty for any category.
+    /// The categories of the memories; if empty, any category.
     pub categories: Vec<String>,
     /// The status of the memories; active by default, empty for any status.
     pub statuses: Vec<Status>,

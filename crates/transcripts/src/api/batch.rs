@@ -53,7 +53,7 @@ pub(crate) fn read(source: &'static str, line: ReadLine, input: Input, sink: &mu
     }
     Objects::each(input, sink, |object, sink| match line(&object.value) {
         Some((id, pieces)) => join(source, &object, id, &pieces, &other, sink),
-        None => sink.skip(object.number, "neither a request of a batch nor a result"),
+        None => sink.skip(object.number, "neither a batch request nor a result"),
     })
 }
 
