@@ -254,7 +254,7 @@ pub(super) fn password_words(text: &str, whole: &Range<usize>) -> Option<Range<u
     is_said.then_some(found)
 }
 
-/// Words that connect a sentence, apart from those in [`GRAMMAR`].
+/// Words that connect the parts of a sentence, apart from those in [`GRAMMAR`].
 #[rustfmt::skip]
 const SMALL_WORDS: &[&str] = &[
     "as", "by", "if", "when", "then", "than", "per", "via", "into", "until", "before", "after", "because", "while", "has", "have", "had", "will", "can", "may",

@@ -291,9 +291,9 @@ vocabulary! {
     Arm {
         /// Nothing.
         None = "none",
-        /// Hooks before the first step.
+        /// Hooks that run before the first step.
         Preamble = "preamble",
-        /// Hooks when the agent acts.
+        /// Hooks that run when the agent acts.
         Act = "act",
         /// All hooks.
         Both = "both",

@@ -198,7 +198,8 @@ impl Words {
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
-    /// Whether a claim of few words is completely contained in the other claim, as `smokes` in `no longer smokes`.
+    /// Whether a claim of only a few words is completely contained in the other claim, as `smokes` in `no longer
+    /// smokes`.
     pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
         let all_but = self.incoming_only.min(self.known_only);
         !incoming.features.tokens.is_empty()

@@ -17,7 +17,7 @@ use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, written};
 use crate::text::number::digit;
 use crate::text::pattern_set::Anywhere;
 
-/// The model may judge that something matters for at most this many days without anybody having said so.
+/// Maximum distance, in days, of an expiry date that the model chose by itself from the time of the statement.
 const MAX_JUDGED_DAYS: i32 = 400;
 
 /// Maximum range, in days, of a time expression that is also used outside its session.
