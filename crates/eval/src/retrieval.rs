@@ -599,7 +599,10 @@ mod tests {
                 recall(|case| case["queries"][1]["empty"] = json!(false)),
                 "q2: give must, must_not or both; or set only empty, if nothing should be found",
             ),
-            (recall(|case| case["memories"][1]["id"] = json!("m1")), "m1: this id is used twice; rename one memory"),
+            (
+                recall(|case| case["memories"][1]["id"] = json!("m1")),
+                "m1: this id is used twice; change it in one memory",
+            ),
             (recall(|case| case["memories"][0]["contents"] = json!("x")), "unknown field `contents`"),
         ];
         for (case, expected) in table {
