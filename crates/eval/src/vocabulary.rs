@@ -350,7 +350,7 @@ vocabulary! {
         Waiting = "wrongly waiting",
         /// The event shares a memory with an event of another group.
         Merged = "wrongly merged",
-        /// The event is separate from another event with which it should share a memory.
+        /// The event has a memory of its own, although it should share one with another event.
         Apart = "wrongly apart",
         /// A relation is missing.
         Unlinked = "not linked",
