@@ -20,7 +20,7 @@ use crate::memory::Namespace;
 use super::exit::ExitStatus;
 use super::printer::{DiagnosticsWriter, Output, Printer, Verbosity};
 
-/// Options that stand before or after any command.
+/// Options that may precede or follow any command.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {

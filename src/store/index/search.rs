@@ -31,8 +31,8 @@ use crate::text::tokens::{Query, contains_phrase};
 const MAX_SOURCE_WORDS: usize = 8;
 /// Score of a memory that is found only by its source, relative to the best match.
 const SOURCE_SHARE: f64 = 0.5;
-/// The condition that a person or an agent gave the source of a memory `m`, such as a path. It is the condition of the
-/// index `memories_by_given_source`, which SQLite uses only if the text is the same.
+/// The condition that a person or an agent specified the source of the memory `m`, such as a path. It is the condition
+/// of the index `memories_by_given_source`, which SQLite uses only if the text is the same.
 const GIVEN_SOURCE: &str =
     "m.extraction_method <> 'auto' AND m.source NOT IN ('mcp', 'remember', 'import', 'library', 'consolidate')
     AND m.source NOT GLOB 'hook:*' AND m.source NOT GLOB 'import:*'";

@@ -115,7 +115,7 @@ pub(crate) struct Label {
     pub(crate) form: Form,
     /// The name as written.
     pub(crate) name: String,
-    /// The side that the name denotes; `None` for a person's name.
+    /// The side of the conversation that the name denotes; `None` for a person's name.
     pub(crate) role: Option<Role>,
     /// The time next to the name.
     pub(crate) time: Option<MessageTime>,
