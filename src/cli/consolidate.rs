@@ -16,7 +16,7 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line, set_
 /// Maximum length of a memory's text that is printed, in characters.
 const SHOWN: usize = 140;
 
-/// Merge duplicates, resolve contradictions and link related memories
+/// Merge and link memories, and resolve contradictions
 ///
 /// Compares all memories of each namespace. A model, if configured, decides unclear cases.
 #[derive(Debug, clap::Args)]

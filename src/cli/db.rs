@@ -137,7 +137,7 @@ fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
 /// Interval between full passes of repeated maintenance; passes in between only expire and purge.
 const FULL_EVERY: Duration = Duration::from_hours(1);
 
-/// Run scheduled maintenance: expire, fade, retire, promote and purge memories
+/// Run scheduled maintenance, such as expiring old memories
 ///
 /// Never changes pinned memories. `undo` can revert all changes as one run, except the purge of memories that were
 /// forgotten or retired more than 30 days ago.
@@ -260,7 +260,7 @@ fn pause(text: &str) -> Result<Duration, String> {
     if pause < Duration::from_secs(1) { Err(wrong()) } else { Ok(pause) }
 }
 
-/// Show the audit log: who changed, exported or erased memories, and when
+/// Show the audit log: who changed, exported or erased memories
 ///
 /// The log is kept only if `audit = true` is set. It contains ids and counts, but never the text of a memory. Exits 1
 /// when the log is empty.

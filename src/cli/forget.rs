@@ -13,7 +13,7 @@ use super::exit::ExitStatus;
 use super::list::Selection;
 use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, text_of};
 
-/// Forget memories, or erase conversations and everything learnt from them
+/// Forget memories, or erase conversations and their memories
 ///
 /// Memories selected by id or filter are no longer recalled, and are not learnt again. `memory restore` restores
 /// forgotten memories until `db maintain` purges them after 30 days.

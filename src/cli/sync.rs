@@ -22,7 +22,7 @@ pub(crate) enum SyncCommand {
     Key(KeyArgs),
 }
 
-/// Share memories with your other machines through a folder, a git repository or object storage
+/// Share memories through a folder, a git repository or object storage
 ///
 /// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. A repository
 /// is given by an address that git understands, or by the path of a bare repository; git writes to its branch
