@@ -254,8 +254,8 @@ impl Memories {
         Ok(self.ledger(QUEUE)?.cancel_job(id, Timestamp::now())?)
     }
 
-    /// Makes a failed log due again, or, with `None`, all failed logs and windows; returns the number of logs and of
-    /// windows.
+    /// Returns a failed log to the queue, or, with `None`, all failed logs and windows; returns the number of logs and
+    /// of windows.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be written.

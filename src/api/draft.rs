@@ -236,7 +236,7 @@ pub(super) fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
 pub(super) fn check_key(given: Option<&str>, stored: Option<&str>) -> Result<(), ApiError> {
     let Some(key) = given else { return Ok(()) };
     if visible(key, false).trim() != key {
-        let reason = "has white space at its start or end, or invisible characters; leave them out";
+        let reason = "has white space at its start or end, or invisible characters; remove them";
         return Err(ApiError::Key { reason });
     }
     if stored != given {
@@ -275,7 +275,7 @@ pub(crate) fn reads_like_an_order(claim: &Claim) -> bool {
     refuse_orders(claim).is_err()
 }
 
-/// Rejects a text that would act as an instruction to a model that recalls it.
+/// Rejects text that would act as an instruction to a model that recalls it.
 pub(super) fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
     order_in(claim, &[]).map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
 }

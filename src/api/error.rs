@@ -122,7 +122,7 @@ pub enum ApiError {
         reason: &'static str,
     },
     /// An agent may only add memories that a person reviews.
-    #[error("agents can only store new memories here, which wait until a person has reviewed them")]
+    #[error("agents can only store new memories here, and a person must review these before they are used")]
     Unreviewed,
     /// The category does not exist.
     #[error("{category:?} is not a category; use one of {allowed}")]
@@ -189,7 +189,7 @@ pub enum ApiError {
     #[error(transparent)]
     Name(#[from] ParseError),
     /// The text is empty.
-    #[error("there is nothing to remember; give a sentence")]
+    #[error("there is no text to remember; give a sentence")]
     Empty,
     /// The subject has no text.
     #[error("the subject is empty; give the topic of the memory in a word, such as auth")]

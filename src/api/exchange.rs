@@ -33,7 +33,7 @@ const PAGE: usize = 500;
 pub struct ImportOptions {
     /// Format of every file; by default, each file's format is recognised by its content.
     pub format: Option<String>,
-    /// Namespace for all memories, whichever file they come from.
+    /// Namespace for all memories, regardless of the file that they come from.
     pub namespace: Option<Namespace>,
     /// The memories that wait for review.
     pub review: ReviewPolicy,
@@ -62,7 +62,7 @@ pub struct FileImport<'a> {
     pub namespace: &'a Namespace,
     /// Fields that were left out, and categories that were replaced.
     pub adapted: &'a ImportChanges,
-    /// Those projects of the memories that are not connected with any repository or folder.
+    /// Projects of the memories that are not connected with any repository or folder.
     pub unconnected: Vec<Namespace>,
 }
 
@@ -279,7 +279,7 @@ impl Memories {
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
             // A folder in an archive does not exist on this machine, so it does not identify a project.
             watch(ImportEvent::WithoutProject(&path));
-            let reason = "the project of the file is unknown".to_owned();
+            let reason = "the project that the file belongs to is unknown".to_owned();
             gathered = Gathered { left_out: vec![Skipped { record: 1, reason }], ..Gathered::default() };
         }
         gathered.skipped.iter().for_each(|skipped| watch(ImportEvent::Failed(&path, skipped)));
@@ -303,7 +303,7 @@ impl Memories {
         for task in &mut gathered.tasks {
             task.namespace = store.merged_into(&task.namespace)?;
         }
-        // A file may come from anybody, so the list of categories applies to it as well.
+        // Anybody may have written the file, so the list of categories applies to it as well.
         let (categories, category) = allow_categories(&mut gathered.memories, &self.config.categories.value);
         let left_out_fields = std::mem::take(&mut gathered.left_out_fields);
         let adapted = &ImportChanges { left_out_fields, categories, category };

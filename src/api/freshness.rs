@@ -17,12 +17,11 @@ const SEARCH_LIMIT: Duration = limit(150);
 /// Time limit for checking a brief. The limit is short, because an agent waits for the brief at the start of each
 /// session.
 const BRIEF_LIMIT: Duration = limit(10);
-/// Maximum share of its score that a result loses, if none of its references still exist.
+/// Maximum share of its score that a result loses; it loses this much if none of its references exist any more.
 // The loss is small, because a result that explains what was removed may be the best answer.
 const MAX_LOSS: f64 = 0.1;
 
-/// Maximum number of memories that are compared with the branch of the folder, and also of decisions made on the
-/// branch.
+/// Maximum number of memories that mention the branch of the folder, and, separately, of decisions made on the branch.
 const MAX_AT_HAND: usize = 50;
 
 const fn limit(millis: u64) -> Duration {

@@ -1,4 +1,4 @@
-//! Memories that a program stores under a key of its own.
+//! Memories that a program stores under its own keys.
 
 use super::draft::{refuse_orders, refuse_pinned};
 use super::remember::{forgotten, holder, not_again};
@@ -42,9 +42,9 @@ impl Memories {
                 let incoming = IncomingClaim { namespace, ..incoming };
                 let mut replaced = self.replace(store, draft, given, incoming, known)?;
                 if let Some(place) = place {
-                    // Otherwise it would seem that the audience of the draft was followed.
+                    // Otherwise, the memory would seem to have been stored for the audience of the draft.
                     let reason = &mut replaced.change.reason;
-                    *reason = format!("{reason}; it stays in {place}, where the key is used already");
+                    *reason = format!("{reason}; it stays in {place}, where the key is already used");
                 }
                 return Ok(replaced);
             }
@@ -138,11 +138,11 @@ impl Memories {
             (known, false)
         } else {
             let reworded = Memory { claim, source: incoming.source.clone(), ..known };
-            self.rewrite(store, reworded, "written again under its key")?
+            self.rewrite(store, reworded, "stored again under the same key")?
         };
         let reason = match forgotten {
             Some(reason) => reason,
-            None if is_changed => "the memory with this key was reworded".to_owned(),
+            None if is_changed => "the memory with this key has new text".to_owned(),
             None => "already known under this key".to_owned(),
         };
         let decision = if is_changed { Decision::Merge } else { Decision::Skip };

@@ -392,7 +392,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if no accessible memory matches, or several do.
     pub fn resolve(&self, part: &str) -> Result<Memory, ApiError> {
-        let store = self.ledger("find a memory by a part of its id")?;
+        let store = self.ledger("find a memory by part of its id")?;
         let unknown = || StoreError::UnknownMemory { id: part.trim().to_owned() }.into();
         match store.resolve(part) {
             Ok(id) => self.get_memory(&id)?.ok_or_else(unknown),

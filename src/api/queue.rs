@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 const LIMITED: SignedDuration = SignedDuration::from_mins(1);
 /// Number of jobs that are collected before they are added.
 const BATCH: usize = 500;
-/// Number of objects for which the queue is asked at once whether it contains them.
+/// Number of objects in one query that finds out which of them the queue already contains.
 const LISTED: usize = 10_000;
 
 /// The number of logs that were queued.
@@ -153,7 +153,7 @@ impl WorkQueue {
         Ok(self.queue.progress(faults)?)
     }
 
-    /// Makes jobs that failed, or that are waiting because of a fault, due again, and returns their number.
+    /// Returns jobs that failed, or that are waiting because of a fault, to the queue, and returns their number.
     ///
     /// # Errors
     /// [`ApiError`] if the queue cannot be used.
@@ -333,14 +333,14 @@ async fn read_object(
     format: Option<&str>,
     guard: &Guard,
 ) -> Result<Vec<Transcript>, String> {
-    // Whatever a worker that was killed has left behind must not be read.
+    // Files that a killed worker has left behind must not be read.
     std::fs::remove_dir_all(folder).ok();
     let path = object.download(folder).await.map_err(|error| error.to_string())?;
     let found = vec![Found { path, named }];
     let sources = Sources { found, format: format.map(str::to_owned), ..Sources::default() };
     let read = conversations(&sources, guard).await;
     std::fs::remove_dir_all(folder).ok();
-    // The place of the file differs from worker to worker.
+    // The path of the file differs from worker to worker.
     let place = folder.to_string_lossy();
     let shown = |text: &str| text.replace(&*place, object.bucket());
     let mut read = read.map_err(|error| shown(&error.to_string()))?;
@@ -392,11 +392,11 @@ pub(crate) struct QueueWorker<'a> {
     pub lease: Duration,
     /// Tokens that all workers together may send to a model in a minute.
     pub tokens_per_minute: Option<u64>,
-    /// Whether the worker ends when no job is left.
+    /// Whether the worker exits when no jobs are left.
     pub is_once: bool,
-    /// Number of jobs after which the worker ends.
+    /// Number of jobs after which the worker exits.
     pub limit: Option<u64>,
-    /// A token that, when cancelled, ends the worker after the windows in flight.
+    /// A token that, when cancelled, stops the worker after the windows in flight.
     pub cancel: CancellationToken,
     /// A callback for the end of each job.
     pub report: &'a dyn Fn(JobOutcome<'_>),

@@ -50,7 +50,7 @@ impl Memories {
     /// is superseded. If a person had forgotten the memory and writes it again, it is restored. No model is called.
     ///
     /// # Errors
-    /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if the memory
+    /// [`ApiError`] for text that is empty, too long or contains a secret, for an unknown category, and if the memory
     /// cannot be written.
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         self.remember_among(draft, &|_| true)
@@ -99,7 +99,7 @@ impl Memories {
             && (draft.author == Author::Person || !self.reviews_agents && refuse_orders(&ended.claim).is_ok())
         {
             let memory = renew(store, ended, &incoming.candidate.claim)?;
-            return Ok(restored(change, "had ended, and is active again", memory));
+            return Ok(restored(change, "it was inactive, and is active again", memory));
         }
         // Writing a known memory again confirms it, so it fades later.
         if let Some(known) = memory.as_ref().filter(|_| change.decision == Decision::Skip) {
@@ -173,7 +173,7 @@ impl Memories {
         Ok(remembered)
     }
 
-    /// Returns the draft for a text that a person wants remembered, in any wording. If the offline rules read the whole
+    /// Returns the draft for `text`, which a person wants remembered, in any wording. If the offline rules read the whole
     /// text as one statement, the draft has its wording in the third person, its category and its audience.
     pub(crate) fn draft_of(&self, text: &str) -> MemoryDraft {
         // Categories are configurable, so `fact` may not be among them.
@@ -270,7 +270,7 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::KnownText`] or [`ApiError::ForgottenText`] if another memory has or had
     /// the new text. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is not active, and
-    /// [`ApiError::Order`] for a text that reads like an instruction.
+    /// [`ApiError::Order`] for text that reads like an instruction.
     pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
         if let Some(content) = &change.content {
             check_content(content)?;
@@ -498,7 +498,7 @@ fn has_ended(memory: &Memory) -> bool {
     memory.status_at(Timestamp::now()) == Status::Expired
 }
 
-/// Makes a memory that had ended active again, with the lifetime of the claim `again`.
+/// Makes an inactive memory active again, with the lifetime of the claim `again`.
 fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiError> {
     let claim = Claim {
         expires_at: again.expires_at,
@@ -508,7 +508,7 @@ fn renew(store: &Store, ended: &Memory, again: &Claim) -> Result<Memory, ApiErro
         ..ended.claim.clone()
     };
     let renewed = store.redact(Memory { status: Status::Active, claim, ..ended.clone() });
-    let why = Some("written again after it had ended".into());
+    let why = Some("stored again after it had become inactive".into());
     store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&renewed, Action::Restore, why))?;
     Ok(store.memory(&ended.id)?)
 }

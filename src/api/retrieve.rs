@@ -81,7 +81,7 @@ pub struct SearchResults {
 }
 
 impl Memories {
-    /// Returns the memories that are relevant to a text, best first. Any text is safe. For a blank text, the most
+    /// Returns the memories that are relevant to `text`, best first. Any text is safe. For a blank text, the most
     /// important memories are returned, ranked by importance, confidence, recency and frequency of use.
     ///
     /// # Errors

@@ -133,7 +133,7 @@ pub(crate) struct RunRequest {
     pub sources: Sources,
     /// Selects messages, projects and files in the logs.
     pub selection: Selection,
-    /// The finished and unchanged logs that are opened anyway.
+    /// Which finished and unchanged logs are opened again.
     pub reread: RereadPolicy,
     /// Identity of the run; an interrupted run with the same identity is resumed.
     pub arguments: Value,

@@ -366,7 +366,7 @@ fn is_counted(word: &str, least: usize) -> bool {
 }
 
 impl Memories {
-    /// Returns the tasks that are relevant to a text, best first. The result is empty if the filter has conditions
+    /// Returns the tasks that are relevant to `text`, best first. The result is empty if the filter has conditions
     /// other than projects and times.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ pub trait StorageAdapter: Send {
     /// [`ApiError`] if the memories cannot be read.
     fn count(&self, filter: &Filter) -> Result<usize, ApiError>;
 
-    /// Returns the memories that are relevant to a text, best first. Any text is safe.
+    /// Returns the memories that are relevant to `text`, best first. Any text is safe.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be read.

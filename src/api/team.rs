@@ -351,7 +351,7 @@ fn refuse_promotion(memory: &Memory, team: &Namespace) -> Result<(), ApiError> {
     let reason = if memory.namespace.is_team() {
         "it belongs to a team, and cannot be promoted to another"
     } else if memory.claim.key.as_deref() == Some(MAINTAINERS) {
-        "its key is the one that names the maintainers; see `afterthought project team --help`"
+        "its key is reserved for the list of maintainers; see `afterthought project team --help`"
     } else {
         return Ok(());
     };

@@ -208,7 +208,7 @@ fn nothing_is_kept_that_must_not_be() {
     let told = |note: &MemoryDraft| memories.remember(note).unwrap_err().to_string();
     assert!(told(&agent(&secret)).contains("contains a secret (aws-access-key-id)"));
     assert!(told(&MemoryDraft { source: secret.clone(), ..agent("The shop is open.") }).contains("contains a secret"));
-    assert!(told(&agent("  ")).contains("nothing to remember"));
+    assert!(told(&agent("  ")).contains("no text to remember"));
     assert!(told(&agent(&"a ".repeat(5_000))).contains("9999 characters"));
     assert!(
         told(&MemoryDraft { category: "gossip".into(), ..agent("Bo sings.") }).contains("use one of fact, preference")
@@ -611,7 +611,7 @@ fn an_update_refuses_what_would_not_be_remembered() {
         let change = MemoryChange { content: Some(content.to_owned()), ..MemoryChange::default() };
         memories.update_memory(tea.id.as_str(), &change, Author::Person).unwrap_err().to_string()
     };
-    assert!(refused("  ").contains("nothing to remember"));
+    assert!(refused("  ").contains("no text to remember"));
     let mate = memories.remember(&MemoryDraft::new("Ana drinks mate.")).unwrap().memory.unwrap();
     let known = format!("memory {} (active) has this text already", mate.id.short());
     assert!(refused("Ana drinks mate.").contains(&known));
@@ -816,7 +816,7 @@ fn a_key_that_is_used_elsewhere_keeps_its_memory_there_and_the_reason_says_so() 
     let second = store("Ana drinks mate.", Audience::User);
     assert_eq!(second.memory.unwrap().namespace.to_string(), "project/shop");
     let reason = second.change.reason;
-    assert!(reason.ends_with("; it stays in project/shop, where the key is used already"), "{reason}");
+    assert!(reason.ends_with("; it stays in project/shop, where the key is already used"), "{reason}");
     let third = store("Ana drinks milk.", Audience::Project);
     assert!(!third.change.reason.contains("stays in"), "{}", third.change.reason);
 }

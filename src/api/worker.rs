@@ -144,7 +144,7 @@ impl Worker<'_> {
                 return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} has been reached"))));
             }
             // Logs are extracted in parallel, so each gets its share of the day's remaining budget.
-            #[expect(clippy::cast_precision_loss, reason = "few logs are extracted at a time")]
+            #[expect(clippy::cast_precision_loss, reason = "only a few logs are processed at a time")]
             let slice = left / self.at_a_time.max(1).saturating_sub(slices.len()).max(1) as f64;
             slices.insert(job.id, slice);
             limits.max_cost = Some(limits.max_cost.map_or(slice, |cost| cost.min(slice)));

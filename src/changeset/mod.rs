@@ -172,13 +172,13 @@ impl Row {
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
 
-    /// Returns the addition of a piece of evidence.
+    /// Returns a change that adds a piece of evidence.
     #[must_use]
     pub(crate) fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
         Self::Evidence { memory, before: None, after: Some(evidence_as_stored(piece)) }
     }
 
-    /// Returns the addition of a relation.
+    /// Returns a change that adds a relation.
     #[must_use]
     pub(crate) fn new_relation(relation: Relation) -> Self {
         let created_at = time_as_stored(relation.created_at);

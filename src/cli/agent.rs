@@ -20,7 +20,7 @@ use super::printer::{Printer, can_ask, is_yes};
 pub(crate) enum AgentCommand {
     /// Install hooks in the settings of an agent
     ///
-    /// Shows the change, asks before it writes, and keeps a copy of the original file. Claude Code also gets the slash
+    /// Shows the change, asks before writing it, and keeps a copy of the original file. Claude Code also gets the slash
     /// commands /remember, /recall and /forget.
     #[command(
         after_help = "Examples:\n  afterthought agent install claude-code --dry-run\n  afterthought agent install codex --yes"
@@ -43,16 +43,16 @@ pub(crate) enum AgentCommand {
     List,
 }
 
-/// Which settings are changed, and whether to ask first.
+/// The settings to change, and whether to ask first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
     /// Agent: claude-code or codex
     #[arg(value_name = "AGENT")]
     agent: Agent,
-    /// Change your personal settings for this folder instead of those for all projects
+    /// Change your settings for this folder, not for all projects
     #[arg(long)]
     project: bool,
-    /// Show what would be written, and write nothing
+    /// Show what would be written, but write nothing
     #[arg(long)]
     dry_run: bool,
     /// Write without asking

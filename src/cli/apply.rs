@@ -26,7 +26,7 @@ use super::report;
 pub(crate) struct ApplyArgs {
     /// Plan saved by `runs plan --out`
     file: PathBuf,
-    /// Show what would be written, and write nothing
+    /// Show what would be written, but write nothing
     #[arg(long)]
     dry_run: bool,
     /// Apply without asking

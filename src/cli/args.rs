@@ -20,7 +20,7 @@ use crate::memory::Namespace;
 use super::exit::ExitStatus;
 use super::printer::{DiagnosticsWriter, Output, Printer, Verbosity};
 
-/// Options that stand before or after any command.
+/// Options that may precede or follow any command.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
@@ -303,7 +303,7 @@ fn day(text: &str, now: &Zoned) -> Option<Date> {
     match text.to_lowercase().as_str() {
         "today" => Some(now.date()),
         "yesterday" => now.date().yesterday().ok(),
-        // A text with a time would also parse as a date, and lose the time.
+        // Text with a time would also parse as a date, and lose the time.
         _ if text.contains(['T', 't', ' ', ':']) => None,
         _ => text.parse().ok(),
     }

@@ -16,7 +16,7 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line, set_
 /// Maximum length of a memory's text that is printed, in characters.
 const SHOWN: usize = 140;
 
-/// Merge duplicates, resolve contradictions and link related memories
+/// Merge and link memories, and resolve contradictions
 ///
 /// Compares all memories of each namespace. A model, if configured, decides unclear cases.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ const SHOWN: usize = 140;
 pub(crate) struct ConsolidateArgs {
     #[command(flatten)]
     model: ModelArgs,
-    /// Show what would change, and write no memory
+    /// Show what would change, but write no memories
     #[arg(long)]
     dry_run: bool,
     /// Reapply changes that `undo` reverted

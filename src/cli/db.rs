@@ -29,7 +29,7 @@ pub(crate) struct BackupArgs {
 
 /// Replace the database with a backup
 ///
-/// First copies the current database to a file next to it.
+/// Before it replaces the current database, the command copies it to a file in the same folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
 pub(crate) struct RestoreBackupArgs {
@@ -137,20 +137,20 @@ fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
 /// Interval between full passes of repeated maintenance; passes in between only expire and purge.
 const FULL_EVERY: Duration = Duration::from_hours(1);
 
-/// Run scheduled maintenance: expire, fade, retire, promote and purge memories
+/// Run scheduled maintenance, such as expiring old memories
 ///
 /// Never changes pinned memories. `undo` can revert all changes as one run, except the purge of memories that were
 /// forgotten or retired more than 30 days ago.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
 pub(crate) struct MaintainArgs {
-    /// Purge memories that were forgotten more than this many days ago [default: 30]
+    /// Purge memories forgotten over N days ago [default: 30]
     #[arg(long, value_name = "N")]
     days: Option<u32>,
-    /// Show what would be done and why, and change nothing
+    /// Show what would be done and why, but change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep running, and repeat maintenance at this interval, e.g. 60s or 5m
+    /// Repeat maintenance at this interval, e.g. 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = pause, conflicts_with = "dry_run")]
     every: Option<Duration>,
     /// Add a job for each namespace to the queue in this PostgreSQL database instead
@@ -260,7 +260,7 @@ fn pause(text: &str) -> Result<Duration, String> {
     if pause < Duration::from_secs(1) { Err(wrong()) } else { Ok(pause) }
 }
 
-/// Show the audit log: who changed, exported or erased memories, and when
+/// Show the audit log: who changed, exported or erased memories
 ///
 /// The log is kept only if `audit = true` is set. It contains ids and counts, but never the text of a memory. Exits 1
 /// when the log is empty.
@@ -270,7 +270,7 @@ pub(crate) struct AuditArgs {
     /// Show only entries since this time, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Show only entries about this memory: its id, or a prefix or suffix of the id
+    /// Show only entries about the memory with this (partial) id
     #[arg(long, value_name = "ID")]
     memory: Option<String>,
 }
@@ -342,7 +342,7 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
     let path = &config.db.value;
     let mut key_file = None;
     if let Some(text) = &args.new_key {
-        // This is checked before a key is generated: a key without a database would only confuse the next attempt.
+        // This is checked before a key is generated: otherwise, a failed attempt would leave a key without a database.
         anyhow::ensure!(path.exists(), StoreError::Missing { path: path.clone() });
         let home = key_home(text)?;
         let place = Memories::make_key(&home)?;

@@ -17,13 +17,13 @@ pub(crate) struct UpdateArgs {
     /// New text
     #[arg(long)]
     content: Option<String>,
-    /// New title; by default, a title derived from the content is updated with the content
+    /// New title; a derived title changes with the content
     #[arg(long)]
     title: Option<String>,
     /// New summary; an empty one removes it. By default, it is removed when the content changes
     #[arg(long)]
     summary: Option<String>,
-    /// New value of the attribute; by default, a value that occurs in the content changes with it
+    /// New value; by default, it changes with the content
     #[arg(long)]
     value: Option<String>,
     /// New category
@@ -32,16 +32,16 @@ pub(crate) struct UpdateArgs {
     /// New subject
     #[arg(long)]
     subject: Option<String>,
-    /// New importance: 0 to 1, or tenths from 2 to 10
+    /// New importance, 0 to 1 (or 2 to 10)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
-    /// New tag, which replaces all current tags; may be repeated
+    /// New tag; replaces all current tags; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Option<Vec<String>>,
-    /// Time after which the memory is no longer recalled, e.g. 2h, 7d or 2027-01-31
+    /// New expiry time, e.g. 2h, 7d or 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = expires)]
     expires: Option<jiff::Timestamp>,
-    /// New lifetime: short_term, or long_term, which removes the expiry
+    /// New lifetime: short_term, or long_term (no expiry)
     #[arg(long, value_name = "SCOPE")]
     scope: Option<Scope>,
     /// New type: semantic, episodic or procedural

@@ -13,8 +13,8 @@ use super::printer::{Printer, counted, set_message, spelled};
 
 /// Compute missing vectors for search by meaning
 ///
-/// Needs a server, set in the section `embedding` of the settings. You can stop the command and resume it at any time.
-/// After you change the model, all vectors are computed again.
+/// Requires an embedding server, set in the section `embedding` of the settings. You can stop and resume the command at
+/// any time. If you change the model, all vectors are computed again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   AFTERTHOUGHT_EMBEDDING_MODEL=text-embedding-3-small afterthought db embed")]
@@ -25,7 +25,7 @@ pub(crate) struct EmbedArgs {
     /// Compute at most this many vectors
     #[arg(short = 'n', long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
-    /// Count vectors, and memories without a vector, but compute none
+    /// Count memories with and without a vector, but compute nothing
     #[arg(long, conflicts_with = "retry")]
     dry_run: bool,
 }
@@ -110,7 +110,7 @@ pub(crate) fn finding(config: &Config) -> Result<String, String> {
     let memories = if config.db.value.exists() { reader.open().ok() } else { None };
     let status = vector_status(config, memories.as_ref()).map_err(|error| spelled(&error.into()))?;
     let Some(VectorStatus { model, address, coverage }) = status else {
-        return Ok("none: search uses only words; `afterthought config init` explains [embedding]".to_owned());
+        return Ok("none: search compares only words; `afterthought config init` explains [embedding]".to_owned());
     };
     let counts = coverage.map_or_else(String::new, |Coverage { embedded, waiting, given_up }| {
         let remedy = if waiting > 0 { "; `afterthought db embed` computes them" } else { "" };

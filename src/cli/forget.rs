@@ -13,7 +13,7 @@ use super::exit::ExitStatus;
 use super::list::Selection;
 use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, text_of};
 
-/// Forget memories, or erase conversations and everything learnt from them
+/// Forget memories, or erase conversations and their memories
 ///
 /// Memories selected by id or filter are no longer recalled, and are not learnt again. `memory restore` restores
 /// forgotten memories until `db maintain` purges them after 30 days.
@@ -31,22 +31,22 @@ pub(crate) struct ForgetArgs {
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Erase a conversation, given by its key in `memory why` or by its session id
+    /// Erase the conversation with this key or session id
     #[arg(long, value_name = "ID", conflicts_with_all = ["ids", "source", "project", "before"])]
     session: Option<String>,
-    /// Erase a project, given by its name, folder or namespace
+    /// Erase a project, by its name, folder or namespace
     #[arg(long, value_name = "PROJECT", conflicts_with_all = ["ids", "source", "before"])]
     project: Option<String>,
-    /// Erase conversations that ended before this time, e.g. 1y
+    /// Erase conversations older than this time, e.g. 1y
     #[arg(long, value_name = "TIME", value_parser = before, conflicts_with_all = ["ids", "source"])]
     before: Option<Timestamp>,
     /// Reason, recorded in the history
     #[arg(long)]
     reason: Option<String>,
-    /// Show what would happen, and change nothing
+    /// Show what would happen, but change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Forget or erase, instead of only showing the effect
+    /// Forget or erase, rather than only show the effect
     #[arg(long)]
     yes: bool,
 }
@@ -129,7 +129,7 @@ fn erase(
         if args.dry_run {
             return Ok(ExitStatus::Success);
         }
-        bail!("nothing was erased; to erase this, which cannot be undone, add --yes");
+        bail!("nothing was erased; add --yes to erase this permanently");
     }
     let Erasure { erased, sealed, removed } = memories.erase(scope)?;
     print_erased(&erased, Some(sealed), memories, out)?;

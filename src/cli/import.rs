@@ -26,16 +26,17 @@ use super::printer::{DIM, Printer, can_ask, counted, is_yes, one_line};
 /// notes; and memories of mem0, the MCP reference memory server, mcp-memory-service and Claude.ai. In a folder or zip
 /// file, every such file is read. CLAUDE.md, AGENTS.md and similar files are recorded as instructions that agents
 /// already see, so that runs do not learn them again; they become memories only with --instructions-as-memories.
-/// Memories that do not specify a project belong to the project of the file, or else to all projects.
+/// Memories without a project belong to the project of the file, or else to all projects.
 ///
-/// Importing a file again adds only what is new. An edited note, bullet or line with an id replaces its former text;
-/// for a field that was changed both here and in the file, the later change counts. Memories that were superseded,
-/// forgotten or rejected here are not restored. A category that the settings do not allow becomes a tag. Secrets are
-/// redacted. Memories that read like orders to an agent wait in the inbox.
+/// Importing a file again adds only what is new. An edited note, bullet or line with an id replaces its former text; if
+/// a field was changed both here and in the file, the later change wins. Memories that were superseded, forgotten or
+/// rejected here are not restored. A category that the settings do not allow becomes a tag. Secrets are redacted.
+/// Memories that read like orders to an agent wait in the inbox.
 ///
 /// A pack is checked as a whole: if its hash or signature is wrong, or one of its memories cannot be imported, nothing
-/// is imported. Without --namespace, its memories belong to all projects. A later version of the pack changes and
-/// retires what an earlier one added, except for memories that you edited, pinned or forgot. `undo` reverts the import.
+/// is imported. Without --namespace, its memories belong to all projects. A later version of the pack updates or
+/// retires the memories that an earlier version added, except for those that you edited, pinned or forgot. `undo`
+/// reverts the import.
 ///
 /// With --consolidate, memories are compared with the stored ones in chronological order. A model, if configured,
 /// decides unclear cases. `undo` can revert the import as one run. Prints one line for each memory, in the order of the
@@ -56,21 +57,21 @@ pub(crate) struct ImportArgs {
     /// Compare each memory with the stored ones
     #[arg(long)]
     consolidate: bool,
-    /// Show what the import would do, and write no memory
+    /// Show what the import would do, but write no memories
     #[arg(long)]
     dry_run: bool,
-    /// Save the plan that --consolidate --dry-run shows, for `runs apply`
+    /// Save the plan of --consolidate --dry-run for `runs apply`
     #[arg(long, value_name = "FILE", requires_all = ["consolidate", "dry_run"])]
     out: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Trust the files, such as your own exports: memories that read like orders do not wait in the inbox
+    /// Trust the files: store even memories that read like orders
     #[arg(long, conflicts_with = "consolidate")]
     trusted: bool,
-    /// Make all memories of the files wait in the inbox
+    /// Put all memories from the files in the inbox
     #[arg(long, conflicts_with_all = ["consolidate", "trusted"])]
     review: bool,
-    /// Turn the sections of CLAUDE.md, AGENTS.md and similar files into memories
+    /// Turn the sections of CLAUDE.md and similar files into memories
     #[arg(long)]
     instructions_as_memories: bool,
 }
@@ -368,11 +369,11 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
     if imported.halted.is_some() || failed > 0 { ExitStatus::Failures } else { ExitStatus::Success }
 }
 
-/// Export memories with their sources and relations, oldest first
+/// Export memories with their evidence and relations, oldest first
 ///
 /// With --pack, writes the active memories as a pack for others: their statements and the links among them, without
 /// quotes and sources. Secrets, e-mail addresses, phone numbers and other personal data are removed, regardless of the
-/// settings. `import` checks the pack, and updates what an earlier version of it added.
+/// settings. `import` checks the pack, and updates the memories that an earlier version of it added.
 ///
 /// Exits 1 when there are no memories.
 #[derive(Debug, clap::Args)]
@@ -380,7 +381,7 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop\n  afterthought export --pack rust --version 1.2.0 --tag rust > rust.pack"
 )]
 pub(crate) struct ExportArgs {
-    /// Export the tasks of the work ledger instead of memories, as JSONL
+    /// Export the tasks of the work ledger instead, as JSONL
     #[arg(long, conflicts_with_all = ["format"])]
     tasks: bool,
     /// Format
@@ -392,10 +393,10 @@ pub(crate) struct ExportArgs {
     /// Version of the pack, e.g. 1.2.0
     #[arg(long, value_name = "VERSION", requires = "pack")]
     version: Option<String>,
-    /// Sign the pack with this Ed25519 key; ssh-keygen may ask for its passphrase
+    /// Sign the pack with this Ed25519 key, using ssh-keygen
     #[arg(long, value_name = "KEYFILE", requires = "pack")]
     sign: Option<PathBuf>,
-    /// Also put your settings `categories` and `instructions` into the pack, as a suggestion for others
+    /// Include your settings `categories` and `instructions`
     #[arg(long, requires = "pack")]
     template: bool,
     /// Not supported; only for the hint in its error

@@ -16,7 +16,8 @@ use super::printer::{BOLD, CHANGED, DIM, one_line};
 ///
 /// Memories that read like orders to an agent, unresolved conflicts, and changes to pinned memories wait in the inbox.
 /// Pending memories are neither recalled nor included in a brief. Rejected memories are not learnt again. Two active
-/// memories that `memory relate` linked as contradicting are recalled until you decide; `memory relate --off` keeps both.
+/// memories that `memory relate` marked as contradictory are both recalled until you decide; `memory relate --off`
+/// keeps both.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought inbox\n  afterthought inbox accept 3fa2c1d9\n  afterthought inbox reject --all --yes"
@@ -47,7 +48,7 @@ enum Command {
 struct JudgeArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
-    /// Select all pending memories; with --namespace, only those in that namespace
+    /// Select all pending memories, or all in --namespace
     #[arg(long = "all", conflicts_with = "ids")]
     every: bool,
     /// Confirm --all

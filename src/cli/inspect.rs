@@ -257,7 +257,7 @@ pub(crate) fn profile(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         is_empty &= profile.fields.is_empty();
         print_profile(&profile, context)?;
     }
-    Ok(if is_empty { context.out.nothing("no memory belongs to a profile here") } else { ExitStatus::Success })
+    Ok(if is_empty { context.out.nothing("no memory here is part of a profile") } else { ExitStatus::Success })
 }
 
 fn print_profile(profile: &Profile, context: &Context<'_>) -> anyhow::Result<()> {

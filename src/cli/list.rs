@@ -34,7 +34,7 @@ pub(crate) struct ListArgs {
     /// Reverse the order
     #[arg(long)]
     reverse: bool,
-    /// List memories of all projects, not only this folder's project
+    /// List memories of all projects, not just this one
     #[arg(long)]
     everywhere: bool,
 }
@@ -78,10 +78,10 @@ pub(crate) struct Selection {
     /// Subject
     #[arg(long, value_name = "TAG")]
     subject: Option<String>,
-    /// Source, as `memory show` prints it, or the key of a conversation in the evidence
+    /// Source shown by `memory show`, or conversation key
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
-    /// Minimum importance: 0 to 1, or tenths from 2 to 10
+    /// Minimum importance, 0 to 1 (or 2 to 10)
     #[arg(long, value_name = "N", value_parser = importance, allow_negative_numbers = true)]
     min_importance: Option<f64>,
     /// Maximum importance, on the same scale
@@ -99,13 +99,13 @@ pub(crate) struct Selection {
     /// Learnt since this time, e.g. 2027-01-31 or 2w
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Timestamp>,
-    /// Learnt before this time; a date includes the whole day
+    /// Learnt before this time; a date includes that day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// Select only from --namespace itself, not from namespaces below it
+    /// Exclude the namespaces below --namespace
     #[arg(long)]
     exact_namespace: bool,
-    /// Status to select instead of active: superseded, forgotten, expired, pending
+    /// Status: superseded, forgotten, expired or pending
     #[arg(long = "status", value_name = "STATUS")]
     statuses: Vec<Status>,
     /// Select memories with any status
@@ -183,7 +183,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
     let Some(project) = project_of_folder(memories)? else {
         let folder = std::env::current_dir().context("cannot read the working directory")?;
         if folder.to_str().is_some_and(is_in_repository) {
-            out.note("this project has no memories yet, so all projects are searched");
+            out.note("this project has no memories yet, so the command searches all projects");
         }
         return Ok(filter);
     };

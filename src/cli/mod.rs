@@ -53,7 +53,7 @@ use args::{Context, Global};
 use exit::ExitStatus;
 use printer::Printer;
 
-/// Turn conversation logs into memories that can be searched, traced and undone
+/// Turn conversation logs into searchable memories, with evidence and undo
 #[derive(Debug, Parser)]
 #[command(name = "afterthought", version, arg_required_else_help = true)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
@@ -93,7 +93,7 @@ enum Command {
     /// Install hooks in coding agents
     #[command(subcommand)]
     Agent(agent::AgentCommand),
-    /// Serve memories to agents, or to you in a browser
+    /// Serve memories to agents, or show them in a browser
     #[command(subcommand)]
     Serve(ServeCommand),
     Import(import::ImportArgs),
@@ -137,7 +137,7 @@ enum MemoryCommand {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "parsed once, when the program starts")]
+#[expect(clippy::large_enum_variant, reason = "the value is parsed only once, when the program starts")]
 enum LogCommand {
     List(sources::SourcesArgs),
     /// List supported log formats
@@ -151,7 +151,7 @@ enum LogCommand {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "parsed once, when the program starts")]
+#[expect(clippy::large_enum_variant, reason = "the value is parsed only once, when the program starts")]
 enum RunsCommand {
     List(runs::RunsArgs),
     Show(runs::ShowRunArgs),
@@ -184,15 +184,15 @@ enum DbCommand {
     Restore(db::RestoreBackupArgs),
     /// Check the database: pages, links, indexes, and history
     ///
-    /// Does not change the database. Exits 3 when there is a fault; `db repair` fixes what it can.
+    /// Does not change the database. Exits 3 if there is a fault; `db repair` repairs what it can.
     #[command(after_help = "Example:\n  afterthought db check")]
     Check,
     /// Repair the database
     ///
-    /// First makes a copy next to the database, then rebuilds the indexes and moves orphaned rows to a file. If pages
+    /// Copies the database to the same folder, then rebuilds the indexes and moves orphaned rows to a file. If pages
     /// are damaged, copies every readable row to a new file and reports the number of lost rows for each table. Before
-    /// you run this command, close other programs that use the database. The text of memories never changes. Exits 3
-    /// when a fault remains or a row is lost.
+    /// you run this command, close other programs that use the database. The text of memories never changes. Exits 3 if
+    /// a fault remains or a row was lost.
     #[command(after_help = "Example:\n  afterthought db repair")]
     Repair,
     Maintain(db::MaintainArgs),

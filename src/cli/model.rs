@@ -33,10 +33,10 @@ pub(crate) struct ModelArgs {
     /// Use at most this many tokens [default: no limit]
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// Spend at most this many dollars a day across all runs [default: no limit]
+    /// Spend at most this many dollars a day in all runs [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     pub max_cost_per_day: Option<f64>,
-    /// Prices of the model in dollars per million prompt and completion tokens, e.g. 0.25,2.00
+    /// Model prices, in dollars per million tokens, e.g. 0.25,2.00
     #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
     pub price: Option<Price>,
     /// Record all requests and replies in this folder

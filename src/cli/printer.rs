@@ -297,7 +297,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// Says that a search compared only words, and why.
+/// Reports that a search compared only words, and why.
 pub(crate) fn words_only(error: impl Into<anyhow::Error>) -> String {
     format!("the search compared only words, because search by meaning failed: {}", spelled(&error.into()))
 }

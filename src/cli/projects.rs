@@ -22,7 +22,7 @@ pub(crate) enum ProjectCommand {
     /// repository, or the folder given in the log. Exits 1 when there are no projects.
     #[command(after_help = "Example:\n  afterthought project list")]
     List,
-    /// Name a project, or assign a folder and everything below it to a project
+    /// Name a project, or assign a folder and its subfolders to a project
     ///
     /// If the folder contains all folders of its current project, that project gets the new name; otherwise, the folder
     /// becomes a separate project. Memories are not moved; `project merge` moves them.
@@ -45,7 +45,7 @@ pub(crate) enum ProjectCommand {
         /// Project to keep
         into: String,
     },
-    /// Accept the settings file of a project
+    /// Trust the settings file of a project
     ///
     /// An afterthought.toml is part of a repository that somebody else may have written, so it has no effect until you
     /// trust it. If the file changes, you must trust it again. Shows what the file would change, and asks for

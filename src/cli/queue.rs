@@ -52,7 +52,7 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     lease: u64,
     /// Serve /healthz, /readyz and /metrics, for orchestrators and Prometheus, at this address, e.g. 127.0.0.1:9100;
-    /// port 0 selects a free port and prints it [default: none]
+    /// port 0 selects a free port, which is printed [default: none]
     #[arg(long, value_name = "IP:PORT")]
     addr: Option<SocketAddr>,
     #[command(flatten)]

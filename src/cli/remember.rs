@@ -15,9 +15,10 @@ use crate::config::Partial;
 /// Store a memory
 ///
 /// If the memory is already stored, it is confirmed and updated with the given options; tags are added to the existing
-/// ones. A memory that it contradicts is superseded. Text that contains a secret is rejected. In a repository, or in
-/// the folder of a project whose logs have been read, the memory is stored for that project. With --global, or in any
-/// other folder, the memory applies to all projects. --namespace selects another project from `project list`.
+/// ones. Memories that the new one contradicts are superseded. Text that contains a secret is rejected. In a
+/// repository, or in the folder of a project whose logs have been read, the memory is stored for that project.
+/// With --global, or in any other folder, the memory applies to all projects. --namespace selects another project from
+/// `project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {
@@ -33,35 +34,35 @@ pub(crate) struct RememberArgs {
     /// Title [default: the first words of the text]
     #[arg(long)]
     title: Option<String>,
-    /// Shorter wording, shown in briefs instead of a long text
+    /// Shorter wording for briefs, if the text is long
     #[arg(long)]
     summary: Option<String>,
     /// Subject, e.g. auth
     #[arg(long)]
     subject: Option<String>,
-    /// Key of the attribute that the memory sets, e.g. user.residence
+    /// Key of the attribute, e.g. user.residence
     #[arg(long, requires = "value")]
     key: Option<String>,
     /// Value of the attribute
     #[arg(long, requires = "key")]
     value: Option<String>,
-    /// Importance: 0 to 1, or tenths from 2 to 10 [default: 0.7]
+    /// Importance, 0 to 1 (or 2 to 10) [default: 0.7]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
     /// Tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Time after which the memory is no longer recalled, e.g. 2h, 7d or 2027-01-31
+    /// Expiry time of the memory, e.g. 2h, 7d, 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = expires)]
     expires: Option<jiff::Timestamp>,
-    /// Structured parts of the memory as a JSON object, e.g. '{"blocker": {"owner": "Ana", "until": "the licence is
-    /// paid"}}'
+    /// Structured parts of the memory as a JSON object, e.g.
+    /// '{"blocker": {"owner": "Ana", "until": "the licence is paid"}}'
     #[arg(long, value_name = "JSON", value_parser = parts)]
     structured: Option<Structured>,
-    /// UUID for the new memory, not yet in use [default: generated]
+    /// UUID for the new memory [default: generated]
     #[arg(long, value_name = "UUID")]
     id: Option<String>,
-    /// Store the memory for all projects, not for the project of this folder
+    /// Store the memory for all projects, not just this one
     #[arg(long)]
     global: bool,
 }

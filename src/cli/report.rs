@@ -193,7 +193,7 @@ pub(super) fn as_json(change: &Change) -> serde_json::Value {
     })
 }
 
-/// Returns the lines that show a change to a person: its sign, the memory, and the replaced text, if any.
+/// Returns the lines that describe a change to a person: its sign, the memory, and the replaced text, if any.
 pub(super) fn lines(change: &Change) -> Vec<String> {
     let claimant = &change.incoming.candidate;
     let claim = &claimant.claim;
@@ -368,7 +368,7 @@ pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts
     note_counts(
         out,
         &[
-            (files.unchanged, "file", "unchanged since an earlier run, so not opened (--reread opens them)"),
+            (files.unchanged, "file", "unchanged since an earlier run, so not opened (use --reread to open them)"),
             (files.passed_over, "file", "of an unknown format skipped"),
             (files.datasets, "dataset", "skipped; to read one, pass the path of its file"),
         ],
@@ -401,7 +401,7 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
             (
                 filtered.conversations_erased,
                 "conversation",
-                "skipped, because you erased them; --reread-erased reads them",
+                "skipped, because you erased them (use --reread-erased to read them)",
             ),
             (filtered.conversations_undated, "conversation", undated),
         ],

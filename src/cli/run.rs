@@ -25,9 +25,9 @@ use super::sync::start_in_background;
 
 /// Turn conversation logs into memories
 ///
-/// Reads files, folders, glob patterns, or - for standard input. Work that an earlier run has finished is not repeated;
-/// interrupted and failed work is resumed. After the first Ctrl-C, the run finishes the windows in progress and writes
-/// their memories; a second Ctrl-C stops it at once. Exits 3 when some work has failed or is unfinished.
+/// Reads files, folders, glob patterns, or - for standard input. Finished work is not repeated; interrupted and failed
+/// work is resumed. After the first Ctrl-C, the run finishes the windows in progress and writes their memories; a
+/// second Ctrl-C stops it at once. Exits 3 if any work failed or is unfinished.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
@@ -35,13 +35,13 @@ use super::sync::start_in_background;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     logs: LogArgs,
-    /// Show what would change, and write no memory
+    /// Show what would change, but write no memories
     #[arg(long)]
     dry_run: bool,
     /// Save the plan that --dry-run shows, for use with `runs apply`
     #[arg(long, value_name = "FILE", requires = "dry_run")]
     out: Option<PathBuf>,
-    /// Show what would be sent and what it would cost; send nothing
+    /// Show what would be sent and what it would cost, but send nothing
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     estimate: bool,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(crate) struct RunArgs {
 /// Whether requests are sent in batches.
 #[derive(Debug, clap::Args)]
 struct Batches {
-    /// Send requests in batches, which take up to a day and cost about half as much
+    /// Send requests in batches, which take up to a day at about half the cost
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     batch_api: bool,
     /// Do not wait for batches; exit 3 if replies are outstanding
@@ -64,7 +64,7 @@ struct Batches {
     no_wait: bool,
 }
 
-/// Show what `run` would change, as a diff, and write no memory
+/// Show what `run` would change, as a diff, but write no memories
 ///
 /// The model's replies are stored, so the next run does not pay for them again. With --out, the plan is saved with one
 /// change per line; delete the lines that you do not want, and pass the file to `runs apply`.
@@ -97,16 +97,16 @@ struct LogArgs {
     /// Log files, folders, glob patterns, or - for standard input
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read the logs of this program (see `log list`), or of `all` programs
+    /// Read this program's logs (see `log list`), or `all`
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
     /// Search this folder for logs that programs such as aider keep in project folders
     #[arg(long, value_name = "FOLDER", requires = "from")]
     below: Vec<PathBuf>,
-    /// Skip messages before this time, e.g. 2027-01-31, 7d or yesterday
+    /// Skip messages before this time, e.g. 7d, 2027-01-31
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Skip messages after this time; a date includes the whole day
+    /// Skip messages after this time, or after this day
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Read only this project: its name or folder
@@ -116,10 +116,10 @@ struct LogArgs {
     /// every run
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Read unchanged logs again; finished windows are not paid for again
+    /// Read unchanged logs again; finished work costs nothing
     #[arg(long)]
     reread: bool,
-    /// Read all logs again, including conversations that were erased
+    /// Read all logs again, even erased conversations
     #[arg(long)]
     reread_erased: bool,
     /// Read every log in this format (see `log formats`)
@@ -127,10 +127,10 @@ struct LogArgs {
     format: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Send up to this many tokens of conversation in one request [default: 8000]
+    /// Send up to this many conversation tokens per request [default: 8000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
-    /// Follow the instructions in this file on what to keep and what never to keep
+    /// Follow the instructions in this file on what to keep or leave out
     #[arg(long, value_name = "FILE")]
     instructions: Option<PathBuf>,
     /// Redact, keep or drop personal data: cards, ibans, ids, emails, phones or addresses

@@ -122,11 +122,11 @@ pub(crate) struct QueueArgs {
 
 /// Retry failed logs and windows
 ///
-/// Failed logs become due again. Failed windows are retried by the next run on their logs.
+/// Failed logs return to the queue at once. Failed windows are retried by the next run on their logs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
 pub(crate) struct RetryArgs {
-    /// Number of a log in `runs queue` [default: all failed logs and windows]
+    /// Number of a log in `runs queue` [default: everything that failed]
     #[arg(value_name = "NUMBER")]
     id: Option<i64>,
     /// Retry the failed jobs of the queue in this PostgreSQL database
@@ -200,7 +200,7 @@ pub(crate) fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result
         bail!("job {id} is neither waiting nor failed; see `afterthought runs queue`");
     }
     let line =
-        format_args!("job {id} is removed, and returns if its log grows; `afterthought run` still reads the log");
+        format_args!("job {id} was removed; it returns if its log grows, and `afterthought run` still reads the log");
     context.out.show(&json!({"job": id, "cancelled": true}), line)?;
     Ok(ExitStatus::Success)
 }
@@ -232,7 +232,7 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
 pub(crate) struct BatchesArgs {
-    /// Give up a lost batch; its requests will be sent and paid for again
+    /// Give up a lost batch, and pay for its requests again
     #[arg(long, value_name = "ID")]
     give_up: Option<String>,
 }

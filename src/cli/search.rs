@@ -37,10 +37,10 @@ pub(crate) struct SearchArgs {
     /// Sort by this value instead of relevance
     #[arg(long, value_enum, value_name = "BY")]
     sort: Option<By>,
-    /// Weight of vectors, from 0 (only words) to 1 (only vectors)
+    /// Vector weight: 0 (only words) to 1 (only vectors)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     hybrid_weight: Option<f64>,
-    /// Only memories whose text and evidence contain at least this share of the query's words, from 0 to 1
+    /// Minimum share of query words in a memory, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true)]
     min_match: f64,
     /// Also show up to N preferences, instructions and pinned memories, whatever the query

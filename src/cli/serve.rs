@@ -30,7 +30,7 @@ pub(crate) struct Served {
     /// Serve the project of this folder [default: the working directory]
     #[arg(long, value_name = "FOLDER")]
     project: Option<PathBuf>,
-    /// Make all memories that agents store wait in the inbox, and let them edit and restore no others
+    /// Put all memories that agents store in the inbox, and do not let agents edit or restore memories
     #[arg(long)]
     review: bool,
 }
@@ -89,12 +89,12 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 ///
 /// Clients need the token in AFTERTHOUGHT_TOKEN. If that variable is not set, the first start writes a token to a file
 /// and prints the path of the file. By default, only this machine can connect; for other machines, set --addr and
-/// AFTERTHOUGHT_TOKEN. Requests for other host names and from pages of other websites are rejected. Serves the same
+/// AFTERTHOUGHT_TOKEN. Requests for other host names or from pages of other websites are rejected. Serves the same
 /// namespaces as `serve mcp`; with --owner, /api/v1 serves all of them. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
 pub(crate) struct HttpArgs {
-    /// Address to listen on; port 0 selects a free port and prints it
+    /// Address to listen on; port 0 selects a free port, which is printed
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
     /// Accept requests for this host name; may be repeated
@@ -152,8 +152,8 @@ pub(crate) fn http(args: &HttpArgs, context: &Context<'_>) -> anyhow::Result<Exi
 
 /// Search, review and edit memories in a browser
 ///
-/// Serves a page to this machine only, until interrupted. The printed address works once; after that, only the browser
-/// that opened it has access.
+/// Serves a page to this machine only, until it is interrupted. The printed address works once; after that, only the
+/// browser that opened it has access.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought serve ui\n  afterthought serve ui --no-open --addr 127.0.0.1:8788\n  afterthought serve ui --read-only"
@@ -168,7 +168,7 @@ pub(crate) struct UiArgs {
     /// Folder with files that `eval --out` wrote [default: evals, next to the database]
     #[arg(long, value_name = "DIR")]
     evals: Option<PathBuf>,
-    /// Only print the address, and do not open a browser
+    /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
     /// Show the state of the queue in this PostgreSQL database, too

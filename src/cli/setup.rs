@@ -29,10 +29,10 @@ const SHOWN: usize = 5;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought setup\n  afterthought setup --dry-run\n  afterthought setup --undo")]
 pub(crate) struct SetupArgs {
-    /// Install without asking, and read the logs with the offline rules, which cost nothing
+    /// Install without asking, and read logs with the offline rules
     #[arg(short, long)]
     yes: bool,
-    /// Show what would be written, and write nothing
+    /// Show what would be written, but write nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Restore every changed file to its original content

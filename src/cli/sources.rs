@@ -15,8 +15,8 @@ use super::printer::{DIM, counted, day, size};
 
 /// List conversation logs found on this machine
 ///
-/// Looks in the folders where known programs keep their logs, but does not open any log. To read the logs, use `run
-/// --from NAME`. Exits 1 when there are no logs.
+/// Looks in the folders where known programs keep their logs, without opening any log. To read the logs, use
+/// `run --from NAME`. Exits 1 when there are no logs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought log list\n  afterthought log list --below ~/src")]
 pub(crate) struct SourcesArgs {

@@ -22,17 +22,17 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size,
 
 /// Show stored memories, pending work, failures and costs
 ///
-/// Changes nothing. Contacts no server, except that --check requests the list of models from the model's server, which
-/// costs nothing. Exits 1 when there is no database yet.
+/// Changes nothing. Does not contact a server, except that --check requests the list of models from the model's server,
+/// free of charge. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
 )]
 pub(crate) struct StatusArgs {
-    /// Check settings, database, model and hooks instead of showing statistics; exit 3 when something is wrong
+    /// Check settings, database, model and hooks; exit 3 on a fault
     #[arg(long, conflicts_with = "days")]
     check: bool,
-    /// Show the cost of model requests for each of the last N days, including today
+    /// Show the cost of each of the last N days, including today
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
 }
@@ -181,7 +181,7 @@ fn settings(config: &Config) -> Check {
     let set = config.each().into_iter().filter(|(_, _, layer)| **layer != Layer::Default);
     let set: Vec<_> = set.map(|(name, value, layer)| format!("{name} = {value} from {layer}")).collect();
     let finding = if set.is_empty() {
-        "all defaults; `afterthought config init` explains them".to_owned()
+        "all have their defaults; `afterthought config init` explains them".to_owned()
     } else {
         set.join(", ")
     };
@@ -324,9 +324,11 @@ fn pages(memories: &Memories) -> Check {
                 let finding = "freed parts of the file may contain erased text; `afterthought db maintain` removes it";
                 Check::new("pages", State::Note, finding)
             }
-            None => {
-                Check::new("pages", State::Good, "readable and consistent; `afterthought db check` checks the rest")
-            }
+            None => Check::new(
+                "pages",
+                State::Good,
+                "readable and consistent; `afterthought db check` makes further checks",
+            ),
         },
         (Err(error), _) | (_, Err(error)) => Check::new("pages", State::Bad, spelled(&error.into())),
     }
@@ -335,7 +337,9 @@ fn pages(memories: &Memories) -> Check {
 fn inbox(waiting: usize) -> Check {
     match waiting {
         0 => Check::new("inbox", State::Good, "empty"),
-        count => Check::new("inbox", State::Note, format!("{count} pending; see `afterthought inbox list`")),
+        count => {
+            Check::new("inbox", State::Note, format!("{count} pending; run `afterthought inbox list` to see them"))
+        }
     }
 }
 
@@ -354,7 +358,7 @@ fn permissions(path: &Path) -> Check {
 
 #[cfg(not(unix))]
 fn permissions(_: &Path) -> Check {
-    Check::new("permissions", State::Note, "the permissions of the folder apply on this platform")
+    Check::new("permissions", State::Note, "on this platform, the permissions of the folder apply")
 }
 
 /// Checks the hooks of each agent, the queue that they fill, and their log.

@@ -22,7 +22,7 @@ pub(crate) enum SyncCommand {
     Key(KeyArgs),
 }
 
-/// Share memories with your other machines through a folder, a git repository or object storage
+/// Share memories through a folder, a git repository or object storage
 ///
 /// The folder may be on a network drive, or one that Syncthing, Dropbox or iCloud copies to your machines. A repository
 /// is given by an address that git understands, or by the path of a bare repository; git writes to its branch
@@ -39,13 +39,13 @@ pub(crate) struct AddArgs {
     /// Share this namespace; a trailing `/*` includes everything below it
     #[arg(long, value_name = "NAME", required = true)]
     namespace: Vec<Namespace>,
-    /// Name of this machine in the target [default: the host name]
+    /// This machine's name in the target [default: host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Encrypt with the key in this file, which all machines need; see `db sync key`
+    /// Encrypt with this key file, which all machines need
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Synchronise only with `db sync now`, not automatically after runs and when sessions start and end
+    /// Synchronise only with `db sync now`, not automatically
     #[arg(long)]
     manual: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct AddArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync now")]
 pub(crate) struct NowArgs {
-    /// Send all memories again and replace the earlier files of this machine, e.g. after files were lost
+    /// Send all memories again, and replace this machine's files
     #[arg(long)]
     whole: bool,
     /// Synchronise quietly with the targets that are synchronised automatically
@@ -66,7 +66,7 @@ pub(crate) struct NowArgs {
     background: bool,
 }
 
-/// Stop sharing memories through a folder or repository
+/// Stop sharing memories through a folder, repository or object storage
 ///
 /// Memories stay on this machine, and the files stay in the target.
 #[derive(Debug, clap::Args)]
@@ -78,15 +78,15 @@ pub(crate) struct RemoveArgs {
 
 /// Write a key that encrypts shared memories
 ///
-/// The file is in the format of age, and only you can read it. Copy it to your other machines over a secure channel,
-/// and pass it to `db sync add --key`. Anyone who has the key can read and change what you share; without it, nobody
-/// can read the target.
+/// The key file has the format of the encryption tool age, and only you can read it. Copy it to your other machines
+/// over a secure channel, and pass it to `db sync add --key`. Anyone who has the key can read and change what you
+/// share; without it, nobody can read the target.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db sync key ~/.ssh/sync.key")]
 pub(crate) struct KeyArgs {
     /// File to create
     file: PathBuf,
-    /// Add a new key to an existing file, and use its older keys only to decrypt
+    /// Add a new key to an existing file; older keys only decrypt
     #[arg(long)]
     rotate: bool,
 }
@@ -202,7 +202,7 @@ fn remove(args: &RemoveArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 fn create_key(args: &KeyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let file = args.file.display();
     Memories::create_sync_key(&args.file, args.rotate)?;
-    context.out.line(format_args!("{file} contains a new key"))?;
+    context.out.line(format_args!("{file} now contains a new key"))?;
     context.out.note(format_args!(
         "copy it to your other machines, and run `afterthought db sync add` with `--key {file}` on each; keep a copy in a \
          safe place"

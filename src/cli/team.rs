@@ -26,7 +26,7 @@ pub(crate) struct PromoteArgs {
     /// Team, e.g. team/shop
     #[arg(long, value_name = "TEAM")]
     to: Namespace,
-    /// Also show the team the quotes on which the memories are based, with their speakers
+    /// Also share the quotes of the memories, and their speakers
     #[arg(long)]
     with_quotes: bool,
 }
@@ -34,10 +34,10 @@ pub(crate) struct PromoteArgs {
 /// Show teams, or assign a project to a team
 ///
 /// The memories of a team are in the namespace team/NAME, which `db sync add` shares. In a project of the team,
-/// searches, briefs, hooks and servers show them together with your own memories and those of the project. Without
-/// NAME, shows the teams.
+/// searches, briefs, hooks and servers show them together with your memories and those of the project. Without NAME,
+/// shows the teams.
 ///
-/// Maintainers accept what others promote. If a team has no maintainers, every member may accept memories.
+/// Maintainers accept the memories that others promote. If a team has no maintainers, every member may accept memories.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought project team shop\n  afterthought project team shop --maintainer Ana --maintainer Bo"

@@ -14,22 +14,22 @@ const NAMED: usize = 5;
 
 /// Undo a run, or the last change
 ///
-/// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a change by
-/// hand such as `remember` or `memory update`. Tasks that the run or an import recorded are removed from the work
-/// ledger. If a later run has changed a memory again, you are asked whether to keep that
-/// memory or to undo the later run too. Later changes by hand are kept. The next `run` does not read the logs again;
-/// with --redo, the next `run` of the same logs applies the same candidates again, without calling a model. If the last
-/// run is already undone, `undo last --redo` refers to that run.
+/// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a manual change
+/// such as `remember` or `memory update`. Tasks that the run or an import recorded are removed from the work ledger. If
+/// a later run has changed a memory again, you are asked whether to keep that memory or to undo the later run too.
+/// Later manual changes are kept. The next `run` does not read the logs again; with --redo, the next `run` on the same
+/// logs applies the same candidates again, without calling a model. If the last run is already undone, `undo
+/// last --redo` refers to that run.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub(crate) struct UndoArgs {
-    /// Id of a run, a unique prefix or suffix of it, or `last` for the last change by a run or by hand
+    /// Id of a run, a unique prefix or suffix of it, or `last`
     run: Option<String>,
     #[command(flatten)]
     later: Later,
-    /// Show what would be undone, and write nothing
+    /// Show what would be undone, but write nothing
     #[arg(long)]
     dry_run: bool,
     /// Let the next `run` apply the same candidates again

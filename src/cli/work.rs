@@ -63,7 +63,7 @@ impl AskArgs {
     }
 }
 
-/// Show the tasks that touched a file, and why
+/// Show which tasks touched a file, and why
 ///
 /// Reads the work ledger, which `run` fills from the logs of coding agents. Tasks that changed the file come first. For
 /// FILE:LINE, runs `git blame` and shows the task that made the commit, if that task is known. Exits 1 when no task
@@ -137,7 +137,7 @@ fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Show how an error was fixed before
+/// Show how an error was fixed in the past
 ///
 /// Reads the work ledger, and the remedies that hooks recorded during sessions. Ignores paths, numbers and hashes in
 /// the error. From the ledger, shows only remedies that helped in a second session, or that changed something mentioned
@@ -213,8 +213,8 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
 
 /// Show how a command is run in this project
 ///
-/// Reads the work ledger. Lists the recorded calls of a command, or of the commands for a topic, with the number of
-/// times that each call ran and failed. Successful calls come first. Exits 1 when no calls are recorded.
+/// Reads the work ledger. Lists the recorded invocations of a command, or of the commands for a topic, with the number
+/// of times that each one ran and failed. Successful invocations come first. Exits 1 if there are none.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought how test\n  afterthought how cargo test\n  afterthought how docker --everywhere"

@@ -36,13 +36,13 @@ const FULL: SignedDuration = SignedDuration::from_hours(1);
 /// Interval between checks of whether another process has finished.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Process the queue of logs that are due
+/// Process the queued logs that are due
 ///
 /// Does nothing while another process is working on the queue.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs work --max-cost 0.50")]
 pub(crate) struct WorkArgs {
-    /// Extract this many logs at a time
+    /// Process this many logs at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     at_a_time: usize,
     /// Wait for sessions that are about to finish, at low priority
@@ -52,11 +52,11 @@ pub(crate) struct WorkArgs {
     model: ModelArgs,
 }
 
-/// Watch log folders and extract finished sessions
+/// Watch log folders, and extract memories from finished sessions
 ///
-/// Watches the given folders, or those of all known programs, and runs maintenance, until interrupted. After the first
-/// Ctrl-C, the command finishes the work in progress; a second Ctrl-C stops it at once. If no limit is set, spends at
-/// most $1.00 a day.
+/// Watches the given folders, or those of all known programs, and runs maintenance, until it is interrupted. After the
+/// first Ctrl-C, the command finishes the work in progress; a second Ctrl-C stops it at once. If no limit is set,
+/// spends at most $1.00 a day.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought log watch --from claude-code --max-cost-per-day 0.50\n  afterthought log watch ~/chats --extractor rules"
@@ -68,19 +68,19 @@ pub(crate) struct WatchArgs {
     /// Watch only the logs of this program (see `log list`)
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// Minutes without changes after which a session counts as finished
+    /// Minutes of inactivity that end a session
     #[arg(long, value_name = "N", default_value_t = 10)]
     idle: u32,
-    /// Ignore logs that have not changed for more than this many days
+    /// Ignore logs unchanged for more than N days
     #[arg(long, value_name = "N", default_value_t = 14)]
     max_age: u32,
-    /// Extract this many logs at a time
+    /// Process this many logs at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     at_a_time: usize,
     /// Include logs of sub-agents
     #[arg(long)]
     subagents: bool,
-    /// Exit when memories have been extracted from all finished sessions
+    /// Exit when all finished sessions have been processed
     #[arg(long)]
     once: bool,
     #[command(flatten)]

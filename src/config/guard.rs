@@ -99,7 +99,7 @@ impl GuardTable {
         }
     }
 
-    /// Changes the treatment of one kind for this run, from a text such as `emails=redact`.
+    /// Changes the treatment of one kind for this run, from `text`, such as `emails=redact`.
     ///
     /// # Errors
     /// A description of the expected form of the text.

@@ -28,7 +28,8 @@ settings!(
 });
 
 settings!(
-    /// The table `[memory.retention]`: what maintenance retires because of its number, age or worth.
+    /// The table `[memory.retention]`: the memories that maintenance retires because of their number, age or
+    /// importance.
     RetentionSettings, PartialRetention, "memory.retention.", {
     /// Maximum number of active memories in a namespace; 0 for no limit
     max_memories_per_namespace: usize = 10_000;
@@ -58,7 +59,7 @@ settings!(
 settings!(
     /// The table `[memory]`.
     MemorySettings, PartialMemory, "memory.", {
-    /// Whether hooks read logs and memories go into prompts; searching and storing by command or tool still work
+    /// Whether hooks read logs and add memories to prompts; searching and storing by command or tool always work
     enabled: bool = true;
 } {
     /// Extraction by hooks and by `log watch`.

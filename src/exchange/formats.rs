@@ -118,7 +118,7 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
             // The line is counted and reported, because one bad line must not prevent the import of the others.
             Err(ImportError::Line { reason, .. }) => gathered.skip(
                 record.number,
-                format!("no memory: {reason}; each line must be an object with at least \"content\""),
+                format!("not a memory: {reason}; each line must be an object with at least \"content\""),
             ),
         }
     }

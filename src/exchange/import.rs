@@ -316,7 +316,7 @@ fn fate(
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(Memory { claim: claim.clone(), ..before }))))
 }
 
-/// Whether the id of a memory belongs to a memory with different words, or in a different namespace.
+/// Whether the id of `memory` is already used by a memory with different words, or by one in a different namespace.
 fn is_taken(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
     let words = |memory: &Memory| normalised_hash(&memory.claim.content);
     let is_other = |known: Memory| known.namespace != memory.namespace || words(&known) != words(memory);

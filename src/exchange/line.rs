@@ -50,7 +50,7 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
     loose(fields, namespace, now).map_err(wrong)
 }
 
-/// Fields that may be JSON in a text.
+/// Fields that may contain JSON in a string.
 const FOLDED: &[&str] = &["namespace", "tags", "metadata", "structured", "structured_data"];
 /// The structured parts of a memory under their own names.
 const PARTS: &[&str] = &["episode", "procedure", "pattern", "blocker", "profile"];
@@ -124,7 +124,7 @@ impl Line {
         }
     }
 
-    /// Returns the namespace: the one that the line gives, or that of the project from which it comes, or `otherwise`.
+    /// Returns the namespace that the line specifies, or that of the project that the line comes from, or `otherwise`.
     fn take_place(&mut self, otherwise: &Namespace) -> Value {
         let place = match self.take("namespace") {
             Some(Value::String(path)) => Some(json!(path.split('/').collect::<Vec<_>>())),
@@ -308,7 +308,7 @@ fn check_scales(claim: &Claim) -> Result<(), String> {
     check_scale("confidence", claim.confidence, 1.0)
 }
 
-/// Refuses a number that is not between 0 and `most`.
+/// Rejects a number that is not between 0 and `most`.
 fn check_scale(name: &str, value: f64, most: f64) -> Result<(), String> {
     if (0.0..=most).contains(&value) {
         return Ok(());

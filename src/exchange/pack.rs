@@ -141,7 +141,7 @@ pub(crate) struct PackHead {
     pub(crate) created: Timestamp,
     /// Number of memories.
     memories: usize,
-    /// Settings that suit the memories.
+    /// Settings that the pack suggests for its memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) template: Option<PackTemplate>,
 }

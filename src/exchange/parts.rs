@@ -44,7 +44,7 @@ static PROCEDURES: LazyLock<Schema> = LazyLock::new(Schema::of::<Procedure>);
 static PATTERNS: LazyLock<Schema> = LazyLock::new(Schema::of::<PatternFields>);
 static BLOCKERS: LazyLock<Schema> = LazyLock::new(Schema::of::<Blocker>);
 
-/// Fields of a profile that are a text, and fields that are a list of texts.
+/// Fields of a profile that contain a string, and fields that contain a list of strings.
 const PROFILE_TEXTS: &[&str] = &["name", "preferred_name", "coding_style"];
 const PROFILE_LISTS: &[&str] = &["programming_languages", "languages", "frameworks"];
 /// Allowed values of the profile fields that have a fixed set of values.
@@ -141,7 +141,7 @@ fn spelled(fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
     Ok(all)
 }
 
-/// Refuses a value of a profile that its field does not accept. One text becomes a list where a list is expected.
+/// Rejects a profile value that its field does not accept. A single string becomes a list where a list is expected.
 fn check_profile(fields: &mut Map<String, Value>) -> Result<(), String> {
     for (name, value) in fields {
         let field = name.as_str();

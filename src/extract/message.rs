@@ -174,7 +174,7 @@ static TAGS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Disables anything that looks like the prompt's own tags.
 pub(super) fn without_tags(text: &str) -> Cow<'_, str> {
-    // A text that closes `<conversation>` itself could otherwise add instructions outside of it.
+    // Text that closes `<conversation>` itself could otherwise add instructions outside of it.
     TAGS.replace_all(text, "‹$1")
 }
 

@@ -215,7 +215,7 @@ pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// Splits a text in two near its middle: at a line end, or else at a space, or else anywhere.
+/// Splits `text` in two near its middle: at a line end, or else at a space, or else anywhere.
 pub(super) fn halves_of(text: &str) -> [Range<usize>; 2] {
     let (quarter, middle) = (text.floor_char_boundary(text.len() / 4), text.ceil_char_boundary(text.len() / 2));
     let near = &text[quarter..middle];
@@ -403,7 +403,7 @@ pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     shown
 }
 
-/// Returns the terms of a text: its longer words and numbers, and in scripts without spaces every pair of characters.
+/// Returns the terms of `text`: its longer words and numbers, and in scripts without spaces every pair of characters.
 fn terms(text: &str) -> HashSet<String> {
     let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
     let mut terms = HashSet::new();

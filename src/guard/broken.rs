@@ -34,7 +34,7 @@ pub(super) fn after_line_end(near: &str) -> Option<&str> {
     after.strip_prefix('\n').or_else(|| after.strip_prefix("\\n"))
 }
 
-/// Whether the token does not continue in `behind`.
+/// Whether the token ends before `behind`.
 pub(super) fn stands_apart(behind: &str) -> bool {
     behind.chars().next().is_none_or(|c| c.is_whitespace() || "\"'`\\,;.)]}|<，。".contains(c))
 }

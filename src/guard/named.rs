@@ -9,7 +9,7 @@ use crate::guard::values::{
 };
 use crate::guard::words::{ABOUT, COUNTING, GRAMMAR, PARTICIPLES, UNITS};
 
-/// Returns the value that is assigned to a name of a secret. The name contains the word at `hint`.
+/// Returns the value that is assigned to a name of a secret. `hint` is the position of a word in that name.
 ///
 /// `suffix` is the rest of the name after the word, `sign` the text between name and value, and `at` the start of the
 /// value.
@@ -22,7 +22,8 @@ pub(super) fn assigned(
     naming: NameStrength,
 ) -> Option<Range<usize>> {
     let name = Name::around(text, hint, suffix);
-    // Without a sign, the following text is just the next word of a sentence, except on a command line.
+    // Without a separator such as `=`, the following text is just the next word of a sentence, except on a command
+    // line.
     if sign.trim().is_empty() && !name.is_flag || name.is_about_a_secret() {
         return None;
     }
@@ -253,7 +254,7 @@ pub(super) fn password_words(text: &str, whole: &Range<usize>) -> Option<Range<u
     is_said.then_some(found)
 }
 
-/// Words that connect a sentence, apart from those in [`GRAMMAR`].
+/// Words that connect the parts of a sentence, apart from those in [`GRAMMAR`].
 #[rustfmt::skip]
 const SMALL_WORDS: &[&str] = &[
     "as", "by", "if", "when", "then", "than", "per", "via", "into", "until", "before", "after", "because", "while", "has", "have", "had", "will", "can", "may",
@@ -295,7 +296,7 @@ const MATTERS: &[&str] = &[
     "manager", "vault", "generator", "app", "tool", "policy", "rule", "rules", "requirement", "requirements", "length", "strength", "hint", "field", "column",
     "input", "prompt", "dialog", "form", "box", "format", "checker", "rotation", "expiry", "history", "screen", "page", "type", "manager's",
 ];
-/// Chinese words of the same kind, which no space separates from the name.
+/// Chinese words of the same kind, which follow the name without a space.
 #[rustfmt::skip]
 const HAN_MATTERS: &[&str] = &[
     "管理", "生成", "长度", "策略", "规则", "要求", "提示", "框", "输入框", "字段", "强度", "有效期", "找回", "重置", "格式", "类型",

@@ -23,11 +23,11 @@ pub(super) enum Context {
 }
 
 impl Context {
-    /// Number of the positions up to which the values of a text were judged; see [`Context::position`].
+    /// Number of separate positions up to which the values of a text have been judged; see [`Context::position`].
     pub(super) const POSITIONS: usize = 3;
 
-    /// Which position belongs to the context. A value near a word for logging in is judged once more near a word for a
-    /// password, which may follow it.
+    /// Returns which of these positions belongs to the context. A value near a word for logging in is judged once more
+    /// near a word for a password, which may follow it.
     pub(super) const fn position(self) -> usize {
         match self {
             Self::Password | Self::ShortPassword => 0,
@@ -197,7 +197,7 @@ fn value_in(text: &str, run: Range<usize>, is_password: bool) -> Option<Range<us
             value
         };
         let trimmed = value.trim_end_matches(['.', ':', '!', '?', '*', '-', '=']);
-        // A sign at the end may belong to the password or to the sentence, so it is removed, too.
+        // A symbol at the end may belong to the password or to the sentence, so it is removed, too.
         let end = start + value.trim_end_matches(['.', ':']).len();
         let fits = trimmed.len() <= MAX_VALUE_BYTES && !trimmed.contains('=');
         let place = run.start + start..run.start + end;
@@ -206,12 +206,12 @@ fn value_in(text: &str, run: Range<usize>, is_password: bool) -> Option<Range<us
     })
 }
 
-/// Whether a text is more than the name of a user or of a setting.
+/// Whether `text` is more than the name of a user or of a setting.
 fn is_more_than_name(text: &str) -> bool {
     class_turns(text) > 2 || text.contains(|c: char| "!#$%^&*+?~".contains(c))
 }
 
-/// Whether a value has the shape of a key made by a machine, or of a password with signs.
+/// Whether a value has the shape of a key made by a machine, or of a password with symbols.
 fn looks_secret(value: &str, with_end: &str) -> bool {
     let count = |class: fn(&u8) -> bool| value.bytes().filter(class).count();
     let (lower, upper, digits) =
@@ -269,7 +269,7 @@ fn looks_chosen(value: &str) -> bool {
         && !is_public(value)
 }
 
-/// Whether letters, digits and signs are mixed as in passwords: `Rain#77wet`, `Sunset2031!`.
+/// Whether letters, digits and symbols are mixed as in passwords: `Rain#77wet`, `Sunset2031!`.
 fn is_signed_password(value: &str, with_end: &str, letters: usize, digits: usize) -> bool {
     let is_sign = |c: char| "!#%^?~@$*&".contains(c);
     let inner = value.get(1..).is_some_and(|rest| rest.contains(is_sign));
@@ -320,8 +320,8 @@ const PUBLIC_NAMES: &[&str] = &[
     "content", "thumbprint",
 ];
 
-/// Whether `before` ends with the name of something else and a sign after it, as in `trace_id=`, or with a word for a
-/// checksum.
+/// Whether `before` ends with the name of something else and a separator after it, as in `trace_id=`, or with a word
+/// for a checksum.
 fn is_named_otherwise(before: &str) -> bool {
     let quotes = ['"', '\'', '`', '\\'];
     let bare = before.trim_end_matches(quotes).trim_end_matches(' ');

@@ -282,7 +282,7 @@ const AFTER: &[&str] = &[
     " nothing ",
     " nobody",
     " no one ",
-    // Hindi, without the signs of its vowels.
+    // Hindi, without vowel signs.
     " नह",
     " मत",
 ];

@@ -13,7 +13,7 @@ use crate::memory::{Candidate, Claim, Evidence, Memory, Status, Structured};
 use crate::project::ProjectSighting;
 use crate::text::normalise::title_of;
 
-/// Returns a text without secrets, for diagnostics.
+/// Returns `text` without secrets, for diagnostics.
 pub(crate) fn without_secrets(text: String) -> String {
     Guard::default().redact(text).0.into_inner()
 }
@@ -65,7 +65,7 @@ impl Redacted<Memory> {
     }
 }
 
-/// A text that may be written to the database: a text that has passed the guard, or a literal of the program, which
+/// Text that may be written to the database: text that has passed the guard, or a literal of the program, which
 /// contains nothing private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CleanText<'t>(&'t str);

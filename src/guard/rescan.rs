@@ -60,7 +60,7 @@ fn queue(waiting: &mut Vec<FromEnd>, markers: &[Range<usize>], end: usize) {
     }));
 }
 
-/// A text with a movable gap: the text to its left, and the text to its right in reverse.
+/// Text with a movable gap: the text to its left, and the text to its right in reverse.
 struct Gap {
     before: String,
     after: String,

@@ -16,8 +16,8 @@ pub(super) struct Secret {
     pub reach: usize,
     /// The part of a match that is the secret.
     pub part: Part,
-    /// A text with a secret of this kind. `{a36}` represents 36 invented letters and digits, `{h…}` hexadecimal digits,
-    /// `{d…}` digits, `{u…}` capitals and digits, `{w…}` lower-case letters, and `{U}` a UUID.
+    /// An example of text with a secret of this kind. `{a36}` represents 36 invented letters and digits, `{h…}`
+    /// hexadecimal digits, `{d…}` digits, `{u…}` capitals and digits, `{w…}` lower-case letters, and `{U}` a UUID.
     pub example: &'static str,
 }
 

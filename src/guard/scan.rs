@@ -315,7 +315,7 @@ pub(super) fn has_left_edge(text: &str, at: usize) -> bool {
     }
 }
 
-/// A text with redactions, and the positions of the new markers in it.
+/// Text with redactions, and the positions of the new markers in it.
 pub(super) struct Replaced {
     pub text: String,
     pub markers: Vec<Range<usize>>,

@@ -19,7 +19,7 @@ use crate::text::visible::is_hidden;
 struct Row {
     kind: Suspicion,
     pattern: &'static str,
-    /// Groups of indices into [`Table::literals`]. A text that matches contains one literal of each group.
+    /// Groups of indices into [`Table::literals`]. Text that matches contains one literal of each group.
     needed: Vec<Vec<usize>>,
     compiled: OnceLock<Regex>,
 }
@@ -86,7 +86,7 @@ pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
 }
 
 /// Returns the kind of order that a claim or its evidence contains. Such a claim becomes active only if a person wrote
-/// or accepted it, whichever way it arrives.
+/// or accepted it, regardless of how it arrives.
 #[must_use]
 pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion> {
     let (mut texts, mut claim) = (Vec::new(), claim.clone());

@@ -85,8 +85,8 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     Some(closed.unwrap_or(first))
 }
 
-/// Returns the actual end of a value that was judged by its first bytes. It is called only for values to be removed, so
-/// that no text is read repeatedly.
+/// Returns the actual end of a value of which only the first bytes have been examined. It is called only for values to
+/// be removed, so that no text is read repeatedly.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     let mut end = value.range.end;
     let judged = if value.quoted { QUOTED_BYTES - 16 } else { JUDGED_BYTES };
@@ -113,7 +113,7 @@ fn next_part(text: &str, end: usize) -> Option<usize> {
     let mark = quoted.map_or(near, str::trim_start);
     let operator = mark.strip_prefix(['+', '.', '&', '=', '\\']).filter(|_| !mark.starts_with("\\n"));
     let line = after_line_end(operator.unwrap_or(mark).trim_start_matches([' ', '\t', '\\']))?;
-    // Quoted-printable breaks a line with this sign, which also ends a key in base 64.
+    // Quoted-printable breaks a line with this character, which also ends a key in base 64.
     let is_soft = operator.is_none() && text[..end].ends_with('=') && !text[..end].ends_with("==");
     if operator.is_none() && quoted.is_none() && !is_soft {
         return None;
@@ -323,9 +323,9 @@ pub(super) fn class_turns(value: &str) -> usize {
         .count()
 }
 
-/// Whether a value contains, in its middle, a sign that is common in passwords.
+/// Whether a value contains, in its middle, a symbol that is common in passwords.
 pub(super) fn is_signed(value: &str) -> bool {
-    // At the end of a sentence, signs are punctuation or emphasis.
+    // At the end of a sentence, symbols are punctuation or emphasis.
     let value = value.trim_end_matches(['*', '.', '!', '?', ')', ':', '~', '+']);
     value.get(1..).is_some_and(|inside| inside.contains(|c| SIGNS.contains(c)))
 }

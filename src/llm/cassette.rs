@@ -91,7 +91,10 @@ impl Complete for Replay {
         let recording: Recording = serde_json::from_str(&text).map_err(|error| unusable(&path, &position(&error)))?;
         // If a recorded request was edited by hand, its reply was recorded for a different request.
         if wire::hash(&recording.request) != key {
-            return Err(unusable(&path, &"its request was edited, so its reply may not fit; record it again"));
+            return Err(unusable(
+                &path,
+                &"the recorded request was edited, so the reply may no longer match; record it again",
+            ));
         }
         Ok((recording.reply, Cost::Cached))
     }

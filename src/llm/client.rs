@@ -179,7 +179,7 @@ impl Client {
             _ => return self.sorted(fault, attempts, reason),
         };
         if texts.iter().any(|text| quotes(&reason, text)) {
-            reason = format!("{status}(a message that quotes the conversation)");
+            reason = format!("{status}(message left out, because it quotes the conversation)");
         }
         self.sorted(fault, attempts, reason)
     }
@@ -203,7 +203,7 @@ impl Client {
             }
             Verdict::Retry => {
                 if let Some(wait) = fault.wait() {
-                    reason = format!("{reason} (the server asks to wait {} s)", wait.as_secs());
+                    reason = format!("{reason} (the server requests a wait of {} s)", wait.as_secs());
                 }
                 if matches!(fault, Fault::Unreachable(_)) {
                     reason = format!("is the server running? {reason}");
@@ -251,8 +251,8 @@ impl Complete for Client {
 }
 
 impl Client {
-    /// Returns the span of a call, with the attributes of OpenTelemetry's conventions for generative AI. No span contains
-    /// a text that is sent or received.
+    /// Returns the span of a call, with the attributes of OpenTelemetry's conventions for generative AI. No span
+    /// contains text that is sent or received.
     pub(super) fn span(&self, operation: &'static str) -> Span {
         let model = self.settings.model.as_str();
         let url = reqwest::Url::parse(&self.settings.base_url).ok();
@@ -385,7 +385,7 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// Where Ollama listens by default.
+/// The address at which Ollama listens by default.
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
 /// Maximum wait for Ollama's answer, which arrives immediately or never, since Ollama runs on the same machine.
 const PATIENCE: Duration = Duration::from_millis(500);

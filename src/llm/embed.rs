@@ -163,7 +163,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     }
     let length = vectors.first().map_or(0, Vec::len);
     if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
-        return Err(broken("contains vectors of several lengths"));
+        return Err(broken("contains vectors of different lengths"));
     }
     // A single infinite number would make every comparison with the vector meaningless.
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
@@ -202,8 +202,8 @@ mod tests {
                 r#"{"data":[{"index":5,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
                 "the answer contains wrong vector indices",
             ),
-            (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer contains vectors of several lengths"),
-            (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer contains vectors of several lengths"),
+            (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer contains vectors of different lengths"),
+            (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer contains vectors of different lengths"),
             (r#"{"data":[{"embedding":[1e999]},{"embedding":[1]}]}"#, "the answer is not complete JSON"),
             (r#"{"data":[{"embedding":[1e39]},{"embedding":[1]}]}"#, "the answer contains no embeddings"),
             (r#"{"data":[{"embedding":[null]},{"embedding":[1]}]}"#, "the answer contains no embeddings"),

@@ -156,8 +156,8 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Returns `base_url` without user, password, query and fragment. A text that is not a URL is hidden if it may contain
-/// a password.
+/// Returns `base_url` without user, password, query and fragment. Text that is not a URL is hidden if it may contain a
+/// password.
 pub(super) fn shown_url(base_url: &str) -> String {
     let Some(mut url) = http_url(base_url) else {
         let hides = base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON;

@@ -59,7 +59,7 @@ pub(super) fn strict_format(schema: &ReplySchema) -> Value {
 
 /// Returns an upper estimate of the number of tokens in `request` as sent.
 pub(super) fn prompt_tokens(request: &Request) -> u64 {
-    /// Tokens around one message, such as its role.
+    /// Number of tokens that each message adds, for example for its role.
     // OpenAI's chat format adds three tokens to each message, and one token for a name.
     const MESSAGE_TOKENS: usize = 4;
     let turns = request.turns.iter().map(|turn| tokens::count(&without_control_tokens(&turn.text)));
@@ -121,7 +121,7 @@ fn content(content: &Value) -> String {
 }
 
 impl Request {
-    /// Returns 64 hex digits that identify this request to `model`, whichever server it is sent to.
+    /// Returns 64 hex digits that identify this request to `model`, regardless of the server that it is sent to.
     ///
     /// The digits are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
     #[must_use]

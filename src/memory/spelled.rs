@@ -20,10 +20,10 @@ macro_rules! string_enum {
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash,
             serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]
-        #[allow(unreachable_pub, reason = "some of these stay within the crate")]
+        #[allow(unreachable_pub, reason = "some of these items are used only within the crate")]
         pub enum $name { $($(#[$doc])* #[serde(rename = $text)] $variant),+ }
 
-        #[allow(unreachable_pub, reason = "some of these stay within the crate")]
+        #[allow(unreachable_pub, reason = "some of these items are used only within the crate")]
         impl $name {
             /// All values, in the order of the specification.
             pub const ALL: &[Self] = &[$(Self::$variant),+];

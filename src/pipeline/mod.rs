@@ -71,7 +71,7 @@ pub struct Options {
     pub sources: Sources,
     /// The part of the logs that is selected.
     pub selection: Selection,
-    /// Selects the finished and unchanged logs that are opened anyway.
+    /// Which finished and unchanged logs are opened again.
     pub reread: RereadPolicy,
     /// The namespace for all memories, instead of one namespace per project.
     pub namespace: Option<Namespace>,
@@ -98,7 +98,7 @@ pub struct InstructionText {
     pub project: Option<Namespace>,
 }
 
-/// Selects the finished and unchanged logs that are opened anyway.
+/// Which finished and unchanged logs are opened again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RereadPolicy {
     /// No logs.

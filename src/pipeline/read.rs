@@ -581,7 +581,7 @@ fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     [last, id, name].iter().any(|own| !own.is_empty() && own.to_lowercase() == wanted.to_lowercase())
 }
 
-/// Returns whether a text is the absolute path of a folder, on this machine or on another machine.
+/// Returns whether `text` is the absolute path of a folder, on this machine or on another machine.
 fn is_absolute(text: &str) -> bool {
     text.starts_with(['/', '\\']) || text.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/")
 }

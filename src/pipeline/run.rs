@@ -32,7 +32,7 @@ pub async fn run<C: Complete>(
     go(pipeline, model, arguments, cancel, watch).instrument(tracing::info_span!("run")).await
 }
 
-/// Warns about those of the person's instructions that the offline rules cannot follow.
+/// Warns about any of the person's instructions that the offline rules cannot follow.
 fn warn_of_instructions<C: Complete>(pipeline: &Pipeline<'_, C>, watch: &mut dyn FnMut(&Event<'_>)) {
     let instructions =
         pipeline.options.instructions.as_ref().filter(|_| matches!(pipeline.extractor, Extractor::Rules));

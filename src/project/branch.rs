@@ -52,14 +52,14 @@ impl BranchNames {
         Some(Self { name: name.to_owned(), spellings })
     }
 
-    /// Returns whether a text mentions the branch, or the issue or pull request in its name.
+    /// Returns whether `text` mentions the branch, or the issue or pull request in its name.
     pub(crate) fn is_mentioned_in(&self, text: &str) -> bool {
         let text = format!(" {} ", spaced(text));
         self.spellings.iter().any(|spelling| text.contains(&format!(" {spelling} ")))
     }
 }
 
-/// Returns a text in lower case in which a space separates words, numbers and the sign `#`.
+/// Returns `text` in lower case, with spaces between words, numbers and the symbol `#`.
 fn spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len());
     for letter in text.to_lowercase().chars() {

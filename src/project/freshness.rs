@@ -524,7 +524,7 @@ fn has_word(text: &[u8], word: &str) -> bool {
     places(text, word).next().is_some()
 }
 
-/// Returns whether a text defines a name, in the syntax of most languages.
+/// Returns whether `text` defines a name, in the syntax of most languages.
 fn defines(text: &[u8], word: &str) -> bool {
     const KEYWORDS: &str = "class const def define enum fn func function interface let macro_rules! mod module static \
                             struct trait type union val var";

@@ -271,7 +271,7 @@ pub(crate) fn is_repository(folder: &str) -> bool {
     git::stands_in(Path::new(folder))
 }
 
-/// Returns a text from the log without a meaningless suffix; the URL of a local folder becomes its path.
+/// Returns `text`, which comes from the log, without a meaningless suffix; the URL of a local folder becomes its path.
 fn tidied(text: &str) -> String {
     let text = text.trim();
     plain(Path::new(&folder_path(text))).trim_end_matches(['/', '\\']).to_owned()

@@ -39,7 +39,7 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
 static SYMBOL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*(?:\(\))?$"));
 static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9a-f]{7,40}$"));
 
-/// Returns the references in a text. Words in backticks may be symbols; other words only if marked as such, for example
+/// Returns the references in `text`. Words in backticks may be symbols; other words only if marked as such, for example
 /// by `()`.
 pub(crate) fn references(text: &str) -> References {
     let mut found = References::default();

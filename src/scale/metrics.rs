@@ -24,12 +24,12 @@ const PREFIX: &str = "afterthought";
 type Label = [(&'static str, &'static str); 1];
 type Dollars = Gauge<f64, AtomicU64>;
 
-/// How a claimed job ended for its worker.
+/// The outcome of a claimed job for its worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JobResult {
     Done,
     Failed,
-    /// It waits, such as for money.
+    /// It has to wait, for example because the budget is used up.
     Postponed,
     /// Another worker took it, because the lease expired.
     Lost,

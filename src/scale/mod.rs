@@ -65,7 +65,7 @@ pub enum ScaleError {
         /// The fault.
         what: &'static str,
     },
-    /// There is no shard of this namespace.
+    /// There is no shard for this namespace.
     #[error(
         "there are no memories of {shard} here; `afterthought runs queue --queue ADDRESS` shows how far the workers are"
     )]

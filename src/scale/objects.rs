@@ -20,10 +20,10 @@ use crate::sync::{reason, storage_at};
 pub(crate) struct StoredLog {
     /// Its address, such as `s3://bucket/prefix/log.jsonl`.
     pub address: String,
-    /// Its entity tag and size, of which at least one changes with its content.
+    /// Its entity tag and size; at least one of them changes when its content changes.
     pub stamp: String,
     pub changed_at: Option<Timestamp>,
-    /// Whether it was named itself, and not a prefix of it.
+    /// Whether the user specified the object itself rather than a prefix.
     pub is_named: bool,
     key: Key,
 }

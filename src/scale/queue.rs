@@ -121,7 +121,7 @@ pub(crate) struct JobFault {
     pub log: String,
     /// The fault.
     pub error: String,
-    /// When it failed for the last time or, if it waits, when it will be tried again.
+    /// When it last failed or, if it waits, when it will be tried again.
     pub at: Option<Timestamp>,
 }
 
@@ -230,7 +230,7 @@ impl Queue {
         let job = QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts };
         if attempts > MAX_ATTEMPTS {
             // A job that makes its workers die must not occupy all of them.
-            self.end(&job, &JobEnd::Failed("its workers repeatedly ended before it was done".to_owned()))?;
+            self.end(&job, &JobEnd::Failed("its workers repeatedly stopped before it was done".to_owned()))?;
             return Ok(None);
         }
         Ok(Some(job))
@@ -369,7 +369,7 @@ fn free_shard(transaction: &mut Transaction<'_>, shard: &str, worker: &str) -> R
     transaction.query_typed(sql, &[(&shard, Type::TEXT), (&worker, Type::TEXT)]).map(drop)
 }
 
-/// Makes the jobs that a condition selects due now; returns their number.
+/// Returns the jobs that a condition selects to the queue at once, and returns their number.
 fn make_due(client: &mut ::postgres::Client, condition: &str) -> Result<u64, ::postgres::Error> {
     let mut transaction = client.transaction()?;
     let jobs = transaction.query(

@@ -92,7 +92,7 @@ impl ShardCache {
                 Err(fs::TryLockError::Error(source)) => return Err(ScaleError::File { path, source }),
             }
         }
-        unreachable!("there are more numbers than processes")
+        unreachable!("one of the numbers is always free")
     }
 
     fn path(&self, shard: &str, ending: &str) -> PathBuf {
@@ -232,7 +232,8 @@ impl Checkout {
     fn apply(&mut self, item: &LogItem) -> Result<(), ScaleError> {
         let damaged = |what| ScaleError::Damaged { shard: self.state.shard.clone(), what };
         let at = |source| ScaleError::File { path: self.path.clone(), source };
-        let content = item.bytes.strip_prefix(MARK).ok_or_else(|| damaged("an item was written by another version"))?;
+        let content =
+            item.bytes.strip_prefix(MARK).ok_or_else(|| damaged("an item was written by a different version"))?;
         let mut content = ZlibDecoder::new(content);
         let mut number = [0; 8];
         content.read_exact(&mut number).map_err(at)?;

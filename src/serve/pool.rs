@@ -53,7 +53,7 @@ pub struct MemoryPool {
     upkeep: Upkeep,
     is_read_only: bool,
     reviews_agents: bool,
-    /// The shards that requests name, in the place of the database.
+    /// The shards that requests name, which are used instead of the database.
     #[cfg(feature = "scale")]
     shards: Option<ShardPools<Self>>,
 }
@@ -277,7 +277,7 @@ impl MemoryPool {
     }
 
     #[cfg(not(unix))]
-    #[expect(clippy::unused_self, reason = "other platforms read the file")]
+    #[expect(clippy::unused_self, reason = "the other platforms read the file")]
     fn file(&self) -> FileId {
         None
     }

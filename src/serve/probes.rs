@@ -101,7 +101,8 @@ impl Probes {
         question: impl FnOnce(&mut CountedQueue) -> Result<T, ApiError> + Send + 'static,
     ) -> Option<T> {
         let answer = async {
-            // A question that gets no answer keeps the lock, so that no further ones pile up behind it.
+            // While a question waits for its answer, it keeps the lock, so that no further questions are sent in the
+            // meantime.
             let mut queue = Arc::clone(&self.queue).lock_owned().await;
             tokio::task::spawn_blocking(move || question(&mut queue).ok()).await.ok().flatten()
         };

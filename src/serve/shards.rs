@@ -1,4 +1,4 @@
-//! Shards of many workers, copies of which answer the requests of clients.
+//! Copies of the shards of many workers, which answer the requests of clients.
 //!
 //! ```text
 //! request ─▶ namespace ─▶ copy, updated if its log has changed ─▶ MemoryPool ─▶ Memories
@@ -23,8 +23,8 @@ const MAX_REQUESTS: usize = 16;
 /// Opens the copy of the shard of a namespace.
 type Opener<P> = Box<dyn Fn(&Namespace, PathBuf) -> P + Send + Sync>;
 
-/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another. `P` is what a
-/// copy is opened as.
+/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another. `P` is the
+/// type of an opened copy.
 pub(super) struct ShardPools<P> {
     files: ShardFiles,
     open: Opener<P>,

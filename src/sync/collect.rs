@@ -19,7 +19,7 @@ const ITEM: usize = 1000;
 pub(super) enum Origin {
     /// A person or a run made the changes.
     Local,
-    /// The synchronisation made the changes, because statements of two machines contradict.
+    /// The synchronisation made the changes, because statements of two machines contradict each other.
     Synchronisation,
 }
 

@@ -15,7 +15,7 @@ use crate::consolidate::compare::view::View;
 use crate::memory::{Claim, Memory, MemoryId, Relation, RelationType, Status, Usage};
 use crate::store::{SyncTarget, Writer, normalised_hash};
 
-const AT_ONCE: &str = "said on two machines before they were synchronised";
+const AT_ONCE: &str = "stated on two machines before they were synchronised";
 
 /// Examines the statements of these memories, and returns the number of conflicts that were added to the inbox.
 pub(super) fn resolve(

@@ -252,7 +252,7 @@ fn forged_and_damaged_items_are_refused_and_named() {
         ("not an item".to_owned(), "is not an item of a log"),
         (item(1, 2, "0000", records), "does not continue the item before it"),
         (item(1, 9, &hash, records), "belongs to another place"),
-        (item(1, 2, &hash, &records.replacen("\"key\":\"", "\"key\":\"0", 1)), "under the key of another"),
+        (item(1, 2, &hash, &records.replacen("\"key\":\"", "\"key\":\"0", 1)), "with the key of another"),
         (item(2, 2, &hash, "[{}]"), "uses a newer version of afterthought"),
     ] {
         let path = put(2, &forged);

@@ -282,7 +282,7 @@ pub(crate) fn decode(
         })
     };
     if !content.records.iter().all(fits) {
-        return Err(fault("contains a row under the key of another"));
+        return Err(fault("contains a row with the key of another row"));
     }
     Ok(content)
 }

@@ -97,7 +97,7 @@ pub(crate) fn moves_home(text: &str) -> bool {
     RULES.home.is_match(text) && !RULES.passing.is_match(text) && !RULES.others.is_match(text)
 }
 
-/// Maximum length of a text that is searched, in bytes; statements of changes are short.
+/// Maximum length of text that is searched, in bytes; statements of changes are short.
 const MAX_BYTES: usize = 600;
 
 /// Returns the phrases in `text` that express changes. Sentences with questions, suppositions or temporary changes are

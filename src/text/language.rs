@@ -47,7 +47,7 @@ pub(crate) const READ: &[Language] = &[Language::English, Language::Spanish, Lan
 pub(crate) const COMPARED: &[Language] =
     &[Language::English, Language::German, Language::Spanish, Language::Chinese, Language::Japanese, Language::Korean];
 
-/// Maximum number of characters of a text that are examined.
+/// Maximum number of characters of text that are examined.
 // A few sentences are sufficient to detect a language, and detection must be fast because it runs for every memory.
 const MAX_CHARS: usize = 400;
 
@@ -102,7 +102,7 @@ fn by_script(text: &str) -> Result<Language, ()> {
 }
 
 fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
-    // A text in another script, such as Greek, may quote Latin words, which do not make it English.
+    // Text in another script, such as Greek, may quote Latin words, which do not make it English.
     let is_known_script = |c| is_latin(c) || is_cyrillic(c) || is_han(c) || is_kana(c) || is_hangul(c);
     if lower.chars().any(|c| c.is_alphabetic() && !is_known_script(c)) {
         return None;
@@ -116,7 +116,7 @@ fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
     let mut counts: Vec<(usize, Language)> = among.iter().filter_map(counted).collect();
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     match counts[..] {
-        // If there is a tie, as in a text with two languages, no guess is better than a wrong guess.
+        // If there is a tie, as in text with two languages, no guess is better than a wrong guess.
         [(most, language), (second, _), ..] if most > second => Some(language),
         [(most, language)] if most > 0 => Some(language),
         _ => None,

@@ -1,5 +1,5 @@
 //! Marks that a model or an agent interprets as structure: tags, control tokens of chat templates, labels of turns. If
-//! such a mark appears in a text that somebody wrote, its opening character is replaced with a harmless character.
+//! such a mark appears in text that somebody wrote, its opening character is replaced with a harmless character.
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;

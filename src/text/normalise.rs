@@ -123,7 +123,7 @@ pub(crate) fn caseless(text: &str) -> String {
     folded(text).replace('ß', "ss").replace('ς', "σ")
 }
 
-/// A text in a form that ignores typical changes made when copying, with the origin of each byte.
+/// Text in a form that ignores typical changes made when copying, with the origin of each byte.
 pub(crate) struct Folded {
     pub(crate) text: String,
     /// For each byte, the start of the corresponding original character. The last entry is the length of the original.
@@ -221,10 +221,10 @@ fn same_mark(c: char) -> char {
 
 /// Maximum number of words of a title that is derived from a text.
 const TITLE_WORDS: usize = 8;
-/// Maximum length of a title that is derived from a text, in characters. A text in Chinese has no spaces between words.
+/// Maximum length of a title that is derived from a text, in characters. Text in Chinese has no spaces between words.
 const TITLE_CHARS: usize = 120;
 
-/// Returns the title of a text that has none: its first words, which represent it in lists.
+/// Returns the title of `text`, which has none: its first words, which represent it in lists.
 #[must_use]
 pub(crate) fn title_of(text: &str) -> String {
     let words = text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ");

@@ -32,12 +32,12 @@ impl PatternSet {
         Self { relaxed, patterns }
     }
 
-    /// Whether one of the patterns may match a text.
+    /// Whether one of the patterns may match `text`.
     pub(crate) fn may_match(&self, text: &str) -> bool {
         self.relaxed.is_match(text)
     }
 
-    /// Returns the patterns that may match a text, each with its index.
+    /// Returns the patterns that may match `text`, each with its index.
     pub(crate) fn candidates(&self, text: &str) -> impl Iterator<Item = (usize, &Regex)> {
         self.relaxed.matches(text).into_iter().map(|place| (place, self.pattern(place)))
     }

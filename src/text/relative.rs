@@ -14,7 +14,7 @@ use super::date::{WeekdayNames, month, weekday, weekday_pattern};
 use super::language::Language;
 use super::number::count;
 
-/// A text with its relative dates resolved.
+/// Text with its relative dates resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dated {
     /// The text.

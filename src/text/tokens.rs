@@ -15,14 +15,14 @@ use unicode_normalization::char::is_combining_mark;
 use super::normalise::{Folded, folded, is_invisible, plain_quote, trimmed};
 use super::script::{Script, is_unspaced, is_wide};
 
-/// Whether a part of a text is not joined to an ASCII letter or digit. In scripts without spaces, every word has letters
-/// on both sides, so these do not count.
+/// Whether a part of `text` is not joined to an ASCII letter or digit. In scripts without spaces, every word has
+/// letters on both sides, so these do not count.
 pub(crate) fn stands_apart(text: &str, part: Range<usize>) -> bool {
     let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     !joins(text[..part.start].chars().next_back()) && !joins(text[part.end..].chars().next())
 }
 
-/// Whether a text contains a word, and not only as a part of other words, as `pnpm` contains `npm`.
+/// Whether `text` contains a word, and not only as a part of other words, as `pnpm` contains `npm`.
 pub(crate) fn contains_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| stands_apart(text, at..at + word.len()))
 }

@@ -158,7 +158,7 @@ impl Session<'_> {
         Ok(Some(Fact::of_ledger(format!("Cleared before in {times} of {of} cases by {did}: {error}"))))
     }
 
-    /// Returns the memories that recommend or forbid something and share words with a text.
+    /// Returns the memories that recommend or forbid something and share words with `text`.
     fn standing(&self, text: &str) -> Result<Vec<Memory>, StoreError> {
         if text.trim().is_empty() {
             return Ok(Vec::new());

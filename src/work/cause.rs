@@ -110,7 +110,7 @@ fn causes(error: &TaskError, cleared: &Remedy) -> BTreeSet<Cause> {
         let is_named = |word: &String| said_words(&error.line).any(|one| one == word.trim_start_matches('-'));
         let is_replaced = is_misuse(&error.line) && before.difference(&after).any(is_named);
         found.insert(Cause::Spelling { out, in_ });
-        // A program or an option that is unknown is not made known by the actions in between.
+        // If a program or an option was unknown, other actions cannot be the reason why it is known now.
         if is_replaced {
             return found;
         }

@@ -124,7 +124,7 @@ fn long_words(error: &str) -> impl Iterator<Item = &str> {
     said_words(error).filter(move |word| word.len() >= shortest)
 }
 
-/// Returns the words of a text.
+/// Returns the words of `text`.
 pub(super) fn said_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
 }

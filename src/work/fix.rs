@@ -87,7 +87,7 @@ fn in_tasks(
     best.map_or(Ok(exact), |(signature, _)| known(store, typed, &signature, command, within))
 }
 
-/// Whether one signature contains the other, and is most of it.
+/// Whether one signature contains the other, and the other makes up most of it.
 fn resembles(asked: &str, signature: &str) -> bool {
     let (asked, one) = (bare(asked), bare(signature));
     // A short part of a line, such as "does not exist", also appears in other errors.

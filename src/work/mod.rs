@@ -31,7 +31,7 @@ use crate::guard::Guard;
 use crate::memory::Namespace;
 use crate::store::Store;
 
-/// Returns the start of a text.
+/// Returns the start of `text`.
 fn clipped(text: &str, limit: usize) -> String {
     let text = text.trim();
     let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };

@@ -101,9 +101,10 @@ pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&S
             format!("the last command failed, and the log contains no other proof: {}", quoted(command)),
         ),
         (_, _, None) => (TaskOutcome::Abandoned, "the log ends in the middle of the task".to_owned()),
-        (Some(Proof::Edited), _, Some(_)) => {
-            (TaskOutcome::Unknown, "files were changed, and nothing in the log checks the result".to_owned())
-        }
+        (Some(Proof::Edited), _, Some(_)) => (
+            TaskOutcome::Unknown,
+            "files were changed, and the log does not show whether the result is right".to_owned(),
+        ),
         (Some(Proof::Ran(_)), _, Some(_)) if is_question(&record.goal) => {
             (TaskOutcome::Done, "the assistant answered after running commands".to_owned())
         }

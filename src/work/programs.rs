@@ -75,7 +75,7 @@ fn is_named_after(namespace: &str, program: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Returns the names in a text that may be names of programs, without duplicates, each with the word that follows.
+/// Returns the names in `text` that may be names of programs, without duplicates, each with the word that follows.
 fn named(text: &str) -> Vec<(String, Option<String>)> {
     let is_edge = |letter: char| !letter.is_alphanumeric();
     let raw: Vec<&str> = text.split_whitespace().take(MAX_WORDS).collect();

@@ -180,9 +180,9 @@ impl Passage {
     }
 }
 
-/// Returns whether most of a text, which contains these sentences of prose, is the output of a program, code or a
+/// Returns whether most of `text`, which contains these sentences of prose, is the output of a program, code or a
 /// quotation.
-#[expect(clippy::cast_precision_loss, reason = "lengths of messages are small")]
+#[expect(clippy::cast_precision_loss, reason = "message lengths are small")]
 fn is_pasted(text: &str, sentences: &[&str]) -> bool {
     let prose: usize = sentences.iter().map(|sentence| sentence.chars().count()).sum();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -193,7 +193,7 @@ fn is_pasted(text: &str, sentences: &[&str]) -> bool {
     share(prose, whole) < MIN_PROSE || share(words.iter().filter(has_symbol).count(), words.len()) > MAX_SYMBOLS
 }
 
-/// Returns the stems of the words in a text that indicate its subject.
+/// Returns the stems of the words in `text` that indicate its subject.
 fn specific(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     code_words(text, |word| {
@@ -224,7 +224,7 @@ fn without_common(mut asked: BTreeSet<String>, tasks: &[Task]) -> BTreeSet<Strin
             *among.entry(word).or_default() += 1;
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "counts of tasks are small")]
+    #[expect(clippy::cast_precision_loss, reason = "task counts are small")]
     let share = |word: &String| *among.get(word).unwrap_or(&0) as f64 / tasks.len() as f64;
     asked.retain(|word| share(word) <= MAX_SHARE);
     asked

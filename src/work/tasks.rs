@@ -447,7 +447,7 @@ impl Draft {
         }
     }
 
-    /// Counts the words of a text that the task is found by.
+    /// Counts the words of `text` that the task is found by.
     fn count_words(&mut self, text: &str) {
         code_words(text, |word| {
             let (number, place) = (word_number(word), self.words.len());

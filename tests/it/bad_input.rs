@@ -366,7 +366,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["remember", "  "],
         code: 2,
-        told: "error: there is nothing to remember; give a sentence",
+        told: "error: there is no text to remember; give a sentence",
     },
     Row {
         name: "remember a secret",
@@ -394,7 +394,7 @@ const ROWS: &[Row] = &[
         prepare: |desk| desk.write("m.jsonl", "{\"content\":\"The user has a cat.\"}\n{\"content\":7}\n"),
         args: &["import", "m.jsonl"],
         code: 3,
-        told: "warning: m.jsonl:2: no memory: /content value is not of type \"string\"; each line must be an object with at least \"content\"",
+        told: "warning: m.jsonl:2: not a memory: /content value is not of type \"string\"; each line must be an object with at least \"content\"",
     },
     Row {
         name: "forget without saying what",

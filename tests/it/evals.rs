@@ -107,7 +107,7 @@ fn a_case_that_cannot_be_run_is_named_and_counts_for_nothing() {
         (|case| case["logs"] = json!(["gone.jsonl"]), "logs: there is no gone.jsonl in the same folder"),
         (
             |case| case["format"] = json!("codex"),
-            "the case declares its logs as codex, but they were recognised as claude-code",
+            "the case declares the format of its logs as codex, but it was recognised as claude-code",
         ),
     ];
     for (change, told) in table {

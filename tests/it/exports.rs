@@ -128,7 +128,7 @@ fn a_whole_chatgpt_export_is_read_from_its_shards_alone() {
                 "Rowing | 2026-01-02 09:00:00 User: We row at six.",
             ]
         );
-        let left = "user turns on branches that are no longer shown: 1";
+        let left = "turns of the user on branches that are no longer shown: 1";
         assert_eq!(skipped, [left, "marked `is_do_not_remember`, so none of it is kept"]);
         let origin = path.join("conversations-001.json#1").display().to_string();
         assert_eq!((seen[0].key().as_str(), seen[1].origin.as_str()), ("chatgpt:c-pottery", origin.as_str()));

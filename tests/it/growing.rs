@@ -136,7 +136,7 @@ fn what_has_not_changed_stays_closed() {
     assert_eq!(files(&rules(&desk, &["--reread"])), [2, 0, 1]);
     let told = desk.run(&RULES[..4]);
     assert!(
-        told.err.contains("2 files unchanged since an earlier run, so not opened (--reread opens them)"),
+        told.err.contains("2 files unchanged since an earlier run, so not opened (use --reread to open them)"),
         "{told:?}"
     );
     // The log is also recognised by another spelling of its path.

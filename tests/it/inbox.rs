@@ -42,7 +42,7 @@ fn an_order_waits_and_is_recalled_nowhere() {
     assert!(desk.run(&["memory", "list"]).out.contains("pnpm"), "what else was said is kept");
     assert!(desk.run(&["inbox"]).out.contains("permission to act without asking"));
     assert!(desk.run(&["status"]).out.contains("1 pending in the inbox"));
-    assert!(desk.run(&["status", "--check"]).out.contains("1 pending; see"));
+    assert!(desk.run(&["status", "--check"]).out.contains("1 pending; run"));
 }
 
 #[test]

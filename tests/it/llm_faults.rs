@@ -223,7 +223,7 @@ fn rows() -> Vec<Row> {
             "400 that echoes the conversation",
             &[Answer::error(400, &format!("bad content: {SAID}"), "")],
             1,
-            "URL: status 400: (a message that quotes the conversation); the server does not accept this request; try another model or server",
+            "URL: status 400: (message left out, because it quotes the conversation); the server does not accept this request; try another model or server",
         ),
         row(
             "402",
@@ -290,7 +290,7 @@ fn rows() -> Vec<Row> {
             "429 with a wait that is too long",
             &[Answer::with_headers(429, "retry-after: 3600\r\n", &json!({"error": {"message": "daily limit"}}))],
             1,
-            "URL: status 429: daily limit (the server asks to wait 3600 s) after 1 attempt; try again later (finished work is kept)",
+            "URL: status 429: daily limit (the server requests a wait of 3600 s) after 1 attempt; try again later (finished work is kept)",
         ),
         row(
             "insufficient quota",

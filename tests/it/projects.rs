@@ -522,7 +522,7 @@ fn a_repository_without_memories_says_that_all_projects_are_searched() {
     desk.repository("new", None);
     desk.write("plain/a.txt", "");
     assert_eq!(desk.run(&["remember", "The shop sells quince jam.", "--namespace", "project/shop"]).code, 0);
-    let note = "this project has no memories yet, so all projects are searched";
+    let note = "this project has no memories yet, so the command searches all projects";
     for args in [&["search", "quince"][..], &["search", "quince", "--json"], &["memory", "list"]] {
         let found = within(&desk, "new", args);
         assert!(found.code == 0 && found.out.contains("quince") && found.err.contains(note), "{args:?} {found:?}");

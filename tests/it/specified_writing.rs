@@ -283,10 +283,10 @@ fn a_known_memory_is_found_by_each_subject_and_keeps_its_words_and_id() {
         assert_eq!((&found["count"], &found["memories"][0]["content"]), (&json!(1), &json!(wordings[1].1)), "{found}");
     }
     let id = json!({"id": UUID, "content": "\u{200b}"});
-    assert!(client.refused("memory_update", id).contains("there is nothing to remember"));
+    assert!(client.refused("memory_update", id).contains("there is no text to remember"));
     for content in ["\u{200b}", "\u{202e}\u{2060}", "\0"] {
         let stored = json!({"category": "fact", "subject": "x", "content": content});
-        assert!(client.refused("memory_store", stored).contains("there is nothing to remember"), "{content:?}");
+        assert!(client.refused("memory_store", stored).contains("there is no text to remember"), "{content:?}");
     }
     let long =
         |field: &str, value: Value| json!({"category": "fact", "subject": "x", "content": "Bo sings.", field: value});

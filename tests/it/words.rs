@@ -44,7 +44,7 @@ const VERBS: &[&str] = &[
     "Accept", "Apply", "Back", "Cancel", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt",
     "Export", "Find", "Forget", "Import", "Install", "Judge", "Keep", "Link", "List", "Measure", "Merge", "Name",
     "Pin", "Print", "Process", "Promote", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run",
-    "Search", "Send", "Serve", "Share", "Show", "Stop", "Store", "Turn", "Undo", "Watch", "Write",
+    "Search", "Send", "Serve", "Share", "Show", "Stop", "Store", "Trust", "Turn", "Undo", "Watch", "Write",
 ];
 
 /// Programming nouns that may be names of types, in addition to the terms of the glossary.

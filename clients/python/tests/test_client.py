@@ -73,7 +73,7 @@ def test_refusals_say_what_to_do(client):
     for call, status, part in [
         (lambda: client.get_memory(id="ffffffff-0000"), 404, "no memory has an id like"),
         (lambda: client.remember(category="nonsense", subject="x", content="Bo sings."), 422, "is not a category"),
-        (lambda: client.put_key(key="k", content=""), 422, "nothing to remember"),
+        (lambda: client.put_key(key="k", content=""), 422, "no text to remember"),
         (lambda: client.put_key(key="k", content="x" * 9_000), 422, "at most 8000"),
         (lambda: client.put_key(key="k", content="x" * 1_100_000), 413, "1 MiB"),
         (lambda: client.remember(category="fact", subject="x", content="y", tags=7), 422, "/tags value is not of type"),

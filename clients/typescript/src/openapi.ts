@@ -648,7 +648,7 @@ export interface components {
             about?: string[] | null;
             /** @description Whether the memory waits for the decision of a person */
             waits: boolean;
-            /** @description Known memories about the same */
+            /** @description Known memories about the same topic */
             near?: components["schemas"]["NearMemory"][] | null;
         };
         /**
@@ -656,7 +656,7 @@ export interface components {
          * @enum {string}
          */
         Decision: "add" | "skip" | "merge" | "refine" | "contradict" | "support";
-        /** @description A memory that is about the same. */
+        /** @description A memory about the same topic. */
         NearMemory: {
             id: string;
             content: string;
@@ -737,7 +737,7 @@ export interface components {
             to: string;
             is_new: boolean;
         };
-        /** @description A text for the start of a conversation. */
+        /** @description Text for the start of a conversation. */
         BriefText: {
             /** @description The text, marked as data */
             text: string;
@@ -755,7 +755,7 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
-        /** @description What cleared an error before. */
+        /** @description A remedy that cleared an error in the past. */
         RemedyList: {
             remedies: {
                 [key: string]: unknown;

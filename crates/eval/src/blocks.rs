@@ -24,7 +24,7 @@ pub struct Cell {
     pub text: String,
     /// Assessment of the value.
     pub tone: Rating,
-    /// Byte ranges of the text that come from cases and memories; the rest was written by the report.
+    /// Byte ranges of the text that come from cases and memories; the report generated the rest.
     pub quoted: Vec<Range<usize>>,
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct SuiteComparison {
 
 /// The difference between the runs in one measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the name that the printed JSON uses")]
+#[expect(clippy::struct_field_names, reason = "the printed JSON uses this name")]
 pub(crate) struct Difference {
     /// Name of the measure.
     pub(crate) name: String,

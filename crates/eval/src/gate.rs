@@ -18,7 +18,7 @@ use crate::results::{Ratio, Results};
 use crate::tally::{CaseTally, Tally};
 
 /// How to write a baseline.
-const REMEDY: &str = "`afterthought eval gate --baseline FILE --renew RESULT…` writes one";
+const REMEDY: &str = "use `afterthought eval gate --baseline FILE --renew RESULT…` to write a baseline";
 const FORM: &str = "afterthought-eval-baseline";
 /// Version of the file format.
 const VERSION: u32 = 1;

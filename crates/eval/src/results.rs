@@ -147,7 +147,7 @@ impl Results {
             path,
             (FORM, VERSION),
             "it is not a result file",
-            "`afterthought eval SUITE --out FILE` writes one",
+            "use `afterthought eval SUITE --out FILE` to write one",
         )?;
         // Without a definition, a measure has no direction, so a change could be neither good nor bad.
         read.check().map_err(|reason| EvalError::Results { path: path.to_owned(), reason })?;
@@ -192,7 +192,7 @@ pub(crate) struct Ratio {
 
 impl Ratio {
     /// Returns `part` of `whole`.
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    #[expect(clippy::cast_precision_loss, reason = "the counts are far below 2^52")]
     pub(crate) const fn of(part: u64, whole: u64) -> Self {
         Self { numerator: part as f64, denominator: whole as f64 }
     }
@@ -214,7 +214,7 @@ impl Ratio {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the value by reference")]
 fn plain<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
     // Below 2^53 every whole number is exact in a float, so the conversion is lossless.
-    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
     if number.fract() == 0.0 && number.abs() < 1e15 {
         to.serialize_i64(*number as i64)
     } else {
@@ -426,7 +426,7 @@ impl Row {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+#[expect(clippy::cast_precision_loss, reason = "the counts are far below 2^52")]
 pub(crate) const fn float(count: usize) -> f64 {
     count as f64
 }
@@ -594,7 +594,7 @@ mod tests {
             reason
         };
         assert!(reason("not json").starts_with("it is not a result file"));
-        assert!(reason("{}").starts_with("it is not a result file; `afterthought eval SUITE --out FILE`"));
+        assert!(reason("{}").starts_with("it is not a result file; use `afterthought eval SUITE --out FILE`"));
         let later = results().to_json().replace("\"version\": 1", "\"version\": 99");
         assert_eq!(
             reason(&later),

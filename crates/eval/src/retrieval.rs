@@ -117,7 +117,7 @@ pub struct Situation {
     /// Ids of memories that the brief must not contain.
     #[serde(default)]
     pub must_not: Vec<String>,
-    /// Patterns that must not occur in the text of the brief, whichever memory they come from.
+    /// Patterns that must not occur in the text of the brief, regardless of the memory that they come from.
     #[serde(default)]
     pub never: Vec<String>,
     /// Whether the brief must be empty.
@@ -271,7 +271,7 @@ fn check_memories(memories: &[CaseMemory]) -> Result<BTreeSet<&str>, String> {
 fn check_unique<'a>(what: &str, ids: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     match ids.into_iter().find(|id| !seen.insert(*id)) {
-        Some(id) => Err(format!("{id}: this id is used twice; rename one {what}")),
+        Some(id) => Err(format!("{id}: this id is used twice; change it in one {what}")),
         None => Ok(()),
     }
 }
@@ -293,7 +293,7 @@ fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), Str
 fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
     // A case with both expectations could never pass, and a case with neither could never fail.
     if empty == asks {
-        return Err(format!("{id}: give must, must_not or both; or set only empty, if nothing may be found"));
+        return Err(format!("{id}: give must, must_not or both; or set only empty, if nothing should be found"));
     }
     Ok(())
 }
@@ -434,8 +434,8 @@ pub fn score_question(
     tokens: fn(&str) -> usize,
 ) -> Row {
     let mut row = question_row(placed, Kind::Qa, &question.id, &question.ask, &question.phenomena);
-    // The budget counts only the contents, which are all that a context would contain; patterns also match titles and
-    // values.
+    // Only contents count towards the budget, because a context would contain nothing else; patterns also match titles
+    // and values.
     let texts: Vec<&str> = found.iter().map(|memory| memory.content.as_str()).collect();
     let context = &found[..fitting(&texts, question.tokens.unwrap_or(QA_TOKENS), tokens)];
     let searched = |memories: &[FoundMemory]| {
@@ -597,9 +597,12 @@ mod tests {
             (recall(|case| case["queries"][0]["must_not"] = json!(["m1"])), "q1: \"m1\" is in both must and must_not"),
             (
                 recall(|case| case["queries"][1]["empty"] = json!(false)),
-                "q2: give must, must_not or both; or set only empty, if nothing may be found",
+                "q2: give must, must_not or both; or set only empty, if nothing should be found",
             ),
-            (recall(|case| case["memories"][1]["id"] = json!("m1")), "m1: this id is used twice; rename one memory"),
+            (
+                recall(|case| case["memories"][1]["id"] = json!("m1")),
+                "m1: this id is used twice; change it in one memory",
+            ),
             (recall(|case| case["memories"][0]["contents"] = json!("x")), "unknown field `contents`"),
         ];
         for (case, expected) in table {

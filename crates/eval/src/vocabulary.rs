@@ -291,9 +291,9 @@ vocabulary! {
     Arm {
         /// Nothing.
         None = "none",
-        /// Hooks before the first step.
+        /// Hooks that run before the first step.
         Preamble = "preamble",
-        /// Hooks when the agent acts.
+        /// Hooks that run when the agent acts.
         Act = "act",
         /// All hooks.
         Both = "both",
@@ -350,7 +350,7 @@ vocabulary! {
         Waiting = "wrongly waiting",
         /// The event shares a memory with an event of another group.
         Merged = "wrongly merged",
-        /// The event is separate from another event with which it should share a memory.
+        /// The event has a memory of its own, although it should share one with another event.
         Apart = "wrongly apart",
         /// A relation is missing.
         Unlinked = "not linked",

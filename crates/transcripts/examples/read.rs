@@ -1,6 +1,6 @@
 //! Prints the messages of a log: `cargo run -p transcripts --example read -- PATH`.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example for the terminal")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the example prints to the terminal")]
 
 use std::path::Path;
 

@@ -83,7 +83,7 @@ impl<'a> Sink<'a> {
         Self { accept, skipped: Vec::new(), repaired: 0 }
     }
 
-    /// Returns all text of `input`; a text over [`MAX_RECORD_BYTES`] is reported as `noun`.
+    /// Returns all text of `input`; text over [`MAX_RECORD_BYTES`] is reported as `noun`.
     ///
     /// # Errors
     /// The same errors as [`Input::into_text`].

@@ -15,11 +15,11 @@ use crate::cli::model::price;
 
 /// Measure extraction and consolidation on labelled cases
 ///
-/// PATH is a case, a folder that contains cases (see evals/README.md), or a file of LoCoMo, LongMemEval or HaluMem.
-/// Each conversation is run through the whole pipeline into a separate store, and the memories that are active
-/// afterwards are scored without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with
-/// known ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo files. Exits 3
-/// if a case cannot be read or run; such cases are reported, but not scored.
+/// PATH is a case, a folder that contains cases (see evals/README.md), or a file from LoCoMo, LongMemEval or HaluMem.
+/// Each conversation is run through the whole pipeline with a separate store, and the memories that are active at the
+/// end are scored without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with known
+/// ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo files. Exits 3 if a
+/// case cannot be read or run; such cases are reported, but not scored.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval evals/smoke\n  afterthought eval evals/extraction/dev --model gpt-5-mini --out a.json\n  afterthought eval evals/extraction/dev --model gpt-5-mini --prompt my-prompts --out b.json\n  afterthought eval compare a.json b.json\n  afterthought eval report a.json b.json --out report.md\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
@@ -32,7 +32,7 @@ pub(crate) struct EvalArgs {
     /// Cases, folders with cases, or LoCoMo files
     #[arg(value_name = "PATH", required_unless_present = "schema")]
     pub(super) paths: Vec<PathBuf>,
-    /// Measure search: store the turns of LoCoMo files as memories and search with their questions
+    /// Measure search, using the turns and questions of LoCoMo files
     #[arg(long, conflicts_with_all = ["extractor", "record", "replay", "keep", "schema"])]
     pub(super) recall: bool,
     /// Extractor to measure; the controls are expected to fail [default: auto]
@@ -53,35 +53,34 @@ pub(crate) struct EvalArgs {
     /// Run each case N times
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) repeat: u32,
-    /// Write the results to this file; an interrupted run continues where it stopped
+    /// Write the results to this file, or continue an interrupted run
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     /// Run all cases again, even those with results in the output file
     #[arg(long, requires = "out")]
     pub(super) fresh: bool,
-    /// Hide each consolidation case among N invented memories per namespace
+    /// Hide each consolidation case among N invented memories
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) distractors: usize,
-    /// Apply published corrections of LoCoMo's labels: a file, or a folder with errors*.json
+    /// Apply published corrections of LoCoMo's labels: a file or a folder
     #[arg(long, value_name = "PATH")]
     pub(super) corrections: Option<PathBuf>,
-    /// Read every log a second time into the same store, and measure what the second reading adds
+    /// Read every log twice, and measure what the second reading adds
     #[arg(long)]
     pub(super) again: bool,
-    /// Run N cases at a time; in consolidation, make N calls at a time
+    /// Run N cases, or N consolidation calls, at a time
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(super) jobs: usize,
     /// Send up to N tokens of conversation in one request [default: 6000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
-    /// Spend at most this many dollars on all cases together [default: no limit]
+    /// Spend at most this many dollars on all cases [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     max_cost: Option<f64>,
     /// Use at most N tokens for all cases together [default: no limit]
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
-    /// Prices of the model in dollars per million prompt and completion tokens, e.g. 0.25,2.00 [default: a built-in
-    /// table]
+    /// Model prices, in dollars per million tokens [default: built-in table]
     #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
     pub(super) price: Option<Price>,
     /// Follow the instructions in this file on what to keep
@@ -96,7 +95,7 @@ pub(crate) struct EvalArgs {
     /// Keep the store of each case in this folder
     #[arg(long, value_name = "DIR")]
     pub(super) keep: Option<PathBuf>,
-    /// Print the JSON Schema of cases and results, and run nothing
+    /// Print the JSON Schema of cases and results, but run nothing
     #[arg(long)]
     pub(super) schema: bool,
 }
@@ -115,7 +114,7 @@ pub(super) enum EvalCommand {
 /// Extractor to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ExtractorArg {
-    /// The model where one is configured, else the rules
+    /// The model if one is configured, or else the rules
     Auto,
     /// The model
     Llm,

@@ -21,17 +21,18 @@ use crate::private;
 
 /// Judge a sample of your own memories
 ///
-/// Draws extracted memories at random, shows each with its evidence, and asks whether it helps a later conversation, is
-/// worthless, or is wrong. Then shows the share of each answer with its 95 % confidence interval, by kind and by
-/// extractor. Judgements are stored next to the database, with memory ids but without any text. When run again, the
-/// command asks about other memories and counts all judgements. Nothing leaves the machine.
+/// Draws extracted memories at random, shows each with its evidence, and asks whether it would help in a later
+/// conversation, is worthless, or is wrong. At the end, shows the share of each answer with its 95 % confidence
+/// interval, by kind and by extractor. Judgements are stored next to the database, with memory ids but without any
+/// text. If you run the command again, it asks about other memories and counts all judgements. No data leaves the
+/// machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought eval mine\n  afterthought eval mine -n 100 --namespace project/shop")]
 pub(super) struct MineArgs {
     /// Draw this many memories
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
     count: usize,
-    /// Seed of the random sample; another seed draws another sample
+    /// Seed of the random sample
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]

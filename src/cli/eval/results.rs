@@ -15,7 +15,7 @@ use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{ADDED, BOLD, CHANGED, DIM, PLAIN, Printer, REMOVED, StyleMark, one_line, set_message};
 
-/// Maximum length of a text on one line, in characters.
+/// Maximum length of text on one line, in characters.
 const WIDTH: usize = 220;
 
 /// Prints the blocks of a report.
@@ -91,7 +91,7 @@ fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Results>> {
 ///
 /// Reads two files written by `eval --out`. For each measure, shows the difference with its 95 % confidence interval
 /// (paired bootstrap across cases), the p-value (paired randomisation test, also with Holm's correction for all
-/// measures), and the smallest difference that this number of cases would detect in 80 of 100 runs. Then shows the cost
+/// measures), and the smallest difference that this number of cases would detect in 80 of 100 runs. Also shows the cost
 /// of both runs, and the cases that changed.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -118,10 +118,11 @@ pub(super) fn run_compare(args: &CompareArgs, context: &Context<'_>) -> anyhow::
 
 /// Check results against a baseline
 ///
-/// Reads files written by `eval --out`. A suite that yields the same figures in every run (rules, controls, recorded
-/// replies) is allowed no tolerance: no measure of any case may be worse than in the baseline. Scores of other suites
-/// are compared using the 95 % confidence interval across cases. If a suite in the baseline was not run, the command reports and
-/// skips it. Figures that cannot be compared are an error. Exits 1 if something got worse, and 2 on an error.
+/// Reads files written by `eval --out`. There is no tolerance for a suite that yields the same figures in every run
+/// (rules, controls, recorded replies): no measure of any case may be worse than in the baseline. Scores of other
+/// suites are compared using the 95 % confidence interval across cases. If a suite in the baseline was not run, the
+/// command reports this and skips it. If figures cannot be compared, this is an error. Exits 1 if something got worse,
+/// and 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval gate --baseline evals/baseline.json smoke.json\n  afterthought eval gate --baseline evals/baseline.json --renew smoke.json"
@@ -130,7 +131,7 @@ pub(super) struct GateArgs {
     /// Baseline file
     #[arg(long, value_name = "FILE")]
     baseline: PathBuf,
-    /// Record the figures of these runs in the baseline; other suites in it stay unchanged
+    /// Record these figures in the baseline; keep other suites
     #[arg(long)]
     renew: bool,
     /// Results to check
@@ -156,7 +157,7 @@ pub(super) fn run_gate(args: &GateArgs, context: &Context<'_>) -> anyhow::Result
         print_blocks(&judged.iter().map(|one| one.block(detail(out))).collect::<Vec<_>>(), out)?;
     }
     if judged.iter().any(afterthought_eval::gate::SuiteRuling::is_better) {
-        out.note("improvements are not in the baseline until it is renewed with --renew");
+        out.note("improvements are recorded in the baseline only with --renew");
     }
     Ok(match judged.iter().map(|one| one.ruling).max() {
         Some(Ruling::Wrong) => ExitStatus::Error,
@@ -188,7 +189,7 @@ pub(super) fn run_report(args: &ReportArgs, context: &Context<'_>) -> anyhow::Re
     write_or_print(&text, args.out.as_deref(), context)
 }
 
-/// Writes a text into a file, or prints it if no file is given.
+/// Writes `text` into a file, or prints it if no file is given.
 pub(super) fn write_or_print(text: &str, file: Option<&Path>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if let Some(path) = file {
         std::fs::write(path, text)
@@ -202,8 +203,8 @@ pub(super) fn write_or_print(text: &str, file: Option<&Path>, context: &Context<
 
 /// Write a page with the figures of all suites
 ///
-/// Reads the suites and their runs from FILE, runs them, and writes the page as Markdown. Suites whose data set is not
-/// on this machine are listed as not measured. Paths in FILE are relative to the working directory.
+/// Reads the suites and their runs from FILE, runs them, and writes the page as Markdown. Suites whose data sets are
+/// not on this machine are listed as not measured. Paths in FILE are relative to the working directory.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval results --out docs/results.md\n  afterthought eval results --results target/results --out docs/results.md"
@@ -212,7 +213,7 @@ pub(super) struct ResultsArgs {
     /// File that describes the page
     #[arg(value_name = "FILE", default_value = "evals/results.toml")]
     page: PathBuf,
-    /// Use the result files in this folder, and write missing ones into it
+    /// Folder of result files; missing ones are written there
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
     /// Write the page to this file [default: standard output]

@@ -178,7 +178,7 @@ pub(super) async fn run_case<C: Complete>(
     let extraction = run_logs(&sources, &folder.database(), subject, options).await?;
     if let Some(other) = extraction.conversations.iter().find(|one| one.format != case.case.format) {
         bail!(
-            "the case declares its logs as {}, but they were recognised as {}; correct the logs or the case",
+            "the case declares the format of its logs as {}, but it was recognised as {}; correct the logs or the case",
             case.case.format,
             other.format
         );

@@ -51,15 +51,15 @@ pub(super) fn give_other_values(a: &View<'_>, b: &View<'_>, words: &Words) -> bo
 
 /// How a sentence names an attribute.
 enum Named {
-    /// So that any words after it are its value: "the staging database is called".
+    /// Any words that follow are the value: "the staging database is called".
     Stated,
-    /// So that a description may follow as well: "the staging database is".
+    /// A value or a description follows: "the staging database is".
     Described,
 }
 
 /// Returns how the words before a value name an attribute that has one value at a time; `None` if they do not.
 fn attribute(frame: &[String]) -> Option<Named> {
-    /// First words after which one of several things of a kind is meant.
+    /// Words at the start that refer to one of several things of a kind.
     const ONE_OF_SEVERAL: &[&str] = &["a", "an", "one", "each", "every", "some", "any", "another"];
     let words: Vec<&str> = frame.iter().map(String::as_str).collect();
     if words.first().is_none_or(|first| ONE_OF_SEVERAL.contains(first)) {
@@ -75,7 +75,7 @@ fn attribute(frame: &[String]) -> Option<Named> {
     let (name, copula) = COPULAS.iter().find_map(|copula| Some((words.strip_suffix(*copula)?, copula)))?;
     let name = name.strip_prefix(&["the"]).unwrap_or(name);
     let (last, before) = name.split_last()?;
-    // A name alone may be that of anything.
+    // A name alone may refer to anything.
     let has_one = |key: &str| arity(&canonical(key)) == Arity::Single;
     let pair = before.last().map(|first| format!("{first}_{last}"));
     let is_single = (has_one(last) && *last != "name") || pair.is_some_and(|pair| has_one(&pair));

@@ -40,7 +40,7 @@ pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, 
 /// Returns whether a clause is about different circumstances from `known`, and whether it limits the change to special
 /// circumstances.
 fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
-    // Most projects mean the backend without saying so, and a time of day is a value.
+    // A statement about a project usually means the backend anyway, and a time of day is a value.
     const NOT_NARROWER: &[&str] = &["backend", "morning", "evening", "weekend"];
     let narrowing = |features: &Features| -> BTreeSet<&'static str> {
         features.settings.iter().copied().filter(|setting| !NOT_NARROWER.contains(setting)).collect()
@@ -141,8 +141,9 @@ fn has_more(clause: &Features, known: &View<'_>) -> bool {
         || clause.tokens.iter().any(is_new)
 }
 
-/// Whether the clause of a phrase has a subject or a verb that `known` does not have: "the reports no longer run on a
-/// cluster" does not affect the orders that still do.
+/// Whether the clause of a phrase has a subject or a verb that `known` does not have.
+///
+/// The sentence "the reports no longer run on a cluster" does not affect the orders, which still do.
 fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
     /// Time expressions and first-person pronouns, without which a Chinese clause begins with its subject.
     const OPENINGS: &[&str] = &[
@@ -172,11 +173,11 @@ pub(in crate::consolidate) fn is_end(why: &str) -> bool {
     [OVER, REVERSED, TOPIC_MOVED].contains(&why)
 }
 
-const OVER: &str = "says that it is over";
-const REVERSED: &str = "says the opposite, and that it changed";
+const OVER: &str = "the new text says that it is over";
+const REVERSED: &str = "says the opposite, and says that this changed";
 
 /// Reason given if the topic of a claim has a different value.
-pub(in crate::consolidate) const TOPIC_MOVED: &str = "says that it has another value";
+pub(in crate::consolidate) const TOPIC_MOVED: &str = "the new text says that it has a different value";
 
 /// Whether `rest`, which follows the name of what ended, limits the change to a special case, as in "for the demo".
 fn narrows(rest: &str, known: &View<'_>) -> bool {
@@ -251,7 +252,7 @@ fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'stati
 /// Returns a finding if the speaker of `incoming` moved away from the residence that `known` states.
 fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let is_home = known.key.as_deref() == Some("user.residence") && moves_home(&incoming.claim.content);
-    is_home.then_some((Certainty::Certain, "says that the person has moved"))
+    is_home.then_some((Certainty::Certain, "the new text says that the person has moved"))
 }
 
 /// Whether a clause of `incoming` that repeats words of `known` has a different subject: "the docs no longer deploy
@@ -280,7 +281,7 @@ pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &Claim) -> f64 
 }
 
 /// The words for a thing in a phrase, compared with a known claim.
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate finding")]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate finding")]
 struct Naming {
     shared: BTreeSet<String>,
     others: Vec<String>,
@@ -347,7 +348,7 @@ fn in_text(word: &str, known: &View<'_>) -> bool {
     is_among(word, &known.features.text, &Naming::words(&known.features.text))
 }
 
-/// Whether a text, whose words are `words`, contains `word` or a form of it.
+/// Whether `text`, whose words are `words`, contains `word` or a form of it.
 fn is_among(word: &str, text: &str, words: &[String]) -> bool {
     if word.chars().any(is_han) {
         return text.contains(word);

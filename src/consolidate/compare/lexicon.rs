@@ -20,7 +20,7 @@ pub(super) enum Cue {
     Once,
     /// The claim is usually true.
     Habit,
-    /// The claim is true except in some case.
+    /// The claim is true, with some exceptions.
     Except,
     /// The claim is intended but not yet true.
     Planned,

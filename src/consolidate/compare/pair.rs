@@ -71,11 +71,11 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None => match exchange(incoming, known) {
             Some(ExchangeFinding::Preference) => (ClaimRelation::Opposed, "prefers the reverse"),
-            Some(ExchangeFinding::Roles) => (ClaimRelation::Unsure, "the same words in another order"),
+            Some(ExchangeFinding::Roles) => (ClaimRelation::Unsure, "the same words in a different order"),
             None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
             None => match by_words(incoming, known, &words, hinted) {
                 (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
-                    (ClaimRelation::Contested, "may be about something else")
+                    (ClaimRelation::Contested, "it may be about something else")
                 }
                 found => found,
             },
@@ -147,30 +147,32 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         return another_number(a, b, special);
     }
     if a.features.also && !says_so {
-        return (ClaimRelation::Apart, "another value alongside the known one");
+        return (ClaimRelation::Apart, "a different value alongside the known one");
     }
     match arity {
         // Words in two languages do not show whether they mean different things.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
-            (ClaimRelation::Unsure, "another value, but perhaps about something else")
+            (ClaimRelation::Unsure, "a different value, but perhaps about something else")
         }
-        Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
-        Arity::Single => (ClaimRelation::Opposed, "another value of the same attribute"),
+        Arity::Single if special => (ClaimRelation::Unsure, "a different value in a special case"),
+        Arity::Single => (ClaimRelation::Opposed, "a different value of the same attribute"),
         // A value of a list is replaced as well if the text says that the new value replaces it.
-        Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
+        Arity::Many | Arity::Open if says_so => {
+            (ClaimRelation::Opposed, "the new text says that it replaces the known value")
+        }
         // "Switched to" says that the earlier value no longer applies, even for an attribute that may have several
         // values.
         Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
-            (ClaimRelation::Opposed, "says that the value has changed to another one")
+            (ClaimRelation::Opposed, "the new text says that the value has changed")
         }
         Arity::Open if is_only_one(a) && is_only_one(b) => {
-            (ClaimRelation::Opposed, "another value of the same attribute")
+            (ClaimRelation::Opposed, "a different value of the same attribute")
         }
-        Arity::Open if hinted => (ClaimRelation::Opposed, "another value, marked as replacing the known one"),
+        Arity::Open if hinted => (ClaimRelation::Opposed, "a different value, marked as replacing the known one"),
         // A hint is not enough here: another value usually exists alongside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "marked as replacing the known memory"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
-        Arity::Open => (ClaimRelation::Unsure, "another value, which may exist alongside the known one"),
+        Arity::Open => (ClaimRelation::Unsure, "a different value, which may exist alongside the known one"),
     }
 }
 
@@ -186,11 +188,11 @@ fn is_only_one(view: &View<'_>) -> bool {
 fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
-        (ClaimRelation::Unsure, "another number, but perhaps about something else")
+        (ClaimRelation::Unsure, "a different number, but perhaps about something else")
     } else if is_episode(a) || is_episode(b) {
-        (ClaimRelation::Unsure, "another number on another occasion")
+        (ClaimRelation::Unsure, "a different number on a different occasion")
     } else {
-        (ClaimRelation::Opposed, "another number for the same attribute")
+        (ClaimRelation::Opposed, "a different number for the same attribute")
     }
 }
 
@@ -217,10 +219,10 @@ fn names_value(a: &View<'_>, b: &View<'_>) -> bool {
 fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
-        return (ClaimRelation::Unsure, "the same value with other numbers");
+        return (ClaimRelation::Unsure, "the same value with different numbers");
     }
     if is_swapped(a, b, words) {
-        return (ClaimRelation::Unsure, "the same words in another order");
+        return (ClaimRelation::Unsure, "the same words in a different order");
     }
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
         return (ClaimRelation::Unsure, "one is true only in a special case");
@@ -241,10 +243,10 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let short = words.shared > 0 && words.overlap() >= 1.0 && containment(a, b) != (false, false);
     let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a) || short);
     if is_now_another(a, b, words) {
-        return (ClaimRelation::Opposed, "says that another one has taken its place");
+        return (ClaimRelation::Opposed, "the new text says that something else has taken its place");
     }
     if give_other_values(a, b, words) {
-        return (ClaimRelation::Opposed, "another value of the same attribute");
+        return (ClaimRelation::Opposed, "a different value of the same attribute");
     }
     if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
         return found;
@@ -257,14 +259,14 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
         };
     }
     if is_swapped(a, b, words) {
-        return (ClaimRelation::Unsure, "the same words in another order");
+        return (ClaimRelation::Unsure, "the same words in a different order");
     }
     let (new, old) = (extra(a, b), extra(b, a));
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     if keys_differ && !are_one_value(a, b, words) {
         let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
-            (ClaimRelation::Unsure, "the same words, but another attribute")
+            (ClaimRelation::Unsure, "the same words, but a different attribute")
         } else {
             (ClaimRelation::Apart, "another attribute")
         };
@@ -274,7 +276,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
-            (ClaimRelation::Unsure, "other names or numbers, and words that indicate a change")
+            (ClaimRelation::Unsure, "different names or numbers, and words that indicate a change")
         } else {
             (ClaimRelation::Apart, "other names or numbers")
         };
@@ -292,7 +294,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none() && new.any();
     match (news, left_out) {
         (false, _) => (ClaimRelation::Same, "nothing new"),
-        (true, false) if is_turned_about(a, b) => (ClaimRelation::Unsure, "the same words in another order"),
+        (true, false) if is_turned_about(a, b) => (ClaimRelation::Unsure, "the same words in a different order"),
         (true, false) if moved_on => (ClaimRelation::Unsure, "the known words, and words that indicate a change"),
         (true, false) => (ClaimRelation::More, "the known words and more"),
         (true, true) => (ClaimRelation::Unsure, "nearly the same words"),
@@ -342,16 +344,16 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     // `no longer` together with all words of the known claim ends it, even if other words follow.
     let all_known = words.known_only == 0 || containment(a, b).0;
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
-        return (ClaimRelation::Opposed, "says that the known state has ended");
+        return (ClaimRelation::Opposed, "the new text says that the known state has ended");
     }
     // `does not smoke in the car` does not apply to other places, and `guide dogs are allowed` does not apply to other
     // dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
-        return (ClaimRelation::Unsure, "may be negated only in a special case");
+        return (ClaimRelation::Unsure, "it may be negated only in a special case");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
-    // A negation with many more words, or in an instruction compared with a fact, may be about something else.
+    // A negation with many more words, or in an instruction compared with a fact, it may be about something else.
     let alike =
         words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
@@ -387,7 +389,7 @@ const UNITS_BEFORE: usize = 3;
 /// decide.
 fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(ClaimRelation, &'static str)> {
     if leaves(a, b, words, frame) {
-        return Some((ClaimRelation::Opposed, "says that the known value no longer applies"));
+        return Some((ClaimRelation::Opposed, "the new text says that the known value no longer applies"));
     }
     let dated = words.shared + 1 >= CORE_WORDS && !a.features.figures.is_disjoint(&b.features.figures);
     let core = words.shared >= CORE_WORDS || dated;
@@ -402,16 +404,16 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     }
     let slots = slots(&a.features.text, &b.features.text)?;
     if frame.close && is_another_number(a, b, words, &slots, frame) {
-        return Some((ClaimRelation::Opposed, "another number in the same words"));
+        return Some((ClaimRelation::Opposed, "a different number in the same words"));
     }
     if (frame.close || placed) && takes_its_place(a, b, &slots) {
-        return Some((ClaimRelation::Opposed, "another value in place of the known one"));
+        return Some((ClaimRelation::Opposed, "a different value in place of the known one"));
     }
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     let has_own = words.known_only > 0 || extra(b, a).any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
     if core && !keys_differ && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
-        return Some((ClaimRelation::Both, "the same fact, each with its own detail"));
+        return Some((ClaimRelation::Both, "the same fact, but each with a different detail"));
     }
     None
 }
@@ -476,8 +478,8 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
-    // Words that express a change show that both claims are about the same thing, whichever of the two is the incoming
-    // claim.
+    // Words that express a change show that both claims are about the same thing, regardless of which one is the
+    // incoming claim.
     let has_cue = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::text::script::Script;
 use crate::text::tokens::is_listed;
 
-/// Maximum number of units of a text that are aligned.
+/// Maximum number of units of text that are aligned.
 // The table of common units grows with the square of this number.
 const MAX_UNITS: usize = 120;
 
@@ -161,7 +161,7 @@ pub(super) fn each_adds(slots: &[Slot]) -> bool {
     // If both texts have a word in different positions, its role may have changed, as in who gave what to whom.
     let moved = !own(|slot| &slot.incoming).is_disjoint(&own(|slot| &slot.known));
     let details = slots.iter().all(|slot| {
-        // `before the review` and `after the review` are one detail with different prepositions.
+        // `before the review` and `after the review` are values of the same detail, and differ in the preposition.
         let is_bare = |units: &[String]| matches!(units, [one] if slot.opener(units) == Some(one));
         !slot.is_substitution()
             || !(is_bare(&slot.incoming) && is_bare(&slot.known))

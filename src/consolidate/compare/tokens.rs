@@ -8,7 +8,7 @@ use crate::text::script::{Script, is_hiragana};
 use crate::text::stem::{stem, without_korean_ending};
 use crate::text::tokens::{Word, is_listed};
 
-/// Returns the language of a text whose words are compared; `None` if no language is clearly detected.
+/// Returns the language of `text`, whose words are compared; `None` if no language is clearly detected.
 pub(super) fn language_of(text: &str) -> Option<Language> {
     detect(text, &[Language::English, Language::Spanish, Language::German])
 }

@@ -115,7 +115,7 @@ impl View<'_> {
     }
 }
 
-/// Whether a text ends with words such as `instead of`, ignoring function words after them: `instead of in the`.
+/// Whether `text` ends with words such as `instead of`, ignoring function words after them: `instead of in the`.
 fn is_after_leaving(text: &str) -> bool {
     const SMALL: &[&str] = &[
         "the", "a", "in", "on", "with", "at", "to", "der", "die", "das", "dem", "den", "auf", "mit", "bei", "aus",
@@ -200,7 +200,8 @@ impl Words {
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
-    /// Whether a claim of few words is completely contained in the other claim, as `smokes` in `no longer smokes`.
+    /// Whether a claim of only a few words is completely contained in the other claim, as `smokes` in `no longer
+    /// smokes`.
     pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
         let all_but = self.incoming_only.min(self.known_only);
         !incoming.features.tokens.is_empty()
@@ -215,7 +216,7 @@ impl Words {
 }
 
 /// Returns `part` divided by `whole`; 0 if `whole` is 0.
-#[expect(clippy::cast_precision_loss, reason = "counts of words, far below 2^52")]
+#[expect(clippy::cast_precision_loss, reason = "word counts are far below 2^52")]
 pub(super) fn part(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -309,7 +310,7 @@ fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features, &b.features);
     let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
     let other = left.text.contains(y.as_str()) || right.text.contains(x.as_str());
-    // Without a common word, the subjects may name the same thing in two languages.
+    // Subjects without a word in common may name the same thing in two languages.
     own && !other && !left.tokens.is_disjoint(&right.tokens)
 }
 
@@ -349,7 +350,7 @@ pub(in crate::consolidate) fn extra(a: &View<'_>, b: &View<'_>) -> Extra {
 /// many words.
 const SHORT_NAME: usize = 3;
 
-/// Whether a text contains a name: as a whole word if it is short, and anywhere otherwise.
+/// Whether `text` contains a name: as a whole word if it is short, and anywhere otherwise.
 fn mentions(text: &str, name: &str) -> bool {
     if name.len() > SHORT_NAME || !name.is_ascii() { text.contains(name) } else { contains_word(text, name) }
 }

@@ -1,4 +1,4 @@
-//! Decides about a candidate by exact and inexpensive rules.
+//! Decides about a candidate, using exact and inexpensive rules.
 
 pub(crate) mod named;
 mod part;
@@ -131,7 +131,7 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         Status::Superseded
             if !current(ClaimRelation::Same) && !current(ClaimRelation::Opposed) && !is_said_again(case, known) =>
         {
-            Some(Ruling::about(Decision::Support, known, "known, and replaced since"))
+            Some(Ruling::about(Decision::Support, known, "known, but replaced since then"))
         }
         // Rejected values were handled above, so this statement may simply have become true again.
         Status::Superseded | Status::Forgotten | Status::Expired => None,
@@ -224,7 +224,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
             conflict: Some(Conflict::Conflict),
             pending: true,
             also: Vec::new(),
-            reason: "contradicts a part of it; the rest could not be separated".to_owned(),
+            reason: "it contradicts part of the known memory; the rest could not be separated".to_owned(),
             ..ruling
         },
     }
@@ -248,9 +248,9 @@ fn is_undecided(case: &Case<'_>, opposed: &[&Met<'_>]) -> bool {
 
 fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
     if brings_nothing(case, known) {
-        Ruling::about(Decision::Skip, known, "already known in the same words, and replaced since")
+        Ruling::about(Decision::Skip, known, "already known in the same words, but replaced since then")
     } else {
-        Ruling::about(Decision::Support, known, "known, and replaced since")
+        Ruling::about(Decision::Support, known, "known, but replaced since then")
     }
 }
 

@@ -106,7 +106,7 @@ fn is_foreign(a: &View<'_>, b: &View<'_>) -> bool {
     a.language.zip(b.language).is_some_and(|(a, b)| a != b)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]
+#[expect(clippy::cast_precision_loss, reason = "memory counts are far below 2^52")]
 fn weight(holders: usize, all: usize) -> f64 {
     (1.0 + all as f64 / holders.max(1) as f64).ln()
 }
@@ -209,7 +209,7 @@ impl Met<'_> {
 fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let gone = met.iter().find(|met| met.known.memory.status == Status::Forgotten && met.is_one_fact())?;
     is_turned(&case.view, &gone.view).is_none().then(|| match gone.named {
-        Named::Duplicate => Ruling::about(Decision::Skip, gone.known, "rejected before, in other words"),
+        Named::Duplicate => Ruling::about(Decision::Skip, gone.known, "rejected before, in different words"),
         _ => Ruling { pending: true, ..Ruling::new(Decision::Add, "repeats a forgotten statement and adds to it") },
     })
 }
@@ -263,7 +263,9 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     }
     match remainder(&met.known.memory.claim, &case.view, rest) {
         Some(rest) => Some(Ruling { rest: Some(rest), ..ruling }),
-        None => Some(Ruling::beside(met.known, "contradicts a part of it; the rest could not be separated")),
+        None => {
+            Some(Ruling::beside(met.known, "it contradicts part of the known memory; the rest could not be separated"))
+        }
     }
 }
 
@@ -306,7 +308,7 @@ pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'stati
     if other_numbers(&a.features.figures, &b.features.figures) {
         Some("other numbers")
     } else if other_values(a, b) {
-        Some("another value of the same attribute")
+        Some("a different value of the same attribute")
     } else if new.entities && old.entities && much_the_same {
         Some("other names")
     } else {

@@ -23,8 +23,8 @@ pub(crate) struct ValidTime {
     pub at: Option<Timestamp>,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
-    /// Whether the claim is about the days of something that lies ahead, such as a release or a closure. They are its
-    /// content, and do not say which of two plans was made last, whereas the start of a new state does.
+    /// Whether the claim is about the days of something that lies ahead, such as a release or a closure. Such days are
+    /// the content of the claim, and do not show which of two plans was made last, unlike the start of a new state.
     is_plan: bool,
     /// The time when the claim was last said; for a claim without evidence, the time when it was written.
     pub said: Option<Timestamp>,
@@ -191,7 +191,7 @@ pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> 
     case.evidence().is_empty() || is_covered(case.evidence(), &known.evidence)
 }
 
-/// Maximum length, in characters, of a text that rules merge; if it would be longer, both claims are kept.
+/// Maximum length, in characters, of text that rules merge; if it would be longer, both claims are kept.
 const MAX_MERGED_CHARS: usize = 400;
 
 /// Minimum difference in confidence for the known claim to prevail over an incoming claim about the same time.

@@ -61,7 +61,7 @@ struct Union<'a> {
 fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     let (kept, gone) = (union.kept, union.gone);
     if gone.memory.pinned {
-        return held("would be replaced by a memory that says the same", gone);
+        return held("it would be replaced by a memory that says the same thing", gone);
     }
     let of_gone = field.cluster(&gone.memory.id);
     let keeps_apart = |a: &Known| {

@@ -285,7 +285,7 @@ impl Around {
         }
     }
 
-    /// Returns the memories close to this one, in whichever direction they were found.
+    /// Returns the memories close to this one, regardless of the direction in which they were found.
     pub(super) fn of(&self, id: &MemoryId) -> impl Iterator<Item = &MemoryId> {
         self.pairs.get(id).into_iter().flatten()
     }

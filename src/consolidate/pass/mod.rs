@@ -78,7 +78,8 @@ impl<C: Complete> Terms<'_, C> {
     }
 }
 
-/// The name of the rules in the mark of a finished pass. After a change of this name, all memories are examined again.
+/// Name of the rules, which is recorded when a pass is finished. After a change of this name, all memories are examined
+/// again.
 const RULES: &str = "rules-1";
 
 /// The number of calls that may still be made.

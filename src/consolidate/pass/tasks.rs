@@ -102,7 +102,7 @@ fn over(task: &Known, now: Timestamp) -> Option<String> {
     (ended <= now).then(|| format!("it was due on {due}"))
 }
 
-/// Returns the latest due day mentioned in a text.
+/// Returns the latest due day mentioned in `text`.
 fn due_day(text: &str) -> Option<Date> {
     let days = DUE.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(2))?.as_str().parse().ok());
     days.max()

@@ -60,7 +60,7 @@ const NEAR_OVERLAP: f64 = 0.4;
 /// The same share for a new claim with words that express a change.
 const NEAR_OVERLAP_OF_CHANGE: f64 = 0.3;
 
-/// Returns at most `limit` active memories in the same namespace that are about the same matter as `incoming`, closest
+/// Returns at most `limit` active memories in the same namespace that are about the same topic as `incoming`, closest
 /// first, except for `own`. The words alone do not show whether `incoming` replaces any of them.
 ///
 /// # Errors

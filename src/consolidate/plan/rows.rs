@@ -136,7 +136,7 @@ fn contradict(change: &Change, known: &Known, targets: &[Known], now: Timestamp,
         rows.link(&new, RelationType::Contradicts, &known.memory.id, why);
     }
     if let Some(rest) = rest {
-        rows.link(rest, RelationType::DerivedFrom, &old, Some("the part of it that is still true"));
+        rows.link(rest, RelationType::DerivedFrom, &old, Some("the part that is still true"));
     }
 }
 

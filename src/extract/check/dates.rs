@@ -17,7 +17,7 @@ use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, written};
 use crate::text::number::digit;
 use crate::text::pattern_set::Anywhere;
 
-/// The model may judge that something matters for at most this many days without anybody having said so.
+/// Maximum distance, in days, of an expiry date that the model chose by itself from the time of the statement.
 const MAX_JUDGED_DAYS: i32 = 400;
 
 /// Maximum range, in days, of a time expression that is also used outside its session.
@@ -46,7 +46,7 @@ impl Dates {
         Self { is_near: true, ..Self::default() }
     }
 
-    /// Adds a text, and the day on the speaker's calendar on which it was said.
+    /// Adds `text`, and the day on the speaker's calendar on which it was said.
     pub(super) fn add(&mut self, text: &str, said_on: Option<Date>) {
         let dates = written(text);
         self.add_bare_years(text, &dates);
@@ -97,7 +97,7 @@ impl Dates {
         }
     }
 
-    /// Adds every number that looks like a year, whatever its context.
+    /// Adds every number that looks like a year, regardless of its context.
     fn add_bare_years(&mut self, text: &str, dates: &[Written]) {
         let is_alone = |at: usize| !dates.iter().any(|date| date.at.contains(&at));
         let runs = text.split(|c| digit(c).is_none()).filter(|run| run.len() == 4);

@@ -39,7 +39,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Adds a text that may mention somebody or something by name.
+    /// Adds `text`, which may mention somebody or something by name.
     pub(super) fn add(&mut self, text: &str) {
         let folded = searchable(text);
         self.words

@@ -38,7 +38,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Adds the numbers in a text.
+    /// Adds the numbers in `text`.
     pub(super) fn add(&mut self, text: &str) {
         self.known.extend(in_digits(text));
         self.known.extend(in_words(text));
@@ -165,7 +165,7 @@ fn converts(number: &Number, known: &Number) -> bool {
     number.readings.iter().any(|value| known.readings.iter().any(|other| one.converts(*value, two, *other)))
 }
 
-/// A text with at least this many values is considered a list, in which any number could be derived from two others.
+/// Text with at least this many values is considered a list, in which any number could be derived from two others.
 const MAX_NUMBERS: usize = 60;
 
 /// Words that mean a doubling.

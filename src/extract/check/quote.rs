@@ -102,7 +102,7 @@ impl Injected {
     pub(super) fn restates(&self, text: &str, before: usize) -> bool {
         let runs = runs(text);
         let known = runs.iter().filter(|run| self.runs.get(run).is_some_and(|&index| index < before)).count();
-        #[expect(clippy::cast_precision_loss, reason = "the number of runs is small enough for an exact float")]
+        #[expect(clippy::cast_precision_loss, reason = "the number of runs is small enough to be exact in a float")]
         let share = known as f64 / runs.len().max(1) as f64;
         runs.len() >= MIN_SHINGLES && share >= RESTATES
     }

@@ -111,7 +111,7 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = unwanted.or_else(|| value(hit, "v"))?;
     let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
     let slot = slot_of(&value, over);
-    // Most wishes are temporary, such as one for a break, but wishes about a known tool or format last. A text in
+    // Most wishes are temporary, such as one for a break, but wishes about a known tool or format last. Text in
     // backticks that replaces something is also a name.
     let is_code = !over.is_empty() && value.starts_with('`') && value.ends_with('`');
     if slot.attribute.is_none() && !is_code {

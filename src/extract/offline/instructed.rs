@@ -113,7 +113,7 @@ impl InstructionFilter {
     }
 }
 
-/// Returns the sentences of a text without list markers.
+/// Returns the sentences of `text` without list markers.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | ';' | '。' | '！' | '？' | '；' | '\n');
     let marks = |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '+' | '#' | '>');

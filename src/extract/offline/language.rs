@@ -39,7 +39,7 @@ pub(super) enum Act {
     /// The clause states `v` about the project in words that are clearly meant to last, even if `v` is not a known
     /// name.
     Declared,
-    /// A standing instruction: `do`, perhaps `when`.
+    /// A standing instruction: `do`, and optionally `when`.
     Standing,
     /// The speaker asks to remember `rest`.
     Remember,

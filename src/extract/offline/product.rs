@@ -21,7 +21,7 @@ enum Spelling {
 /// The names in `product.toml`, and words that are not names.
 #[derive(Deserialize)]
 struct Products {
-    /// Attribute, names that ignore case, and names with exactly these capitals.
+    /// The attribute, its names in any case, and its names with exactly these capitals.
     attributes: Vec<(String, String, String)>,
     /// Words for an attribute at the end of a phrase, and the attribute.
     nouns: Vec<(Anywhere, String)>,

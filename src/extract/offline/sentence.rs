@@ -297,7 +297,7 @@ pub(super) fn own_sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Returns the position in `text` at which other people's words begin: a text to be edited, to be written, or only
+/// Returns the position in `text` at which other people's words begin: text to be edited, to be written, or only
 /// shown.
 fn foreign_from(text: &str) -> usize {
     let asked = asked_from(text);

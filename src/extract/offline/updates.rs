@@ -15,7 +15,7 @@ const CONFIDENCE: f64 = 0.8;
 /// Maximum number of characters in a title.
 const MAX_TITLE_CHARS: usize = 60;
 
-/// Returns the change that `said`, a sentence of `message`, states, and the words that state it. These are the sentence
+/// Returns the change stated in `said`, a sentence of `message`, and the words that state it. These are the sentence
 /// and the `next` sentence, which often names the replacement.
 pub(super) fn sentence<'t>(
     message: &'t Message,

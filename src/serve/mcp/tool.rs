@@ -130,7 +130,7 @@ pub(in crate::serve) enum ToolError {
     /// The arguments do not have the form that the tool expects.
     #[error("{error}; expected arguments: {expected}")]
     Arguments {
-        /// The fault of the arguments.
+        /// What is wrong with the arguments.
         error: String,
         /// The arguments of the tool.
         expected: String,
@@ -154,7 +154,8 @@ pub(in crate::serve) fn read_arguments<A: DeserializeOwned>(
 ) -> Result<A, ToolError> {
     A::deserialize(arguments).map_err(|error| {
         let (schema, expected) = (Value::Object(input()), takes(&input()));
-        // The faults by the schema name the field, but the error of serde, in most cases, only the type, and as in Rust.
+        // The faults that the schema finds name the field, whereas serde's error usually names only the type, as
+        // spelled in Rust.
         let faults = crate::schema::Schema::from_json(&schema).all_faults(arguments);
         ToolError::Arguments { error: if faults.is_empty() { error.to_string() } else { faults.join(", ") }, expected }
     })
@@ -245,7 +246,7 @@ fn or_null(choices: &[Value]) -> Option<Vec<Value>> {
 }
 
 string_enum!(
-    /// A set of tools. No two tools of a profile do the same, except in [`Profile::Full`].
+    /// A set of tools. No two tools of a profile do the same thing, except in [`Profile::Full`].
     #[derive(Default)]
     Profile, "a profile", "standard, basecoat, blockcell or full", {
     /// The five verbs store, recall, update, forget and list, with brief, history and relate; forget accepts filters,

@@ -420,7 +420,7 @@ pub(in crate::serve) fn type_of(category: &str) -> MemoryType {
 pub(in crate::serve) fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>, ApiError> {
     let now = Timestamp::now();
     if let (Some(text), Some(days)) = (text, days) {
-        let reason = "gives the expiry twice; give expires or expires_in_days";
+        let reason = "gives the expiry twice; use either expires or expires_in_days";
         return Err(ApiError::Expiry { text: format!("{text}, {days} days"), reason });
     }
     if let Some(text) = text {

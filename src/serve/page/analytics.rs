@@ -73,7 +73,7 @@ fn growth(learnt: &BTreeMap<i64, usize>, spell: impl Fn(Date) -> String) -> Valu
     // A year of empty weeks before the first memory would be uninformative.
     let first = weeks.iter().find(|(_, count)| **count > 0).map_or(week(today), |(week, _)| *week);
     let first = first.min(week(today) - 7);
-    #[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]
+    #[expect(clippy::cast_precision_loss, reason = "memory counts are far below 2^52")]
     let value = |(week, count): (i64, usize)| (spell(epoch.saturating_add((week * 7 - 3).days())), count as f64);
     let values: Vec<(String, f64)> = weeks.into_iter().filter(|(week, _)| *week >= first).map(value).collect();
     columns(&values, |value| format!("{value:.0}"))
@@ -87,7 +87,7 @@ fn spending_chart(spending: &[DaySpending], spell: impl Fn(Date) -> String) -> V
     let has_prices = spending.iter().any(|day| day.cost.is_some());
     let mut days: BTreeMap<Date, f64> = BTreeMap::new();
     for day in spending {
-        #[expect(clippy::cast_precision_loss, reason = "the tokens of one day, far below 2^52")]
+        #[expect(clippy::cast_precision_loss, reason = "the number of tokens in a day is far below 2^52")]
         let tokens = (day.spent.prompt_tokens + day.spent.completion_tokens) as f64;
         *days.entry(day.spent.day).or_default() += if has_prices { day.cost.unwrap_or(0.0) } else { tokens };
     }
@@ -167,7 +167,7 @@ pub(super) fn columns(values: &[(String, f64)], spell: impl Fn(f64) -> String) -
 /// Returns rows of a table with bars, the longest of which fills its cell.
 pub(super) fn bars(values: Vec<(String, usize)>) -> Vec<Value> {
     let most = values.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
-    #[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]
+    #[expect(clippy::cast_precision_loss, reason = "memory counts are far below 2^52")]
     let share = |count: usize| rounded(100.0 * count as f64 / most as f64);
     values.into_iter().map(|(name, count)| json!({"name": name, "count": count, "share": share(count)})).collect()
 }

@@ -94,7 +94,7 @@ fn reason(error: &EvalError, language: Language) -> Vec<Span> {
     words(&reason, language)
 }
 
-/// Returns a text of a report in this language.
+/// Returns text of a report in this language.
 fn words(text: &str, language: Language) -> Vec<Span> {
     language.evaluation(text).unwrap_or_else(|| vec![Span::words(text)])
 }

@@ -112,7 +112,7 @@ impl Language {
         said.unwrap_or_else(|| message.to_owned())
     }
 
-    /// Returns a text of a report of an evaluation in this language; `None` if it is not known.
+    /// Returns text of an evaluation report in this language; `None` if there is no translation.
     pub(super) fn evaluation(self, text: &str) -> Option<Vec<Span>> {
         if self == Self::English { Some(vec![Span::words(text)]) } else { evaluated(text) }
     }
@@ -170,7 +170,7 @@ fn translated(catalogue: &Catalogue, part: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns a text of a report in Chinese. An unknown text may be a list with known parts.
+/// Returns text of a report in Chinese. A text without a translation may be a list whose parts have one.
 fn evaluated(text: &str) -> Option<Vec<Span>> {
     if let Some(known) = CHINESE_EVALS.get(text) {
         return Some(vec![Span::words(known)]);
@@ -301,7 +301,7 @@ mod tests {
         let said = |stored| Language::Chinese.reason(stored);
         assert_eq!(said("the same words"), "用词相同");
         assert_eq!(
-            said("contradicts a part of it; the rest could not be separated"),
+            said("it contradicts part of the known memory; the rest could not be separated"),
             "与其中一部分矛盾；其余部分无法分开"
         );
         assert_eq!(said("says the opposite; the known memory is pinned"), "说法相反；已知的那条已置顶");

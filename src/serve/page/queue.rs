@@ -34,7 +34,7 @@ fn values(progress: &QueueProgress, now: Timestamp) -> Value {
     })
 }
 
-/// Returns an age in the largest unit of which it has at least two.
+/// Returns an age in the largest unit in which it is at least 2.
 fn age(minutes: i64) -> Value {
     let (noun, count) = match minutes {
         0..120 => ("minute", minutes),

@@ -79,10 +79,10 @@ fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'stati
     environment
 }
 
-/// Returns a text from the catalogue, with its `{placeholders}` filled in.
-#[expect(clippy::needless_pass_by_value, reason = "functions of templates get their arguments by value")]
+/// Returns text from the catalogue, with its `{placeholders}` filled in.
+#[expect(clippy::needless_pass_by_value, reason = "template functions receive their arguments by value")]
 fn text(state: &State<'_, '_>, key: &str, values: Kwargs) -> Result<String, Error> {
-    let missing = || Error::new(ErrorKind::InvalidOperation, format!("no text is called {key:?}"));
+    let missing = || Error::new(ErrorKind::InvalidOperation, format!("there is no text called {key:?}"));
     let mut text = language(state).text(key).ok_or_else(missing)?.to_owned();
     for name in values.args() {
         let value: minijinja::Value = values.get(name)?;
@@ -95,7 +95,7 @@ fn text(state: &State<'_, '_>, key: &str, values: Kwargs) -> Result<String, Erro
 fn counted(state: &State<'_, '_>, noun: &str, count: i64) -> Result<String, Error> {
     let key = format!("count.{noun}.{}", language(state).plural(count));
     let found = language(state).text(&key);
-    let missing = || Error::new(ErrorKind::InvalidOperation, format!("no text is called {key:?}"));
+    let missing = || Error::new(ErrorKind::InvalidOperation, format!("there is no text called {key:?}"));
     Ok(found.ok_or_else(missing)?.replace("{n}", &count.to_string()))
 }
 

@@ -167,7 +167,7 @@ pub(super) fn health(memories: &Memories, visit: &Visit) -> Result<Reply, ApiErr
     ))
 }
 
-/// Makes all failed jobs due again.
+/// Returns all failed jobs to the queue.
 pub(super) fn retry(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
     memories.retry(None)?;
     Ok(visit.done("/health", "retried"))

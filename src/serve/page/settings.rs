@@ -62,7 +62,7 @@ fn spelled(value: &Value) -> String {
     }
 }
 
-/// Splits a text at its backquotes, which enclose code.
+/// Splits `text` at its backquotes, which enclose code.
 fn pieces(text: &str) -> Vec<Value> {
     text.split('`').enumerate().map(|(at, text)| json!({"text": text, "is_code": at % 2 == 1})).collect()
 }

@@ -1,7 +1,7 @@
 //! The answers of operations, for the description of the interface. Most answers are those of MCP tools; the tests
 //! compare real answers with these types.
 
-#![expect(dead_code, reason = "only the schemas of these types are used")]
+#![expect(dead_code, reason = "these types are used only for their schemas")]
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -54,7 +54,7 @@ pub(super) struct FoundPage {
     next_offset: Option<usize>,
 }
 
-/// A memory that is about the same.
+/// A memory about the same topic.
 #[derive(JsonSchema)]
 pub(super) struct NearMemory {
     id: String,
@@ -73,7 +73,7 @@ pub(super) struct Stored {
     about: Option<Vec<String>>,
     /// Whether the memory waits for the decision of a person
     waits: bool,
-    /// Known memories about the same
+    /// Known memories about the same topic
     near: Option<Vec<NearMemory>>,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct RelationOutcome {
     is_new: bool,
 }
 
-/// A text for the start of a conversation.
+/// Text for the start of a conversation.
 #[derive(JsonSchema)]
 pub(super) struct BriefText {
     /// The text, marked as data
@@ -176,7 +176,7 @@ pub(super) struct Results {
     results: Vec<Object>,
 }
 
-/// What cleared an error before.
+/// A remedy that cleared an error in the past.
 #[derive(JsonSchema)]
 pub(super) struct RemedyList {
     remedies: Vec<Object>,

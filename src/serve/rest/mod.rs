@@ -157,7 +157,7 @@ async fn body_of(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, 
     }
 }
 
-/// Returns the value of a parameter, as its schema requires. A text that does not fit is rejected by the check of the
+/// Returns the value of a parameter, as its schema requires. Text that does not fit is rejected by the check of the
 /// arguments, whose message contains the expected type.
 fn typed(schema: Option<&Value>, mut texts: Vec<String>) -> Value {
     let is = |kind: &str| {

@@ -195,7 +195,7 @@ const WRONG_ROWS: [(FlawKind, &str, &str); 8] = [
     ),
     (
         FlawKind::NearIndex,
-        "row numbers in the index of near claims without a memory",
+        "entries without a memory in the index of near claims",
         "SELECT id FROM memory_near_docsize WHERE id NOT IN (SELECT seq FROM memories) ORDER BY id",
     ),
     (

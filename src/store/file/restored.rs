@@ -15,7 +15,7 @@ use crate::store::{Store, StoreError, Writer};
 const ENTRIES: &str = "SELECT entity, before, after FROM history
     WHERE memory_id = ?1 AND entity IN ('memory', 'evidence') ORDER BY id";
 /// Reason for history entries that a repair adds.
-const REASON: &str = "the entries between were on a damaged page";
+const REASON: &str = "the entries in between were on a damaged page";
 
 /// Number of lost rows that were restored from the history.
 #[derive(Debug, Clone, Copy, Default)]

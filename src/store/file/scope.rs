@@ -153,8 +153,8 @@ pub(super) fn lies_under(origin: &str, text: &str) -> bool {
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
-        // Paths are compared as they are spelled, because links in the path of a deleted log cannot be resolved, and
-        // also with links resolved.
+        // Paths are compared both with their links resolved and as they are spelled, because links in the path of a
+        // deleted log cannot be resolved.
         Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
     })
 }

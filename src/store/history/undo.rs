@@ -97,7 +97,7 @@ impl Store {
     /// Reverses, in one transaction, every change of a run that no later change builds on.
     ///
     /// A second undo of the same run reverses the changes that were kept the first time, unless something still
-    /// prevents it. A run of which all changes are kept does not count as undone.
+    /// prevents it. A run does not count as undone if all its changes are kept.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.
@@ -122,7 +122,7 @@ impl Store {
             // Kept memories are determined in the undo's transaction, so that no other change can build on the run in
             // the meantime.
             let kept = kept(w, runs, &entries)?;
-            // A run of which nothing is reversed does not count as undone.
+            // A run does not count as undone if none of its changes are reversed.
             let reversed: Vec<&RunId> = runs.iter().filter(|run| !is_kept(run, &entries, &kept)).collect();
             let mut undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();

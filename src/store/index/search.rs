@@ -31,8 +31,8 @@ use crate::text::tokens::{Query, contains_phrase};
 const MAX_SOURCE_WORDS: usize = 8;
 /// Score of a memory that is found only by its source, relative to the best match.
 const SOURCE_SHARE: f64 = 0.5;
-/// The condition that a person or an agent gave the source of a memory `m`, such as a path. It is the condition of the
-/// index `memories_by_given_source`, which SQLite uses only if the text is the same.
+/// The condition that a person or an agent specified the source of the memory `m`, such as a path. It is the condition
+/// of the index `memories_by_given_source`, which SQLite uses only if the text is the same.
 const GIVEN_SOURCE: &str =
     "m.extraction_method <> 'auto' AND m.source NOT IN ('mcp', 'remember', 'import', 'library', 'consolidate')
     AND m.source NOT GLOB 'hook:*' AND m.source NOT GLOB 'import:*'";
@@ -270,7 +270,7 @@ impl Database {
 
 /// Returns the part of a query that is used for a literal search.
 fn literal(query: &str) -> String {
-    // A NUL would end the text within SQLite, and a text that exceeds this length was probably pasted by accident.
+    // A NUL would end the text within SQLite, and text that exceeds this length was probably pasted by accident.
     query.replace('\0', "").trim().chars().take(200).collect()
 }
 

@@ -221,7 +221,7 @@ impl Writer<'_> {
 }
 
 /// Number of times that a text is sent to a model that rejects it.
-// A server may reject a text for a temporary reason, so it is sent again; a text that is too long is never accepted.
+// A server may reject a text for a temporary reason, so it is sent again; text that is too long is never accepted.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// A memory without a vector, with the texts that the vector is computed from.

@@ -476,7 +476,7 @@ fn compressed(request: &Request) -> Vec<u8> {
     // The fast level is used because bodies are short-lived, and better compression would take time for every request.
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(request.body().to_string().as_bytes());
-    written.and_then(|()| encoder.finish()).expect("writing to memory cannot fail")
+    written.and_then(|()| encoder.finish()).expect("writing to a buffer in memory cannot fail")
 }
 
 fn decompressed(body: &[u8]) -> Option<Value> {

@@ -17,15 +17,15 @@ use crate::text::normalise::caseless;
 /// except for `tags`, all of which a memory must have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
-    /// The namespaces to search; empty for all of them.
+    /// The namespaces to search; if empty, all namespaces.
     pub namespaces: Vec<NamespaceSubtree>,
-    /// The types of the memories; empty for any type.
+    /// The types of the memories; if empty, any type.
     pub types: Vec<MemoryType>,
-    /// The categories of the memories; empty for any category.
+    /// The categories of the memories; if empty, any category.
     pub categories: Vec<String>,
-    /// The status of the memories; active by default, empty for any status.
+    /// The status of the memories: active by default; if empty, any status.
     pub statuses: Vec<Status>,
-    /// The intended lifetime of the memories; empty for any lifetime.
+    /// The intended lifetime of the memories; if empty, any lifetime.
     pub scopes: Vec<Scope>,
     /// Tags that each memory must have.
     pub tags: Vec<String>,

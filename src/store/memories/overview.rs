@@ -96,8 +96,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn never_used(&self, namespaces: &[NamespaceSubtree], limit: usize) -> Result<Vec<Memory>, StoreError> {
-        // Each namespace has its own part of the index, which is read backwards: the most important first, of several the
-        // newest.
+        // Each namespace has its own part of the index, which is read backwards: the most important memories come
+        // first, and the newest of equally important ones.
         let sql = "SELECT traits / 21 % 21, memory_id FROM memory_usage INDEXED BY memory_usage_unused
             WHERE namespace = ?1 AND access_count = 0 ORDER BY traits / 21 % 21 DESC, memory_id DESC LIMIT ?2";
         let mut unused: Vec<Reverse<(i64, String)>> = Vec::new();

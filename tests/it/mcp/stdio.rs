@@ -88,7 +88,7 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
         (
             "memory_store",
             json!({"category": "fact", "subject": "x", "content": " "}),
-            "memory_store: there is nothing to remember",
+            "memory_store: there is no text to remember",
         ),
         (
             "memory_store",

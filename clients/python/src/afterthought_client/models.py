@@ -56,7 +56,7 @@ Decision: TypeAlias = Literal['add', 'skip', 'merge', 'refine', 'contradict', 's
 
 class NearMemory(TypedDict):
     """
-    A memory that is about the same.
+    A memory about the same topic.
     """
 
     id: str
@@ -134,7 +134,7 @@ RelationOutcome = TypedDict(
 
 class BriefText(TypedDict):
     """
-    A text for the start of a conversation.
+    Text for the start of a conversation.
     """
 
     text: str
@@ -154,7 +154,7 @@ class Results(TypedDict):
 
 class RemedyList(TypedDict):
     """
-    What cleared an error before.
+    A remedy that cleared an error in the past.
     """
 
     remedies: list[dict[str, Any]]

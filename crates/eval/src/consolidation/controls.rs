@@ -34,7 +34,7 @@ pub fn decide_by_similarity(
         key.is_some() && key == other_key && value.is_some() && value != other_value
     };
     if let Some(place) = known.iter().position(has_other_value) {
-        return (Decision::Contradict, Some(place), "the same key with another value");
+        return (Decision::Contradict, Some(place), "the same key with a different value");
     }
     let words = word_counts(incoming.content);
     let nearest = known
@@ -71,7 +71,7 @@ fn is_guarded(one: &BTreeMap<String, u32>, other: &BTreeMap<String, u32>) -> boo
     numbers(one) == numbers(other) && is_negated(one) == is_negated(other)
 }
 
-/// Counts the words of a text; in scripts without spaces each character is a word.
+/// Counts the words of `text`; in scripts without spaces each character is a word.
 pub(crate) fn word_counts(text: &str) -> BTreeMap<String, u32> {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     let mut word = String::new();
@@ -102,7 +102,7 @@ fn cosine(one: &BTreeMap<String, u32>, other: &BTreeMap<String, u32>) -> f64 {
     let length =
         |words: &BTreeMap<String, u32>| words.values().map(|count| f64::from(*count).powi(2)).sum::<f64>().sqrt();
     let lengths = length(one) * length(other);
-    // A text without words is not similar to any other text.
+    // Text without words is not similar to any other text.
     if lengths == 0.0 { 0.0 } else { dot / lengths }
 }
 

@@ -288,7 +288,7 @@ impl Patterns {
 impl GoldPatterns {
     /// Compares a normalised text with this memory.
     pub(crate) fn compare(&self, text: &str) -> Match {
-        // Checked before `none`: a text about something else does not distort this memory.
+        // Checked before `none`: text about something else does not distort this memory.
         if !self.all.iter().all(|pattern| pattern.is_match(text)) {
             Match::Absent
         } else if self.none.iter().any(|pattern| pattern.is_match(text)) {

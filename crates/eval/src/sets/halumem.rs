@@ -227,7 +227,7 @@ pub fn score_user(user: &User, memories: &[Prediction]) -> Row {
     row
 }
 
-/// Returns how closely a memory states a text: 0 if a number differs or too few of its words occur.
+/// Returns how closely a memory states `text`: 0 if a number differs or too few of its words occur.
 fn closeness(text: &str, memory: &str) -> f64 {
     let (gold, said) = (fact_words(text), fact_words(memory));
     let (recall, precision) = (share_of(&gold, &said), share_of(&said, &gold));
@@ -257,7 +257,7 @@ fn score_points(points: &[&Point], memories: &[Prediction], row: &mut Row) {
         }
     }
     for (one, other) in true_of.iter().zip(&false_of) {
-        // A tie counts as the true point, because the interference then adds nothing to it.
+        // A tie is decided in favour of the true point, because the interference then adds nothing to it.
         row.yes("precision", *one > 0.0 && one >= other);
     }
     for point in &lies {

@@ -281,7 +281,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     walk(path).filter(is_one).collect()
 }
 
-/// A text with the turns that it is based on.
+/// A piece of text, and the turns that it is based on.
 struct SourcedText<'a> {
     text: &'a str,
     words: BTreeSet<String>,
@@ -457,7 +457,7 @@ pub fn score_answers(
     }
     if !complete {
         let why =
-            if is_kept { "a memory contains it but was not found" } else { "no memory of these turns contains it" };
+            if is_kept { "a memory contains it but was not found" } else { "no memory from these turns contains it" };
         row.fault("incomplete", &question.question, &question.answer, why);
     }
     row

@@ -146,7 +146,7 @@ fn opened(line: &str) -> Option<(Part, &str)> {
     is_note.then_some((Part::Note, line))
 }
 
-/// Records that a result follows the last block, which means that an apparent answer is the name of a tool.
+/// Records that a result follows the last block, which shows that what looked like an answer is the name of a tool.
 fn answered(blocks: &mut Vec<Block<'_>>) {
     let Some(last) = blocks.last_mut() else { return };
     let end = last.lines.iter().rposition(|line| !line.is_empty()).unwrap_or(0);

@@ -139,7 +139,7 @@ const TOOLS: &[&str] = &[
     "replace_in_file", "search_and_replace", "search_files", "switch_mode", "update_todo_list", "use_mcp_tool",
     "web_fetch", "write_to_file",
 ];
-/// Tools, among these, whose argument is a file or a part of a file.
+/// Those of the tools above whose argument is a file or part of a file.
 const WRITING: &[&str] = &["write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_and_replace"];
 /// Maximum length of a tag, in bytes.
 const LONGEST_TAG: usize = 40;
@@ -373,14 +373,14 @@ fn is_wrapped(text: &str) -> bool {
         || text.contains("\n<environment_details>\n")
 }
 
-/// Returns the tool whose result is announced by a text such as `[read_file for 'a.py'] Result:`, and the result.
+/// Returns the tool whose result is announced by `text`, such as `[read_file for 'a.py'] Result:`, and the result.
 fn announced(text: &str) -> Option<(&str, &str)> {
     let (head, answer) = text.trim_start().strip_prefix('[')?.split_once("] Result:")?;
     let name = head.split_whitespace().next().filter(|_| !head.contains('\n'))?;
     Some((name, answer))
 }
 
-/// Returns the messages in a text other than a tool result.
+/// Returns the messages in `text` other than a tool result.
 pub(crate) fn stated(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;

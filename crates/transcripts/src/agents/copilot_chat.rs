@@ -215,7 +215,7 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
     let added = match value {
         Value::Array(added) => added,
         Value::Null => Vec::new(),
-        _ => return Err("an appended value that is not a list"),
+        _ => return Err("the appended value is not a list"),
     };
     if let (Value::Object(fields), Some(name)) = (&mut *parent, step.as_str()) {
         let there = fields.entry(name).or_insert_with(|| Value::Array(Vec::new()));
@@ -224,7 +224,7 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
         }
     }
     let Some(Value::Array(elements)) = child(parent, step) else {
-        return Err("an addition to a value that is not a list");
+        return Err("an item added to a value that is not a list");
     };
     let kept = kept.and_then(|kept| usize::try_from(kept).ok()).unwrap_or(elements.len()).min(elements.len());
     let removed = elements.drain(kept..).map(|element| weight(&element)).sum();

@@ -115,7 +115,7 @@ impl Replay {
     }
 }
 
-/// Returns a text, or the joined texts of a list.
+/// Returns the text of a string, or the joined texts of a list.
 fn words(value: &Value) -> String {
     value.items().iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
 }

@@ -53,7 +53,7 @@ impl Ingestor for Goose {
             } else if is_header(&record) {
                 session.describe(&record);
             } else {
-                sink.skip(number, "neither the header of the session nor a message");
+                sink.skip(number, "neither a session header nor a message");
             }
         }
         session.draft.finish(sink);

@@ -152,7 +152,7 @@ fn messages_of(row: &Row<'_>) -> Vec<Message> {
     thought.map(Message::reasoning).into_iter().chain(said).chain(calls.list().iter().map(call_of)).collect()
 }
 
-/// Returns the content of a plain text, or the texts of a list of blocks.
+/// Returns plain text unchanged, or the text of a list of blocks.
 fn text_of(content: &str) -> String {
     let Some(json) = content.strip_prefix(JSON_CONTENT) else { return content.to_owned() };
     crate::json::parse::<Value>(json).map_or_else(|_| json.to_owned(), |(blocks, _)| words_of(&blocks))

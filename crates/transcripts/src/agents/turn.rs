@@ -44,7 +44,7 @@ pub(super) fn spoken(role: &str, words: &str) -> Vec<Message> {
     }
 }
 
-/// Returns a text, or the joined texts of a list of blocks with placeholders for images.
+/// Returns the text of a string, or the joined texts of a list of blocks with placeholders for images.
 pub(super) fn words_of(content: &Value) -> String {
     let shown = content.items().iter().filter_map(|block| match block.text().or_else(|| block["text"].text()) {
         Some(words) => Some(words.to_owned()),

@@ -175,7 +175,7 @@ fn agent(body: &Value) -> Vec<Message> {
     messages
 }
 
-/// Returns a tool result: a text, a single variant or a list of variants.
+/// Returns a tool result: text, a single variant or a list of variants.
 fn result(result: &Value) -> Option<Message> {
     let content = &result["content"];
     let pieces = content.items().iter().filter_map(|block| match variant(block) {

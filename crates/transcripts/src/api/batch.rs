@@ -25,7 +25,7 @@ pub(crate) enum Line<'a> {
 /// Reads a vendor's line of a batch: its `custom_id`, and its content.
 pub(crate) type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
 
-/// The other half of a batch, where files in the same folder contain it.
+/// The other half of a batch, if files in the same folder contain it.
 #[derive(Default)]
 struct Other {
     /// The request or reply with each id; `None` if several files contradict each other.
@@ -53,7 +53,7 @@ pub(crate) fn read(source: &'static str, line: ReadLine, input: Input, sink: &mu
     }
     Objects::each(input, sink, |object, sink| match line(&object.value) {
         Some((id, pieces)) => join(source, &object, id, &pieces, &other, sink),
-        None => sink.skip(object.number, "neither a request of a batch nor a result"),
+        None => sink.skip(object.number, "neither a batch request nor a result"),
     })
 }
 

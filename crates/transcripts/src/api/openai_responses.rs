@@ -47,7 +47,7 @@ impl Ingestor for OpenAiResponses {
             } else if is_item(value) {
                 loose.extend(messages_of(value));
             } else {
-                sink.skip(object.number, "neither a response, a request nor an item");
+                sink.skip(object.number, "not a response, a request or an item");
             }
         })?;
         if !loose.is_empty() {
@@ -82,7 +82,7 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
-    // Many types of records have a text as `input`. With a model and instructions, such a record is a request of this
+    // Many types of records have text as `input`. With a model and instructions, such a record is a request of this
     // API.
     let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
     value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)

@@ -442,7 +442,7 @@ mod tests {
             message("a2", "human", Some(NO_PARENT)),
         ]);
         let (_, skipped) = read_by(&ClaudeAi, &conversation(&messages));
-        assert_eq!(skipped, ["user turns on branches that are no longer shown: 1"]);
+        assert_eq!(skipped, ["turns of the user on branches that are no longer shown: 1"]);
     }
 
     #[test]

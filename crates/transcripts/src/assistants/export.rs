@@ -77,7 +77,7 @@ pub(crate) fn branch<'a, T: Copy>(
         let is_left = |place: &usize| !kept.contains(place) && !named.contains(nodes[*place].id);
         let left = (0..nodes.len()).filter(is_left).filter(|place| is_users(messages[*place])).count();
         if left > 0 {
-            sink.skip(number, format!("user turns on branches that are no longer shown: {left}"));
+            sink.skip(number, format!("turns of the user on branches that are no longer shown: {left}"));
         }
     }
     path.into_iter().map(|place| messages[place]).collect()
@@ -206,7 +206,7 @@ mod branch_tests {
         let mut sink = Sink::new(&mut accept);
         assert_eq!(branch(&places, node, &"c".into(), |_| true, (7, &mut sink)), [0, 4]);
         let pieces: Vec<_> = sink.skipped.iter().map(|skipped| (skipped.record, skipped.reason.as_str())).collect();
-        assert_eq!(pieces, [(7, "user turns on branches that are no longer shown: 2")]);
+        assert_eq!(pieces, [(7, "turns of the user on branches that are no longer shown: 2")]);
         sink.skipped.clear();
         branch(&places, node, &"c".into(), |_| false, (7, &mut sink));
         assert!(sink.skipped.is_empty());

@@ -50,7 +50,7 @@ impl Ingestor for GeminiTakeout {
         while let Some((number, entry)) = records.next_json::<Value>(sink)? {
             last = number;
             if !is_activity(&entry) {
-                sink.skip(number, "not an entry of an activity: it has no `title` and `time`");
+                sink.skip(number, "not an activity entry: it has no `title` and no `time`");
             } else if is_ours(&entry) {
                 conversations.add(activity(&entry, number), sink);
             } else {
@@ -439,7 +439,7 @@ mod tests {
         let (seen, skipped) = read(&entries.to_string());
         let pieces: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
         assert_eq!(pieces, [(Kind::Prose, "by fear?"), (Kind::Prose, "No."), (Kind::Context, "Gave feedback")]);
-        assert_eq!(skipped, ["not an entry of an activity: it has no `title` and `time`"]);
+        assert_eq!(skipped, ["not an activity entry: it has no `title` and no `time`"]);
     }
 
     #[test]

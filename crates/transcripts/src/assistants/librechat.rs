@@ -189,7 +189,7 @@ fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
     let mut conversations: Vec<Vec<Value>> = Vec::new();
     for (index, found) in objects(document).into_iter().enumerate() {
         let object = match json::parse::<Value>(&found.text) {
-            _ if found.depth > 0 => Err("incomplete; it is read once it is complete".to_owned()),
+            _ if found.depth > 0 => Err("incomplete; it will be read once it is complete".to_owned()),
             Ok((value, repaired)) => {
                 sink.repaired += usize::from(repaired);
                 Ok(value)
@@ -332,7 +332,7 @@ mod tests {
         let cut = &tree[..tree.rfind("\"createdAt\"").unwrap()];
         let (seen, skipped) = read(cut);
         assert_eq!(seen[0].messages[0].text, "says a");
-        assert_eq!(skipped, vec!["incomplete; it is read once it is complete"; 2]);
+        assert_eq!(skipped, vec!["incomplete; it will be read once it is complete"; 2]);
     }
 
     #[test]

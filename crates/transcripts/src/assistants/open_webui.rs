@@ -264,7 +264,7 @@ mod tests {
             let words: Vec<_> = seen[0].messages.iter().map(|message| message.text.as_str()).collect();
             assert_eq!(words, ["first", "second"]);
         }
-        assert_eq!(read(&json!([tree])).1, ["user turns on branches that are no longer shown: 1"]);
+        assert_eq!(read(&json!([tree])).1, ["turns of the user on branches that are no longer shown: 1"]);
         assert_eq!(read(&json!([{"id": "x"}])).1, ["not a chat: `history` is missing"]);
     }
 }

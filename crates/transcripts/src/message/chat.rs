@@ -171,7 +171,7 @@ type Piece = (Role, Kind, String);
 /// Maximum nesting of content that is searched for text; deeper content is shown unchanged.
 const MAX_DEPTH: usize = 6;
 
-/// Returns the content of a text in a message of `role`.
+/// Returns `text` as the content of a message of `role`.
 fn text_part(role: Role, text: &str) -> Piece {
     let text = without_data(text);
     match role {
@@ -225,7 +225,7 @@ fn item(value: &Value) -> Option<Piece> {
     Some(pieces).filter(|(_, _, text)| !text.trim().is_empty())
 }
 
-/// Returns a call as one line, whichever fields contain its name and its arguments.
+/// Returns a call as one line, regardless of which fields contain its name and arguments.
 fn call(role: Role, call: &Value) -> Piece {
     // OpenAI puts the name and arguments into `function`, other providers put them directly into the call.
     let call = if call["function"].is_object() { &call["function"] } else { call };

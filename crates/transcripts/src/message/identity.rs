@@ -114,7 +114,8 @@ pub(crate) fn rfc3339(value: &serde_json::Value) -> Option<MessageTime> {
     Some(MessageTime { offset_seconds: Some(offset), ..MessageTime::logged(at) })
 }
 
-/// Smallest number of seconds since 1970 that counts as a date, which is in 1973; smaller numbers are not dates.
+/// Smallest number of seconds since 1970 that is read as a time, which is a time in 1973; smaller numbers are not
+/// times.
 const FIRST_SECONDS: f64 = 1e8;
 
 /// Returns the instant denoted by a number since 1970 or by a time in text form. The size of the number determines

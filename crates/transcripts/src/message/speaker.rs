@@ -115,7 +115,7 @@ pub(crate) struct Label {
     pub(crate) form: Form,
     /// The name as written.
     pub(crate) name: String,
-    /// The side that the name denotes; `None` for a person's name.
+    /// The side of the conversation that the name denotes; `None` for a person's name.
     pub(crate) role: Option<Role>,
     /// The time next to the name.
     pub(crate) time: Option<MessageTime>,
@@ -281,7 +281,7 @@ fn bold(text: &str) -> Option<Split<'_>> {
     if let Some(rest) = rest.strip_prefix([':', '：']) {
         return Some((Form::Bold, head, rest));
     }
-    // A line that is entirely bold is a heading, unless it denotes a side.
+    // A line that is entirely bold is a heading, unless it is the name of a speaker.
     (rest.trim().is_empty() && side(split_note(head).0).is_some()).then_some((Form::Bold, head, ""))
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 static LISTS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| sections(include_str!("words.txt")));
 
-/// Returns the sections of a text: a line with the name in brackets, followed by the lines of the section.
+/// Returns the sections of `text`: a line with the name in brackets, followed by the lines of the section.
 pub(crate) fn sections(text: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
     let sections = text.split("\n[").filter_map(|section| section.split_once("]\n"));
     let filled =

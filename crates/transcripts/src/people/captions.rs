@@ -252,7 +252,7 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
             in_cue = times.is_some();
             match times {
                 Some((start, end)) => cues.push(Cue { start, end, lines: Vec::new() }),
-                None => sink.skip(index + 1, "cue without a readable time"),
+                None => sink.skip(index + 1, "a cue has no readable time"),
             }
         } else if in_cue {
             cues.last_mut().into_iter().for_each(|cue| cue.lines.push(line.trim()));
@@ -316,7 +316,7 @@ fn srt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
             match times(line) {
                 Some((start, end)) => cues.push(Cue { start, end, lines: Vec::new() }),
                 None => {
-                    sink.skip(index + 1, "cue without a readable time; its words are added to the previous cue");
+                    sink.skip(index + 1, "a cue has no readable time; its words are added to the previous cue");
                 }
             }
         } else if next.contains("-->") && counted.is_some() {

@@ -60,7 +60,7 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// Reads the whole of `input` as text in `format`; a text longer than [`crate::MAX_RECORD_BYTES`] is reported and
+    /// Reads the whole of `input` as text in `format`; text longer than [`crate::MAX_RECORD_BYTES`] is reported and
     /// skipped.
     ///
     /// The title and the start come from the file's name, unless the text provides a better title or start.
@@ -82,7 +82,7 @@ impl Meeting {
     /// Passes the speeches to `sink` as a transcript.
     pub(crate) fn hand_over(self, speeches: &[Speech], sink: &mut Sink<'_>) {
         let Some(first) = speeches.first().map(|speech| speech.message(self.start)) else {
-            return sink.skip(1, "nobody speaks in this transcript");
+            return sink.skip(1, "no speaker appears in this transcript");
         };
         let mut draft = Assembler::new(self.format, identity::of_file(&self.stem, &first), self.origin);
         draft.meta().title = self.title;

@@ -162,7 +162,7 @@ fn answered(entry: &Value) -> Option<String> {
     Some(if entry.get("reply_to_peer_id").is_some() { format!("elsewhere {id}") } else { id.to_string() })
 }
 
-/// Joins the pieces of a text; a link keeps its address, and a quoted block is marked.
+/// Joins the pieces of `text`; a link keeps its address, and a quoted block is marked.
 fn words(text: &Value) -> String {
     let piece = |piece: &Value| {
         let words = piece.as_str().or(piece["text"].as_str()).unwrap_or_default();

@@ -486,7 +486,7 @@ impl Archive {
         let plain: Box<dyn Read + Send> = match entry.method {
             CompressionMethod::Stored => Box::new(packed),
             CompressionMethod::Deflated => Box::new(DeflateDecoder::new(packed)),
-            other => return Err(io::Error::other(format!("the compression {other} is not supported"))),
+            other => return Err(io::Error::other(format!("the compression method {other} is not supported"))),
         };
         // One byte more than the stated size is read, so that an entry that is larger than stated is detected as
         // damaged.

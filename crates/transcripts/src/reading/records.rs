@@ -32,7 +32,7 @@ impl Record {
                 let reason = json::reason(&self.text, &error);
                 // The agent may be appending to the log during reading, so the last line is often incomplete.
                 let is_cut = !self.complete && reason != json::TOO_DEEP;
-                let cut = "incomplete last record; it is read once it is complete";
+                let cut = "incomplete last record; it will be read once it is complete";
                 sink.skip(self.number, if is_cut { cut.to_owned() } else { reason });
             }
         }

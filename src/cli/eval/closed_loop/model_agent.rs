@@ -43,7 +43,7 @@ struct Action {
     command: String,
 }
 
-/// Works on a prompt with a model. `preamble` precedes the prompt.
+/// Uses a model to work on a prompt. `preamble` precedes the prompt.
 pub(super) async fn work<C: Complete>(
     model: &C,
     guard: &Guard,

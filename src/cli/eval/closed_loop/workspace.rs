@@ -205,7 +205,7 @@ impl<'a> HookCalls<'a> {
         self.shown.borrow().clone()
     }
 
-    /// Adds a text that was shown by means other than a hook.
+    /// Adds `text`, which was shown by means other than a hook.
     pub(super) fn add_shown(&self, text: String) {
         self.shown.borrow_mut().push(text);
     }

@@ -167,7 +167,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         (_, Subject::Control(_)) => bail!("consolidation has no such control; use --extractor none or similarity"),
     };
     bar.finish_and_clear();
-    // A decision whose request failed was made by the rules, and must not count for the model.
+    // A decision whose request failed was made by the rules, and must not be attributed to the model.
     if let Some(why) = &refused {
         rows = rows.into_iter().map(|(file, row)| (file, row.failed(why.clone()))).collect();
         job.context

@@ -209,13 +209,13 @@ impl CaseHome {
         Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
     }
 
-    /// Returns the name in the store of a namespace, which is given by its name in the case or by its outward name.
+    /// Returns the name in the store of a namespace, which is given by its name in the case or by its external name.
     fn inward(&self, namespace: &Namespace) -> Namespace {
         let place = self.namespaces.iter().position(|own| own == namespace || self.named(own) == *namespace);
         place.map_or_else(|| namespace.clone(), inner)
     }
 
-    /// Returns the outward name of a namespace, which no other case uses.
+    /// Returns the external name of a namespace, which no other case uses.
     fn outward(&self, namespace: &Namespace) -> Namespace {
         let own = (0..self.namespaces.len()).find(|&index| inner(index) == *namespace);
         own.map_or_else(|| namespace.clone(), |index| self.named(&self.namespaces[index]))

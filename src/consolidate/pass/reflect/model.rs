@@ -209,7 +209,7 @@ pub(in super::super) struct PatternReplies {
     pub(in super::super) failed: u64,
 }
 
-/// Asks `model` what each of `groups` has in common, at most [`MAX_GROUPS`] in a call.
+/// Asks `model` what the members of each group have in common, for at most [`MAX_GROUPS`] groups in one call.
 pub(in super::super) async fn ask_about<C: Complete>(
     field: &Field,
     groups: &[Group],

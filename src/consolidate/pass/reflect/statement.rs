@@ -98,7 +98,7 @@ pub(super) fn shared(episodes: &[&str]) -> Option<String> {
     (Features::of(&sentence).tokens.len() >= MIN_WORDS).then_some(sentence)
 }
 
-/// Returns a text without the dates of the event.
+/// Returns `text` without the dates of the event.
 fn without_days(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut from = 0;

@@ -245,7 +245,7 @@ pub(crate) fn classify(text: &str) -> Message {
     }
 }
 
-/// Returns the command as it was typed, from a text in which the program encloses it in tags.
+/// Returns the command as it was typed, from `text`, in which the program encloses it in tags.
 pub(super) fn typed_command(text: &str) -> Option<String> {
     let name = between(text, "command-name").filter(|_| is_command(text.trim()))?;
     Some(format!("{name} {}", between(text, "command-args").unwrap_or_default()))

@@ -448,7 +448,7 @@ impl Session {
         key.is_some_and(|key| !self.said.insert(key))
     }
 
-    /// Handles a change to the input queue: a text that is never delivered still counts as something that was said.
+    /// Handles a change to the input queue: text that is never delivered still counts as something that was said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
         let key = hash(on_one_line(&queued.text));
@@ -468,7 +468,7 @@ impl Session {
         vec![queued]
     }
 
-    /// Drops the queued copy of a text that has now been delivered.
+    /// Drops the queued copy of `text`, which has now been delivered.
     fn deliver(&mut self, text: &str) {
         if !self.queued.is_empty() {
             self.void.extend(self.queued.remove(&hash(on_one_line(text))));
@@ -567,7 +567,7 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let mut records = Records::lines(input);
     while let Some((number, entry)) = records.next_json::<Value>(sink)? {
         if !is_history_entry(&entry) {
-            sink.skip(number, "not an entry of the history");
+            sink.skip(number, "not a history entry");
             continue;
         }
         let project = entry["project"].as_str();

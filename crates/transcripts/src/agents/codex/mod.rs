@@ -528,7 +528,7 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let mut records = Records::lines(input);
     while let Some((number, entry)) = records.next_json::<Value>(sink)? {
         let (Some(session), true) = (entry["session_id"].as_str(), is_history_entry(&entry)) else {
-            sink.skip(number, "not an entry of the history");
+            sink.skip(number, "not a history entry");
             continue;
         };
         let time = identity::instant(&entry["ts"]).map(MessageTime::logged);

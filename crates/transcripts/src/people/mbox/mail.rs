@@ -54,7 +54,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
             || parsed.subject().is_some()
             || parsed.message_id().is_some()
     });
-    let Some(parsed) = parsed else { return Err("not a mail: it has no headers".to_owned()) };
+    let Some(parsed) = parsed else { return Err("not a mail message: it has no headers".to_owned()) };
     if let Some(mark) = unwanted(&parsed) {
         return Err(format!("marked as {mark}, so none of it is kept"));
     }

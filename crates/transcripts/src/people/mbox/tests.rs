@@ -89,7 +89,7 @@ fn a_second_copy_is_left_out_and_what_was_put_aside_is_reported() {
         (3, "marked as spam, so none of it is kept"),
         (4, "marked as a draft, so none of it is kept"),
         (5, "marked as spam, so none of it is kept"),
-        (6, "not a mail: it has no headers"),
+        (6, "not a mail message: it has no headers"),
     ];
     assert_eq!(skipped, pieces.map(|(number, reason)| (number, reason.to_owned())));
 }

@@ -85,7 +85,7 @@ fn entries<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Entry<'a>> {
         place += line.len() + 1;
     }
     if has_preamble {
-        sink.skip(1, "text before the first date and time");
+        sink.skip(1, "there is text before the first date and time");
     }
     let ends: Vec<usize> = found.iter().skip(1).map(|(place, ..)| place - 1).chain([text.len()]).collect();
     let entry = |((place, stamp, rest), end): ((usize, Stamp, &'a str), usize)| {
