@@ -153,8 +153,10 @@ impl Work {
         let input = read_input(std::io::stdin().lock())?;
         // The process's folder may differ from the session's, and the settings of the session's folder apply.
         let settings = match input.cwd.as_deref().filter(|cwd| cwd.is_dir()) {
-            Some(cwd) => self.global.settings_at(cwd, Partial::default())?,
-            None => settings,
+            Some(cwd) if std::env::current_dir().ok().as_deref() != Some(cwd) => {
+                self.global.settings_at(cwd, Partial::default())?
+            }
+            _ => settings,
         };
         // This is checked before anything is embedded or stored, so that nothing from an excluded session leaves the
         // process.

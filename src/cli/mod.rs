@@ -256,7 +256,11 @@ fn compact(command: clap::Command) -> clap::Command {
 /// Parses the arguments, runs the command, and reports an error as one line.
 #[must_use]
 pub fn main() -> ExitCode {
-    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    // The texts of the help are assembled only to be printed, because that takes longer than parsing.
+    let parsed = parse(<Cli as clap::CommandFactory>::command()).or_else(|error| match error.kind() {
+        ErrorKind::DisplayVersion => Err(error),
+        _ => parse(command()),
+    });
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
@@ -284,6 +288,10 @@ pub fn main() -> ExitCode {
     #[cfg(feature = "otel")]
     telemetry::finish();
     status.into()
+}
+
+fn parse(command: clap::Command) -> Result<Cli, clap::Error> {
+    command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {

@@ -61,22 +61,29 @@ impl<T: Copy> HintTable<T> {
         let literals: Vec<Literal<T>> =
             literals.map(|(text, is_exact, value)| Literal { text, is_exact, value }).collect();
         let mut gate = Box::new([0; 1 << GATE_BITS >> 6]);
-        let mut hashed: Vec<(usize, Head)> = Vec::with_capacity(literals.len());
-        for (literal, Literal { text, is_exact, .. }) in literals.iter().enumerate() {
-            let mask = u32::MAX >> (32 - 8 * text.len().min(4)) & if *is_exact { u32::MAX } else { FOLD };
+        let mut hashed: Vec<(usize, usize)> = Vec::with_capacity(literals.len());
+        for (literal, Literal { text, .. }) in literals.iter().enumerate() {
             let bytes = four(text.as_bytes());
             // Any third byte may follow a literal of two.
             let thirds = if text.len() == 2 { 0..=u32::from(u8::MAX) } else { 0..=0 };
             for hash in thirds.map(|third| hash(bytes | third << 16)) {
                 let bit = top(hash, GATE_BITS);
                 gate[bit >> 6] |= 1 << (bit & 63);
-                hashed.push((top(hash, SLOT_BITS), Head { bytes: bytes & mask, mask, literal }));
+                hashed.push((top(hash, SLOT_BITS), literal));
             }
         }
-        hashed.sort_by_key(|(slot, head)| (*slot, head.literal));
-        hashed.dedup_by_key(|(slot, head)| (*slot, head.literal));
-        let slots = (0..=1 << SLOT_BITS).map(|slot| hashed.partition_point(|(own, _)| *own < slot)).collect();
-        Self { gate, heads: hashed.into_iter().map(|(_, head)| head).collect(), slots, literals }
+        hashed.sort_unstable();
+        hashed.dedup();
+        let mut slots = vec![0; (1 << SLOT_BITS) + 1];
+        hashed.iter().for_each(|(slot, _)| slots[slot + 1] += 1);
+        (1..slots.len()).for_each(|slot| slots[slot] += slots[slot - 1]);
+        let head = |(_, literal): (usize, usize)| {
+            let Literal { text, is_exact, .. } = &literals[literal];
+            let mask = u32::MAX >> (32 - 8 * text.len().min(4)) & if *is_exact { u32::MAX } else { FOLD };
+            Head { bytes: four(text.as_bytes()) & mask, mask, literal }
+        };
+        let heads = hashed.into_iter().map(head).collect();
+        Self { gate, heads, slots, literals }
     }
 
     /// Returns every occurrence of every literal, in the order of their starts.

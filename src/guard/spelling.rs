@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
 use crate::text::visible::is_hidden;
 
@@ -80,8 +80,23 @@ pub(super) fn unaccented(text: &str) -> String {
     }
     // The marks of Japanese syllables distinguish words, such as a negation from a different ending.
     let is_accent = |c: &char| is_combining_mark(*c) && !matches!(c, '\u{3099}' | '\u{309a}');
-    let letters = text.nfd().filter(|c| !is_accent(c)).nfc();
-    letters.map(simplified).flat_map(char::to_lowercase).collect()
+    if text.contains(|c: char| is_combining_mark(c) || matches!(c, '\u{1100}'..='\u{11ff}')) {
+        let letters = text.nfd().filter(|c| !is_accent(c)).nfc();
+        return letters.map(simplified).flat_map(char::to_lowercase).collect();
+    }
+    // Without separate marks, each character can be read on its own, which is much faster.
+    text.chars().map(base).map(simplified).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns a character without its accents.
+fn base(c: char) -> char {
+    // These characters have no accents, or accents that distinguish words.
+    if matches!(c, '\0'..='\u{7f}' | '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}') {
+        return c;
+    }
+    let mut base = None;
+    decompose_canonical(c, |part| base = base.or(Some(part)));
+    base.unwrap_or(c)
 }
 
 /// Returns the text with its letters joined into words, if there are spaces between the letters.
@@ -99,4 +114,21 @@ pub(super) fn unspaced(text: &str) -> Option<String> {
 /// Whether a character belongs to a script that is written without spaces, or with endings that hide the words.
 pub(super) const fn is_unspaced_script(c: char) -> bool {
     c >= '\u{1100}'
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn accents_are_removed_as_from_the_whole_text(text in "[\\PC]{0,12}|[a-zÀ-žЀ-џ가-힣ぁ-ヿ々電無क़ँΆ-ώẀ-ỹ\u{300}-\u{310}\u{3099}]{0,12}") {
+            let is_accent = |c: &char| is_combining_mark(*c) && !matches!(c, '\u{3099}' | '\u{309a}');
+            let letters = text.nfd().filter(|c| !is_accent(c)).nfc();
+            let whole: String = letters.map(simplified).flat_map(char::to_lowercase).collect();
+            prop_assert_eq!(unaccented(&text), whole);
+        }
+    }
 }

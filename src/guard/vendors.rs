@@ -129,8 +129,9 @@ impl Part {
             '=' => &["=="],
             _ => unreachable!("a test reads every row"),
         };
-        let bits = ranges.iter().flat_map(|range| range.as_bytes()[0]..=range.as_bytes()[1]);
-        Self::Class { set: bits.fold(0, |set, byte| set | 1 << byte), letter, min, max }
+        let bits =
+            |range: &&str| (u128::MAX >> (127 - (range.as_bytes()[1] - range.as_bytes()[0]))) << range.as_bytes()[0];
+        Self::Class { set: ranges.iter().fold(0, |set, range| set | bits(range)), letter, min, max }
     }
 }
 

@@ -37,6 +37,14 @@ static FOR_TIME: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Literals in lower case, one of which every match of [`FOR_TIME`] contains.
+#[rustfmt::skip]
+const TIME_HINTS: &[&str] = &[
+    "when", "what date", "what day", "what month", "what year", "what time", "which date", "which day", "which month",
+    "which year", "how long ago", "wann", "cuando", "cuándo", "quand", "когда", "什么时候", "何", "哪", "几", "いつ", "언제",
+    "며칠",
+];
+
 static TELLS_TIME: LazyLock<Regex> = LazyLock::new(|| {
     let months = MONTHS.join("|");
     pattern(&format!(
@@ -74,11 +82,17 @@ fn pattern(text: &str) -> Regex {
 impl Asked {
     /// Reads the times in `query`, asked at `now`.
     pub(super) fn of(query: &str, now: Timestamp) -> Self {
-        let named = DATES.captures_iter(query).filter_map(|found| written(query, &found));
+        let lower = query.to_lowercase();
+        // Most queries mention no time, and the patterns take longer to compile than a search takes.
+        let may_name = query.contains(char::is_numeric)
+            || MONTHS.iter().any(|names| names.split('|').any(|name| lower.contains(name)));
+        let named = may_name.then(|| DATES.captures_iter(query)).into_iter().flatten();
+        let named = named.filter_map(|found| written(query, &found));
         // The user's time zone is not known. If UTC is assumed, the day is wrong by at most one.
         let today = now.to_zoned(TimeZone::UTC).date();
-        let named = named.chain(relative(&query.to_lowercase(), today)).collect();
-        Self { for_time: FOR_TIME.is_match(query), named }
+        let named = named.chain(relative(&lower, today)).collect();
+        let may_ask = TIME_HINTS.iter().any(|hint| lower.contains(hint));
+        Self { for_time: may_ask && FOR_TIME.is_match(query), named }
     }
 
     /// Returns whether times matter to the query.
@@ -192,6 +206,46 @@ fn noon(year: i16, month: i8, day: i8) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_question_about_a_time_contains_one_of_the_hints() {
+        for query in [
+            "When was it?",
+            "On what date?",
+            "what DAY",
+            "what month",
+            "what year",
+            "what time",
+            "Which date",
+            "which day",
+            "which month",
+            "which year",
+            "How long ago",
+            "since when",
+            "until when",
+            "Wann?",
+            "seit wann",
+            "cuando",
+            "¿Cuándo?",
+            "quand",
+            "quando",
+            "Wanneer",
+            "Когда",
+            "什么时候",
+            "何时",
+            "哪天",
+            "哪年",
+            "哪一天",
+            "哪个月几号",
+            "几月",
+            "いつ",
+            "何日",
+            "언제",
+            "며칠",
+        ] {
+            assert!(Asked::of(query, noon(2026, 3, 12)).for_time, "{query}");
+        }
+    }
 
     #[test]
     fn times_that_are_named_are_met_by_what_is_of_them() {

@@ -17,29 +17,34 @@ const MAX_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct PatternSet {
     /// Matches everything that any of the patterns matches, and more.
-    relaxed: RegexSet,
+    relaxed: OnceLock<RegexSet>,
     patterns: Vec<(String, OnceLock<Regex>)>,
 }
 
 impl PatternSet {
     /// Returns the set of these patterns.
     pub(crate) fn new(patterns: impl IntoIterator<Item = String>) -> Self {
-        let patterns: Vec<_> = patterns.into_iter().map(|pattern| (pattern, OnceLock::new())).collect();
-        let relaxed = RegexSetBuilder::new(patterns.iter().map(|(pattern, _)| uncounted(pattern)))
-            .size_limit(MAX_BYTES)
-            .build()
-            .expect("the patterns are constants");
-        Self { relaxed, patterns }
+        let patterns = patterns.into_iter().map(|pattern| (pattern, OnceLock::new())).collect();
+        Self { relaxed: OnceLock::new(), patterns }
+    }
+
+    fn relaxed(&self) -> &RegexSet {
+        self.relaxed.get_or_init(|| {
+            RegexSetBuilder::new(self.patterns.iter().map(|(pattern, _)| uncounted(pattern)))
+                .size_limit(MAX_BYTES)
+                .build()
+                .expect("the patterns are constants")
+        })
     }
 
     /// Whether one of the patterns may match `text`.
     pub(crate) fn may_match(&self, text: &str) -> bool {
-        self.relaxed.is_match(text)
+        self.relaxed().is_match(text)
     }
 
     /// Returns the patterns that may match `text`, each with its index.
     pub(crate) fn candidates(&self, text: &str) -> impl Iterator<Item = (usize, &Regex)> {
-        self.relaxed.matches(text).into_iter().map(|place| (place, self.pattern(place)))
+        self.relaxed().matches(text).into_iter().map(|place| (place, self.pattern(place)))
     }
 
     fn pattern(&self, place: usize) -> &Regex {
@@ -78,22 +83,22 @@ pub(crate) fn at_start(pattern: &str) -> String {
     format!("(?i)^(?:{pattern})")
 }
 
-/// Patterns that ignore case, one of which has to match.
+/// Patterns that ignore case, one of which has to match. They are compiled when they are first needed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Vec<String>")]
-pub(crate) struct Patterns(RegexSet);
+pub(crate) struct Patterns(Vec<String>, OnceLock<RegexSet>);
 
 impl From<Vec<String>> for Patterns {
     fn from(patterns: Vec<String>) -> Self {
-        let patterns = patterns.iter().map(|pattern| format!("(?i){pattern}"));
-        Self(RegexSet::new(patterns).expect("the patterns are constants"))
+        Self(patterns, OnceLock::new())
     }
 }
 
 impl Deref for Patterns {
     type Target = RegexSet;
     fn deref(&self) -> &RegexSet {
-        &self.0
+        let patterns = || self.0.iter().map(|pattern| format!("(?i){pattern}"));
+        self.1.get_or_init(|| RegexSet::new(patterns()).expect("the patterns are constants"))
     }
 }
 

@@ -115,10 +115,10 @@ impl Session<'_> {
         let (within, mut facts) = (self.project(), Vec::new());
         if let (Some(name), Some(shown), false) = (signature(command), tidied(command), within.is_empty()) {
             let failed = self.store.tasks_with(FactKind::Failed, &shown, &within, MAX_TASKS)?;
-            // Usually, the command has never failed, and the tasks in which it may have succeeded need not be read.
-            if !failed.is_empty() {
+            // Usually, there is no such fact, and the tasks in which the command may have succeeded need not be read.
+            if let Some(fact) = failing_form(&failed, &shown) {
                 let tasks = self.store.tasks_with(FactKind::Command, &name, &within, MAX_TASKS)?;
-                facts.extend(failing_form(&failed, &tasks, &shown));
+                facts.extend(Some(fact).filter(|_| !has_worked(&tasks, &shown)));
             }
         }
         // Too many commands begin with a name of one word, such as `make`.
@@ -203,10 +203,16 @@ fn taken_back<'t>(record: &'t TaskRecord, name: &str) -> Option<&'t str> {
     record.commands.iter().map(|one| one.command.as_str()).find(|command| command.len() < 160 && undoes(command))
 }
 
-/// Returns the fact that a command failed whenever it was called in this form, together with the form that worked.
-fn failing_form(failed: &[Task], tasks: &[Task], command: &str) -> Option<Fact> {
-    let uses = failed.iter().chain(tasks).flat_map(|task| &task.record.commands);
-    if uses.filter(|one| one.command == command).any(|one| one.failed < one.runs) {
+/// Returns whether a command succeeded in one of the tasks.
+fn has_worked(tasks: &[Task], command: &str) -> bool {
+    let uses = tasks.iter().flat_map(|task| &task.record.commands);
+    uses.filter(|one| one.command == command).any(|one| one.failed < one.runs)
+}
+
+/// Returns the fact that a command failed whenever these tasks called it in this form, together with the form that
+/// worked.
+fn failing_form(failed: &[Task], command: &str) -> Option<Fact> {
+    if has_worked(failed, command) {
         return None;
     }
     let errors = failed.iter().flat_map(|task| &task.record.errors).filter(|error| error.command == command);
@@ -217,32 +223,48 @@ fn failing_form(failed: &[Task], tasks: &[Task], command: &str) -> Option<Fact> 
     })
 }
 
-static RISKS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
-    let table = [
-        (r"\brm\s+(?:-\w*\s+)*-\w*[rf]", "rm"),
-        (r"\bgit\b.*\bpush\b.*\s(?:-f\b|--force)", "force push"),
-        (r"\bgit\b.*\breset\b.*--hard", "reset hard"),
-        (r"\bgit\b.*\bclean\b.*-\w*[fdx]", "git clean"),
-        (r"--no-verify\b", "no-verify"),
-        (r"\bterraform\s+(?:\S+\s+)*destroy\b", "terraform destroy"),
-        (r"\bterraform\s+(?:\S+\s+)*apply\b", "terraform apply"),
-        (r"\bkubectl\s+(?:\S+\s+)*delete\b", "kubectl delete"),
-        (r"\bhelm\s+(?:\S+\s+)*(?:uninstall|delete)\b", "helm uninstall"),
-        (r"(?i)\bdrop\s+(?:table|database|schema)\b|\bdropdb\b", "drop"),
-        (r"(?i)\btruncate\s+(?:table\s+)?\w", "truncate"),
-        (r"(?i)\bdelete\s+from\b", "delete from"),
-        (r"\bdocker\b.*\b(?:prune|down\s+.*-v|volume\s+rm)\b", "docker volumes"),
-        (r"(?i)\bflush(?:all|db)\b", "flush"),
-    ];
-    let compile = |(pattern, words)| (Regex::new(pattern).expect("the tests compile it"), words);
-    table.into_iter().map(compile).collect()
-});
+/// A dangerous action of a command.
+struct Risk {
+    /// Letters in lower case that every such command contains, so that the pattern is seldom needed.
+    hint: &'static str,
+    pattern: LazyLock<Regex>,
+    /// The words with which a convention describes the action.
+    words: &'static str,
+}
+
+macro_rules! risks {
+    ($($hint:literal, $pattern:literal, $words:literal;)*) => {
+        [$(Risk {
+            hint: $hint,
+            pattern: LazyLock::new(|| Regex::new($pattern).expect("the tests compile it")),
+            words: $words,
+        }),*]
+    };
+}
+
+static RISKS: [Risk; 14] = risks![
+    "rm", r"\brm\s+(?:-\w*\s+)*-\w*[rf]", "rm";
+    "push", r"\bgit\b.*\bpush\b.*\s(?:-f\b|--force)", "force push";
+    "reset", r"\bgit\b.*\breset\b.*--hard", "reset hard";
+    "clean", r"\bgit\b.*\bclean\b.*-\w*[fdx]", "git clean";
+    "--no-verify", r"--no-verify\b", "no-verify";
+    "destroy", r"\bterraform\s+(?:\S+\s+)*destroy\b", "terraform destroy";
+    "apply", r"\bterraform\s+(?:\S+\s+)*apply\b", "terraform apply";
+    "kubectl", r"\bkubectl\s+(?:\S+\s+)*delete\b", "kubectl delete";
+    "helm", r"\bhelm\s+(?:\S+\s+)*(?:uninstall|delete)\b", "helm uninstall";
+    "drop", r"(?i)\bdrop\s+(?:table|database|schema)\b|\bdropdb\b", "drop";
+    "truncate", r"(?i)\btruncate\s+(?:table\s+)?\w", "truncate";
+    "delete", r"(?i)\bdelete\s+from\b", "delete from";
+    "docker", r"\bdocker\b.*\b(?:prune|down\s+.*-v|volume\s+rm)\b", "docker volumes";
+    "flu", r"(?i)\bflush(?:all|db)\b", "flush";
+];
 
 /// Returns the words that a convention against a command would contain: words for a dangerous action, or the command's
 /// name.
 fn risks(command: &str) -> Vec<String> {
-    let mut found: Vec<String> =
-        RISKS.iter().filter(|(risk, _)| risk.is_match(command)).map(|(_, words)| (*words).to_owned()).collect();
+    let lower = command.to_ascii_lowercase();
+    let is_taken = |risk: &&Risk| lower.contains(risk.hint) && risk.pattern.is_match(command);
+    let mut found: Vec<String> = RISKS.iter().filter(is_taken).map(|risk| risk.words.to_owned()).collect();
     // A name that consists of one word, such as `make`, appears in too many sentences.
     found.extend(signature(command).filter(|name| name.contains(' ')));
     found

@@ -33,11 +33,13 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).expect("the tests compile it")
 });
 
-/// Error messages about incorrect usage of a program; the remedy is a different call.
-static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)(command not found|not recognized|unrecognized|unknown (option|argument|command|flag|subcommand|script)|unexpected argument|invalid (option|argument|flag|subcommand|choice)|no such (option|command|subcommand|file)|is required|required argument|missing (script|argument|operand|required)|missing script|did you mean|usage:|no module named|permission denied|not a git repository)";
-    Regex::new(words).expect("the tests compile it")
-});
+/// Error messages about incorrect usage of a program, in lower case; the remedy is a different call.
+const MISUSE: &str = "\
+    command not found|not recognized|unrecognized|unknown option|unknown argument|unknown command|unknown flag|\
+    unknown subcommand|unknown script|unexpected argument|invalid option|invalid argument|invalid flag|\
+    invalid subcommand|invalid choice|no such option|no such command|no such subcommand|no such file|is required|\
+    required argument|missing script|missing argument|missing operand|missing required|did you mean|usage:|\
+    no module named|permission denied|not a git repository";
 
 /// Errors that may pass by themselves, so that a repetition is a remedy.
 static TRANSIENT: LazyLock<Regex> = LazyLock::new(|| {
@@ -104,7 +106,8 @@ fn is_heading(line: &str) -> bool {
 
 /// Returns whether the error is about incorrect usage, so that the remedy is a different call.
 pub(crate) fn is_misuse(error: &str) -> bool {
-    MISUSE.is_match(error)
+    let error = error.to_lowercase();
+    MISUSE.split('|').any(|message| error.contains(message))
 }
 
 /// Returns whether the error may pass by itself.

@@ -64,31 +64,7 @@ const DETAIL_WORDS: usize = 4;
 #[must_use]
 pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding {
     let words = Words::of(incoming, known);
-    let overlap = words.overlap();
-    let (pairing, why) = match guard(incoming, known) {
-        Some(why) => (ClaimRelation::Apart, why),
-        // This comes after the guard, because the same words from two speakers are two facts.
-        None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
-        None => match exchange(incoming, known) {
-            Some(ExchangeFinding::Preference) => (ClaimRelation::Opposed, "prefers the reverse"),
-            Some(ExchangeFinding::Roles) => (ClaimRelation::Unsure, "the same words in a different order"),
-            None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
-            None => match by_words(incoming, known, &words, hinted) {
-                (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
-                    (ClaimRelation::Contested, "it may be about something else")
-                }
-                found => found,
-            },
-        },
-    };
-    let (pairing, why) = match pairing {
-        ClaimRelation::Opposed | ClaimRelation::Contested | ClaimRelation::Unsure
-            if ends_something_else(incoming, known) =>
-        {
-            (ClaimRelation::Apart, "something else has ended")
-        }
-        pairing => (pairing, why),
-    };
+    let (pairing, why) = by_statement(incoming, known, &words, hinted);
     // A claim that explicitly ends another claim needs no words in common with it except the name.
     let (pairing, why) = match (pairing, ends(incoming, known)) {
         (ClaimRelation::Same, _) | (_, None) => (pairing, why),
@@ -100,7 +76,44 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
             (pairing, why)
         }
     };
-    PairFinding { pairing, why, overlap }
+    PairFinding { pairing, why, overlap: words.overlap() }
+}
+
+/// Returns the relation that [`pair`] finds, if it is [`ClaimRelation::Same`] or [`ClaimRelation::More`].
+// Phrases of changes, whose patterns take long to compile, cannot turn any other relation into one of these.
+pub(crate) fn repeated(incoming: &View<'_>, known: &View<'_>) -> Option<ClaimRelation> {
+    let (pairing, _) = by_statement(incoming, known, &Words::of(incoming, known), false);
+    let is_ended = || matches!(ends(incoming, known), Some((Certainty::Certain, _)));
+    let is_it = pairing == ClaimRelation::Same || pairing == ClaimRelation::More && !is_ended();
+    is_it.then_some(pairing)
+}
+
+/// Returns the relation of two claims, apart from phrases which say that something has ended, and the reason.
+fn by_statement(incoming: &View<'_>, known: &View<'_>, words: &Words, hinted: bool) -> (ClaimRelation, &'static str) {
+    let (pairing, why) = match guard(incoming, known) {
+        Some(why) => (ClaimRelation::Apart, why),
+        // This comes after the guard, because the same words from two speakers are two facts.
+        None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
+        None => match exchange(incoming, known) {
+            Some(ExchangeFinding::Preference) => (ClaimRelation::Opposed, "prefers the reverse"),
+            Some(ExchangeFinding::Roles) => (ClaimRelation::Unsure, "the same words in a different order"),
+            None if incoming.same_key(known) => by_key(incoming, known, words, hinted),
+            None => match by_words(incoming, known, words, hinted) {
+                (ClaimRelation::Opposed, _) if has_other_subject(incoming, known) => {
+                    (ClaimRelation::Contested, "it may be about something else")
+                }
+                found => found,
+            },
+        },
+    };
+    match pairing {
+        ClaimRelation::Opposed | ClaimRelation::Contested | ClaimRelation::Unsure
+            if ends_something_else(incoming, known) =>
+        {
+            (ClaimRelation::Apart, "something else has ended")
+        }
+        pairing => (pairing, why),
+    }
 }
 
 /// Compares two claims about one attribute.
@@ -353,7 +366,7 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
         return (ClaimRelation::Unsure, "it may be negated only in a special case");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
-    // A negation with many more words, or in an instruction compared with a fact, it may be about something else.
+    // A negation with many more words, or in an instruction compared with a fact, may be about something else.
     let alike =
         words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
@@ -624,4 +637,36 @@ fn is_now_another(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
 /// Whether both claims measure something of the same kind, with different results.
 fn same_measure_differs(a: &View<'_>, b: &View<'_>) -> bool {
     differ_in_kind(&a.features.figures, &b.features.figures, unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Claim, MemoryType};
+
+    #[test]
+    fn a_claim_repeats_another_if_the_comparison_of_all_words_finds_so() {
+        let texts = [
+            "The mailer uses Postbox.",
+            "The mailer uses Postbox for receipts in production.",
+            "We moved the mailer off Postbox.",
+            "We no longer use Postbox for receipts.",
+            "Use tabs instead of spaces.",
+            "Use tabs.",
+            "The user drinks tea.",
+            "The user does not drink tea.",
+            "The user drinks tea every morning at seven.",
+        ];
+        let claim = |text: &str| Claim::new(MemoryType::Semantic, "fact", text, text);
+        let claims = texts.map(claim);
+        let mut found = Vec::new();
+        for (a, b) in claims.iter().flat_map(|a| claims.iter().map(move |b| (a, b))) {
+            let (a, b) = (View::of(a, &[]), View::of(b, &[]));
+            let whole = pair(&a, &b, false).pairing;
+            let is_it = matches!(whole, ClaimRelation::Same | ClaimRelation::More);
+            assert_eq!(repeated(&a, &b), is_it.then_some(whole));
+            found.extend(repeated(&a, &b));
+        }
+        assert!(found.contains(&ClaimRelation::Same) && found.contains(&ClaimRelation::More), "{found:?}");
+    }
 }

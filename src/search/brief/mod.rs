@@ -140,9 +140,12 @@ pub(crate) fn compose_with(
     let mut at_hand = folder.at_hand.clone();
     at_hand.extend(open_work(store, request, now)?);
     let found = to_the_point.iter().flat_map(HashMap::keys).chain(&at_hand);
-    let considered = store.at_once(|db| consider::considered(db, request, found, now))?;
-    let weighed = select::weigh(&considered, to_the_point.as_ref(), &at_hand, request);
-    let texts = texts(store, &weighed, request)?;
+    let (weighed, texts) = store.at_once(|db| {
+        let considered = consider::considered(db, request, found, now)?;
+        let weighed = select::weigh(&considered, to_the_point.as_ref(), &at_hand, request);
+        let texts = texts(db, &weighed, request)?;
+        Ok((weighed, texts))
+    })?;
     Ok((select::select(weighed, texts, request, folder.changes), without_meaning))
 }
 

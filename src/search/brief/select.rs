@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::render::{between, closing, ending, heading, line, opening};
 use super::request::{BriefRequest, Counting, MAX_CHARACTERS, Section};
 use super::{Brief, Changes, LeftOut, Shown};
-use crate::consolidate::compare::pair::{ClaimRelation, pair};
+use crate::consolidate::compare::pair::{ClaimRelation, repeated};
 use crate::consolidate::compare::view::View;
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
 use crate::memory::{Memory, MemoryId, Structured, Tier};
@@ -498,18 +498,13 @@ enum Likeness {
 
 fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &HashMap<MemoryId, Memory>) -> Likeness {
     for (at, (_, candidate, known)) in chosen.iter().enumerate() {
-        match pair(view, known, false).pairing {
-            ClaimRelation::Same => return Likeness::Same(at),
+        match repeated(view, known) {
+            Some(ClaimRelation::Same) => return Likeness::Same(at),
             // A pinned memory keeps its place even if another memory has more detail.
-            ClaimRelation::More if !texts.get(&candidate.id).is_some_and(|memory| memory.pinned) => {
+            Some(_) if !texts.get(&candidate.id).is_some_and(|memory| memory.pinned) => {
                 return Likeness::SaysMore(at);
             }
-            ClaimRelation::More
-            | ClaimRelation::Both
-            | ClaimRelation::Opposed
-            | ClaimRelation::Contested
-            | ClaimRelation::Unsure
-            | ClaimRelation::Apart => {}
+            Some(_) | None => {}
         }
     }
     Likeness::None

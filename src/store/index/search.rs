@@ -25,7 +25,7 @@ use crate::store::terms::Languages;
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::{folded, normalised_hash};
-use crate::text::tokens::{Query, contains_phrase};
+use crate::text::tokens::{Query, Sought, contains_phrase, is_stop};
 
 /// Maximum number of words of a query that is compared with sources.
 const MAX_SOURCE_WORDS: usize = 8;
@@ -97,8 +97,9 @@ impl Database {
         }
         let by_source = self.hits_by_source(&asked.words, filter, limit)?;
         if hits.is_empty() && by_source.is_empty() {
-            // A literal search may read all memories, so it is tried only if words find nothing.
-            return self.hits_by_letters(query, filter, limit);
+            // A literal search may read all memories, so it is tried only if words find nothing. A memory that contains
+            // a whole query also contains the words inside the query.
+            return if has_inner_word(query, &asked) { Ok(hits) } else { self.hits_by_letters(query, filter, limit) };
         }
         let score = hits.first().map_or(1.0, |(_, best)| best * SOURCE_SHARE);
         let missing = by_source.into_iter().filter(|seq| hits.iter().all(|(known, _)| known != seq));
@@ -266,6 +267,20 @@ impl Database {
         );
         self.query_all(&sql, params_from_iter(clauses.values), |row| Ok((Seq(row.get(0)?), 0.0)))
     }
+}
+
+/// Returns whether a word that is looked up is inside the query, where it can be neither the end nor the beginning of a
+/// longer word of a text that contains the query.
+pub(super) fn has_inner_word(query: &str, asked: &Query) -> bool {
+    let text = literal(query);
+    let other = |letter: char| !letter.is_ascii_alphanumeric();
+    // The words of other scripts depend on the letters around them.
+    let inside = text.split(other).skip(1).filter(|_| text.is_ascii());
+    let words: Vec<String> = inside.map(str::to_ascii_lowercase).collect();
+    // Function words are not indexed, and neither is the ending of a possessive.
+    let is_indexed = |word: &str| !is_stop(word) && word != "s";
+    let is_sought = |word: &String| is_indexed(word) && asked.sought.contains(&Sought::Word(word.clone()));
+    words.split_last().is_some_and(|(_, inner)| inner.iter().any(is_sought))
 }
 
 /// Returns the part of a query that is used for a literal search.

@@ -1,9 +1,12 @@
 //! Tests of word search: results of queries, and that no query causes an error.
 
+use super::search::has_inner_word;
 use crate::changeset::Action;
 use crate::memory::{ExtractionMethod, Memory, Namespace, Status};
+use crate::store::terms::Stems;
 use crate::store::testing::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{Filter, Likeness, NamespaceSubtree, Store, StoreError};
+use crate::text::tokens::Query;
 use proptest::prelude::*;
 
 fn found(store: &Store, query: &str) -> Vec<String> {
@@ -295,6 +298,20 @@ fn hostile_queries_are_only_text() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_text_that_contains_a_query_contains_its_inner_words(
+        text in "[a-c]{0,2}(?:(?:[ ./'_,+-]|'s |the|a's|1)[a-cB]{0,2}){0,9}", from in 0_usize..30, len in 0_usize..30,
+    ) {
+        let part = &text[from.min(text.len())..(from + len).min(text.len())];
+        let asked = Query::of(part);
+        if has_inner_word(part, &asked) {
+            let mut stems = Stems::new();
+            let indexed = stems.of(&[(4, &text)]).weights;
+            let known = |sought| stems.sought(sought, 0).iter().any(|term| indexed.iter().any(|(one, _)| one == term));
+            prop_assert!(asked.sought.iter().any(known), "{part:?} in {text:?}");
+        }
+    }
 
     #[test]
     fn no_query_is_an_error(query in "\\PC{0,60}|[ -~]{0,60}|[\"'*^():{}+\\-a-zA-Z东京 \\x00]{0,40}") {
