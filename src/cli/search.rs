@@ -226,8 +226,17 @@ fn explain(hit: &Found, out: &Printer) -> anyhow::Result<()> {
     let channels: Vec<String> = fit.channels.iter().map(|(name, value)| format!(" and {name} {value:.2}")).collect();
     let channels = channels.concat();
     out.line(format_args!(
-        "     {DIM}fit {:.2} = words {:.2}{channels} + {} × neighbours {:.2} + {} × speaker {:.2} + {} × date {:.2}{DIM:#}",
-        fit.total, fit.words, weights.neighbours, fit.neighbours, weights.speaker, fit.speaker, weights.date, fit.date,
+        "     {DIM}fit {:.2} = words {:.2}{channels} + {} × neighbours {:.2} + {} × conversation {:.2} + {} × speaker {:.2} + {} × date {:.2}{DIM:#}",
+        fit.total,
+        fit.words,
+        weights.neighbours,
+        fit.neighbours,
+        weights.conversation,
+        fit.conversation,
+        weights.speaker,
+        fit.speaker,
+        weights.date,
+        fit.date,
     ))?;
     let words = hit.matched.join(", ");
     let words = if words.is_empty() { "none in this memory".to_owned() } else { words };

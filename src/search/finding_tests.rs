@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::{Found, Search, search};
-use crate::memory::{Memory, Namespace};
-use crate::store::testing::{day, insert, memory};
+use super::{Found, QueryFit, Search, search};
+use crate::memory::{Evidence, Memory, Namespace};
+use crate::store::testing::{clean, day, insert, memory, quote, write};
 use crate::store::{Filter, NamespaceSubtree, Order, Store};
 
 /// Memories in one store, each with the queries that must return it as the first result.
@@ -98,7 +98,9 @@ proptest! {
         let found: Vec<Found> = STORE.with(|store| asked.run(store)).unwrap();
         prop_assert!(found.len() <= limit);
         for found in found {
-            let shares = [found.score.total, found.score.relevance, found.fit.words, found.fit.speaker, found.fit.date];
+            let fit = &found.fit;
+            let shares =
+                [found.score.total, found.score.relevance, fit.words, fit.conversation, fit.speaker, fit.date];
             prop_assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{found:?}");
             for mark in &found.highlight.marks {
                 prop_assert!(found.highlight.text.is_char_boundary(mark.start) && found.highlight.text.is_char_boundary(mark.end));
@@ -163,4 +165,48 @@ fn neighbours_of_another_namespace_are_not_found() {
     assert_eq!(contents(vec![]), ["Which tea do you like?", "A secret of another project."]);
     let plain = search(&store, "tea", &Filter::default(), 5, day(1)).unwrap();
     assert_eq!(plain.len(), 1, "what holds no word of the query comes only where it is asked for");
+}
+
+/// Stores `contents` as memories of one conversation, one message each, said one after the other.
+fn insert_conversation(store: &Store, name: &str, contents: &[&str]) {
+    for (place, content) in contents.iter().enumerate() {
+        let evidence =
+            Evidence { transcript: name.into(), messages: vec![format!("m{place}")], speaker: None, ..quote(content) };
+        write(store, |w| w.insert(&clean(memory("", content)), &clean(vec![evidence])));
+    }
+}
+
+fn fit_of(store: &Store, query: &str, content: &str) -> QueryFit {
+    let found = search(store, query, &Filter::default(), 20, day(1)).unwrap();
+    found.into_iter().find(|found| found.memory.claim.content == content).unwrap().fit
+}
+
+#[test]
+fn other_results_from_a_conversation_raise_a_memory() {
+    let store = Store::in_memory().unwrap();
+    let apart = ["The pottery class was full.", "It rained.", "The train was late.", "A class on pottery begins."];
+    insert_conversation(&store, "jsonl:a", &apart);
+    insert_conversation(&store, "jsonl:b", &["The pottery class is long."]);
+    insert_conversation(&store, "jsonl:c", &["The class was long."]);
+    let (beside, alone) =
+        (fit_of(&store, "pottery class", apart[0]), fit_of(&store, "pottery class", "The pottery class is long."));
+    let other = fit_of(&store, "pottery class", apart[3]);
+    // Two of the four results are from this conversation, so half of the mean of one score and 0 remains.
+    assert!((beside.conversation - 0.5 * other.words / 2.0).abs() < 1e-9, "{beside:?}");
+    assert!(beside.total > alone.total && alone.conversation == 0.0, "{beside:?} {alone:?}");
+}
+
+#[test]
+fn a_conversation_with_all_results_raises_none_of_them() {
+    let store = Store::in_memory().unwrap();
+    insert_conversation(&store, "import", &["Tea is green.", "It rained.", "Rust is fast.", "Tea is black."]);
+    assert!(fit_of(&store, "tea", "Tea is green.").conversation.abs() < 1e-9);
+}
+
+#[test]
+fn a_memory_two_places_away_counts_half_as_much_as_a_neighbour() {
+    let store = Store::in_memory().unwrap();
+    insert_conversation(&store, "jsonl:a", &["Tea is green.", "It rained.", "Tea is black."]);
+    let fit = fit_of(&store, "tea", "Tea is green.");
+    assert!((fit.neighbours - 0.5 * fit_of(&store, "tea", "Tea is black.").words).abs() < 1e-9, "{fit:?}");
 }

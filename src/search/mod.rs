@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! query ─▶ words ─┐
-//!       ─▶ other channels ─┴▶ own fit ─▶ + neighbours + speaker + date = fit ─▶ relevance ─┐
-//! memory ─▶ importance, confidence, recency, use ──────────────────────────────────────────┴▶ score
+//!       ─▶ other channels ─┴▶ own fit ─▶ + neighbours + conversation + speaker + date = fit ─▶ relevance ─┐
+//! memory ─▶ importance, confidence, recency, use ─────────────────────────────────────────────────────────┴▶ score
 //! ```
 
 pub mod brief;

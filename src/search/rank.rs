@@ -12,6 +12,9 @@ use crate::store::Seq;
 pub(crate) const WEIGHT_WORDS: f64 = 0.5;
 /// Fraction of each neighbour's score that is added to the score of a memory in the same conversation.
 pub(crate) const WEIGHT_NEIGHBOURS: f64 = 0.3;
+/// Weight of the other results from the same conversation.
+// This weight was chosen on the LoCoMo conversations `conv-26` and `conv-30`; 0.4 to 0.7 are equally good there.
+pub(crate) const WEIGHT_CONVERSATION: f64 = 0.5;
 /// Bonus for a memory if the query contains the name of the person who said it.
 pub(crate) const WEIGHT_SPEAKER: f64 = 0.1;
 /// Bonus for a memory if the query contains its time, or if the query asks for a time and the memory states one.
@@ -37,6 +40,8 @@ pub struct Weights {
     pub channels: f64,
     /// See `WEIGHT_NEIGHBOURS`.
     pub neighbours: f64,
+    /// See `WEIGHT_CONVERSATION`.
+    pub conversation: f64,
     /// See `WEIGHT_SPEAKER`.
     pub speaker: f64,
     /// See `WEIGHT_DATE`.
@@ -57,6 +62,7 @@ impl Default for Weights {
             words: WEIGHT_WORDS,
             channels: WEIGHT_WORDS,
             neighbours: WEIGHT_NEIGHBOURS,
+            conversation: WEIGHT_CONVERSATION,
             speaker: WEIGHT_SPEAKER,
             date: WEIGHT_DATE,
         }
@@ -76,6 +82,8 @@ pub struct QueryFit {
     pub channels: BTreeMap<String, f64>,
     /// Sum of the scores of the memory's two best neighbours in the conversation.
     pub neighbours: f64,
+    /// Mean score of the two best other results from the same conversation.
+    pub conversation: f64,
     /// Whether the query contains the name of the person who said it.
     pub speaker: f64,
     /// How well the memory's time matches.
@@ -83,7 +91,8 @@ pub struct QueryFit {
 }
 
 impl QueryFit {
-    /// Returns the score of only the words and channels, without neighbours, speaker and date, between 0 and 1.
+    /// Returns the score of only the words and channels, without neighbours, conversation, speaker and date, between 0
+    /// and 1.
     #[must_use]
     pub(crate) fn own(&self, weights: &Weights) -> f64 {
         // Even a search by vectors alone falls back to words if there are no vectors.
@@ -104,6 +113,7 @@ impl QueryFit {
     pub(crate) fn summed(self, weights: &Weights) -> Self {
         let total = self.own(weights)
             + weights.neighbours * self.neighbours
+            + weights.conversation * self.conversation
             + weights.speaker * self.speaker
             + weights.date * self.date;
         Self { total, ..self }
@@ -236,8 +246,9 @@ mod fuse_tests {
 
     #[test]
     fn the_sum_adds_what_stands_around() {
-        let fit = QueryFit { words: 0.5, neighbours: 1.0, speaker: 1.0, date: 0.5, ..QueryFit::default() };
-        close(fit.summed(&Weights::default()).total, 0.5 + 0.3 + 0.1 + 0.1);
+        let fit =
+            QueryFit { words: 0.5, neighbours: 1.0, conversation: 0.4, speaker: 1.0, date: 0.5, ..QueryFit::default() };
+        close(fit.summed(&Weights::default()).total, 0.5 + 0.3 + 0.2 + 0.1 + 0.1);
     }
 
     #[test]

@@ -27,6 +27,11 @@ const MIN_CANDIDATES: usize = 100;
 const WITH_NEIGHBOURS: usize = 40;
 /// Number of neighbours, best first, that count for one memory, usually the memories immediately before and after it.
 const NEIGHBOURS: usize = 2;
+/// Share of the score of a memory two places away, relative to that of a memory immediately before or after.
+// The share and the next constant were chosen on the LoCoMo conversations `conv-26` and `conv-30`.
+const TWO_PLACES_AWAY: f64 = 0.5;
+/// Number of other results from a memory's conversation, best first, that count for the memory.
+const FROM_CONVERSATION: usize = 2;
 
 /// The query and the options of a search.
 #[derive(Debug, Clone)]
@@ -93,6 +98,9 @@ impl<'a> Search<'a> {
             if self.weights.neighbours > 0.0 {
                 self.look_beside(store, &filter, &mut pool)?;
             }
+            if self.weights.conversation > 0.0 {
+                self.add_conversations(&mut pool);
+            }
             self.shown(store, &filter, self.ranked(pool))
         })
     }
@@ -145,11 +153,21 @@ impl<'a> Search<'a> {
         let mut best: Vec<usize> = (0..own.len()).filter(|index| own[*index] > 0.0).collect();
         best.sort_by(|a, b| own[*b].total_cmp(&own[*a]).then_with(|| pool.all[*a].0.seq.cmp(&pool.all[*b].0.seq)));
         best.truncate(WITH_NEIGHBOURS);
-        let mut given: HashMap<Seq, Vec<f64>> = HashMap::new();
+        let mut besides: HashMap<Seq, Vec<usize>> = HashMap::new();
         for index in best {
             for beside in store.beside(&pool.all[index].0)? {
-                given.entry(beside).or_default().push(own[index]);
+                besides.entry(beside).or_default().push(index);
             }
+        }
+        let mut given: HashMap<Seq, Vec<f64>> = HashMap::new();
+        for (beside, around) in besides {
+            // Two memories on both sides of a third are two places apart, which requires no further lookup.
+            for (index, other) in around.iter().flat_map(|one| around.iter().map(move |other| (*one, *other))) {
+                if index != other {
+                    given.entry(pool.all[index].0.seq).or_default().push(TWO_PLACES_AWAY * own[other]);
+                }
+            }
+            given.entry(beside).or_default().extend(around.into_iter().map(|index| own[index]));
         }
         if self.with_beside {
             let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
@@ -167,6 +185,41 @@ impl<'a> Search<'a> {
             pool.all[*place].1.neighbours = scores.into_iter().take(NEIGHBOURS).sum();
         }
         Ok(())
+    }
+
+    /// Adds to each memory the scores of the best other results from the same conversation: a conversation with several
+    /// results is probably about the subject of the query.
+    fn add_conversations(&self, pool: &mut Pool) {
+        let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
+        let mut results: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, (memory, _)) in pool.all.iter().enumerate().filter(|(index, _)| own[*index] > 0.0) {
+            for transcript in memory.said.iter().map(|said| said.transcript.as_str()) {
+                let results = results.entry(transcript).or_default();
+                if results.last() != Some(&index) {
+                    results.push(index);
+                }
+            }
+        }
+        for results in results.values_mut() {
+            results.sort_by(|a, b| own[*b].total_cmp(&own[*a]));
+        }
+        let all = count(own.iter().filter(|own| **own > 0.0).count());
+        let score = |index: usize, transcript: &str| {
+            let results = results.get(transcript)?;
+            let others = results.iter().filter(|other| **other != index).take(FROM_CONVERSATION);
+            let mean = others.map(|other| own[*other]).sum::<f64>() / count(FROM_CONVERSATION);
+            // Results from a conversation from which most results come, such as a large import, have little in common.
+            Some(mean * (1.0 - count(results.len()) / all))
+        };
+        let scores: Vec<f64> = (pool.all.iter().enumerate())
+            .map(|(index, (memory, _))| {
+                let scores = memory.said.iter().filter_map(|said| score(index, &said.transcript));
+                scores.fold(0.0, f64::max)
+            })
+            .collect();
+        for ((_, fit), score) in pool.all.iter_mut().zip(scores) {
+            fit.conversation = score;
+        }
     }
 
     /// Returns the requested page, with the fit and the score of each memory.
@@ -274,8 +327,11 @@ pub(crate) fn match_share(
         let quotes: Vec<String> = store.evidence(&memory.id)?.into_iter().map(|piece| piece.quote).collect();
         leave_out(&quotes.join("\n"), &mut lacking);
     }
-    let count = |number: usize| u32::try_from(number).map_or(f64::MAX, f64::from);
     Ok(if all == 0 { 0.0 } else { 1.0 - count(lacking.len()) / count(all) })
+}
+
+fn count(of: usize) -> f64 {
+    u32::try_from(of).map_or(f64::MAX, f64::from)
 }
 
 /// The memories that are ranked.

@@ -64,7 +64,7 @@ fn what_holds_whatever_is_asked_and_what_is_linked_comes_besides() {
     assert_eq!((&found[0]["standing"], &found[1]["standing"]), (&Value::Null, &json!(true)));
     let told = desk.run(&["search", "Nomad", "--related", "--standing", "3", "--explain"]).out;
     for part in [
-        "fit 1.00 = words 1.00 + 0.3 × neighbours 0.00",
+        "fit 1.00 = words 1.00 + 0.3 × neighbours 0.00 + 0.5 × conversation 0.00",
         "words: nomad",
         "→ supports The shop's API",
         "standing memories, shown for every query\n",
@@ -98,6 +98,7 @@ fn the_search_is_measured_beside_bare_fts5() {
             "search",
             "without memories found only through a neighbour",
             "without neighbours",
+            "without conversation",
             "without speaker",
             "without date",
             "words alone",

@@ -407,9 +407,10 @@ pub(super) fn ablations() -> Vec<Ablation> {
         whole.clone(),
         Ablation { name: "without memories found only through a neighbour", with_beside: false, ..whole.clone() },
         with("without neighbours", Weights { neighbours: 0.0, ..weights }),
+        with("without conversation", Weights { conversation: 0.0, ..weights }),
         with("without speaker", Weights { speaker: 0.0, ..weights }),
         with("without date", Weights { date: 0.0, ..weights }),
-        with("words alone", Weights { neighbours: 0.0, speaker: 0.0, date: 0.0, ..weights }),
+        with("words alone", Weights { neighbours: 0.0, conversation: 0.0, speaker: 0.0, date: 0.0, ..weights }),
     ]
 }
 

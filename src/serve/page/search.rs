@@ -77,8 +77,8 @@ fn hit(found: &Found) -> Value {
             part("usage", score.usage, WEIGHT_USE),
         ],
         "fit": {
-            "words": found.fit.words, "neighbours": found.fit.neighbours, "speaker": found.fit.speaker,
-            "date": found.fit.date, "channels": found.fit.channels,
+            "words": found.fit.words, "neighbours": found.fit.neighbours, "conversation": found.fit.conversation,
+            "speaker": found.fit.speaker, "date": found.fit.date, "channels": found.fit.channels,
         },
     })
 }

@@ -59,7 +59,8 @@ pub(crate) struct Ranked {
 /// A place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
-    transcript: String,
+    /// The transcript of the conversation.
+    pub transcript: String,
     piece: i64,
     /// The person or agent who spoke.
     pub speaker: Option<String>,
