@@ -628,7 +628,7 @@ mod tests {
                 "enable autoapprove",
                 "danger-full-access",
                 "bypasspermissions",
-                "dangerously",
+                "dangerously_skip",
                 "skip_permission",
                 "yolo mode",
                 "x.auto_approve = true",
