@@ -469,7 +469,7 @@ mod tests {
         "Accept", "Apply", "Back", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt", "Export",
         "Find", "Forget", "Import", "Install", "Judge", "Keep", "Link", "List", "Measure", "Merge", "Name", "Pin",
         "Print", "Process", "Promote", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run",
-        "Search", "Send", "Serve", "Share", "Show", "Stop", "Store", "Turn", "Undo", "Watch", "Write",
+        "Search", "Send", "Serve", "Share", "Show", "Stop", "Store", "Trust", "Turn", "Undo", "Watch", "Write",
     ];
 
     #[test]

@@ -342,7 +342,7 @@ mod tests {
     fn the_time_is_not_quadratic() {
         let started = std::time::Instant::now();
         for unit in ["a", "é", "中", "=", "0", " ", "\n", "\u{301}", "\u{301}A", "aB"] {
-            assert!(lengths(&unit.repeat(50_000)).len() > 500);
+            assert!(lengths(&unit.repeat(50_000)).len() > 300);
         }
         assert!(started.elapsed().as_secs() < 20);
     }

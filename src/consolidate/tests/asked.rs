@@ -175,7 +175,10 @@ fn the_question_shows_numbers_times_and_fenced_texts() {
     let store = Store::in_memory().unwrap();
     learn(
         &store,
-        &["key=project.api; value=REST; from=2025-12-01 | The API is REST.", "The team reviews every pull request before merging."],
+        &[
+            "key=project.api; value=REST; from=2025-12-01 | The API is REST.",
+            "The team reviews every pull request before merging.",
+        ],
     );
     let model = Scripted::saying(&[r#"{"relations":[]}"#]);
     let lines = [
