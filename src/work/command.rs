@@ -120,7 +120,7 @@ pub(super) fn is_specific_line(error: &str) -> bool {
     long_words(error).filter(|word| !is_general(word)).count() >= MIN_WORDS
 }
 
-/// Returns the words of an error that are long enough to tell it from others.
+/// Returns the words of an error that are long enough to distinguish it from others.
 fn long_words(error: &str) -> impl Iterator<Item = &str> {
     // Words of two letters occur in most errors, but the name of a missing program may be as short.
     let shortest = if error.ends_with("not found") { 2 } else { 3 };
