@@ -102,7 +102,7 @@ pub(crate) struct Selection {
     /// Learnt before this time; a date includes that day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// Exclude the namespaces below --namespace
+    /// Exclude namespaces nested in the given one
     #[arg(long)]
     exact_namespace: bool,
     /// Status: superseded, forgotten, expired or pending

@@ -191,7 +191,7 @@ pub struct Rendered {
 /// The outcome of a request about a part of some windows.
 #[derive(Debug)]
 pub struct Answered {
-    /// The request, which was sent now or earlier.
+    /// The request, whether it was sent just now or in an earlier run.
     pub rendered: Rendered,
     /// The hash under which the reply is stored.
     pub key: String,

@@ -140,8 +140,7 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
 
 /// Suffix of the id of a message that contains the user's text from the settings.
 const PROFILE: &str = "/instructions";
-/// Text with which the program introduces the user's text from the settings, which follows between lines of three
-/// backticks.
+/// Text that ChatGPT writes before the custom instructions, which follow between lines of three backticks.
 const INTRODUCED: &str = "The user provided the ";
 
 /// Types of content that may be empty without loss of information.

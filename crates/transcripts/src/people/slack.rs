@@ -94,7 +94,8 @@ fn days(folder: &Folder, channel: &str) -> Vec<String> {
 
 const SOURCE: &str = "slack";
 
-/// Maximum size of the text in all open threads, in bytes; beyond this size, each thread passes on its messages.
+/// Maximum size of the text in all open threads, in bytes. If it is exceeded, the messages of all threads are
+/// passed to the reader of the log.
 const MAX_OPEN_BYTES: usize = 4 * MAX_PART_BYTES;
 
 /// Assembles the messages of one channel.
