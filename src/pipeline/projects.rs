@@ -13,7 +13,7 @@ use crate::config::is_news;
 use crate::consolidate::{MoveReport, merge_projects};
 use crate::guard::Redacted;
 use crate::memory::{Audience, Namespace};
-use crate::project::{ALLOWED, Identity, Machine, ProjectSighting, identifying};
+use crate::project::{ALLOWED, Identity, Machine, ProjectSighting, identifying, place_of};
 use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreError};
 
 /// Namespaces for the memories from one transcript.
@@ -95,7 +95,7 @@ impl ProjectResolver {
         if let Some(namespace) = forced {
             return Ok(Namespaces { project: namespace.clone(), user: namespace.clone() });
         }
-        let named = (transcript.project.clone(), transcript.repository.clone());
+        let named = (place_of(transcript), transcript.repository.clone());
         // The borrow must end here, because the branch below borrows the map again to insert into it.
         let known = self.known.borrow().get(&named).cloned();
         let resolved = if let Some(resolved) = known {

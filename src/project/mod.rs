@@ -171,7 +171,7 @@ impl Machine {
     #[must_use]
     pub(crate) fn sight(&self, transcript: &Transcript) -> Option<ProjectSighting> {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
-        let project = transcript.project.as_deref().map(without_credentials);
+        let project = place_of(transcript).as_deref().map(without_credentials);
         let address = address.or_else(|| project.as_deref().and_then(Remote::named));
         let text = project.as_deref().map(tidied).filter(|text| !text.is_empty());
         match text {
@@ -263,6 +263,21 @@ impl ProjectSighting {
 
 fn is_drive(part: &str) -> bool {
     part.len() == 2 && part.starts_with(|letter: char| letter.is_ascii_alphabetic()) && part.ends_with(':')
+}
+
+/// Returns the project that the log contains, or otherwise the folder in which a program that keeps its logs in the
+/// project wrote it: aider beside the files, SpecStory in `.specstory`.
+#[must_use]
+pub(crate) fn place_of(transcript: &Transcript) -> Option<String> {
+    let folder = || {
+        let path = std::path::absolute(&transcript.origin).ok()?;
+        let is_named = |place: &Path, name: &str| place.file_name().is_some_and(|own| own == name);
+        let below = path.ancestors().find(|place| is_named(place, ".specstory"));
+        let log = below.or_else(|| Some(path.as_path()).filter(|path| is_named(path, ".aider.chat.history.md")))?;
+        // The log may be part of an archive, whose folders are not on this machine.
+        Some(plain(log.parent().filter(|folder| folder.is_dir())?))
+    };
+    transcript.project.clone().or_else(folder)
 }
 
 /// Returns whether exactly this folder contains a repository or a worktree of a repository.

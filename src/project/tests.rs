@@ -292,3 +292,21 @@ fn only_the_name_of_the_project_is_read() {
         assert!(name_in(text).unwrap_err().contains(part), "{text}");
     }
 }
+
+#[test]
+fn a_log_that_a_program_keeps_in_a_project_belongs_to_it() {
+    let desk = Desk::new();
+    desk.repository("shop/.git", Some("git@github.com:acme/shop.git"));
+    let logs = ["shop/.aider.chat.history.md", "shop/app/.aider.chat.history.md", "loose/.specstory/history/a.md"];
+    for name in logs.iter().chain(&["shop/notes/export.md", ".aider.chat.history.md"]) {
+        desk.write(name, "x");
+    }
+    let project = |name: &str| {
+        let transcript = Transcript { origin: desk.path(name).display().to_string(), ..Transcript::default() };
+        desk.machine().sight(&transcript).map(|sighting| sighting.identity.name)
+    };
+    assert_eq!(logs.map(|name| project(name).unwrap()), ["shop", "shop", "loose"]);
+    assert_eq!(project("shop/notes/export.md"), None, "an export may be stored anywhere");
+    assert_eq!(project(".aider.chat.history.md"), None, "the home folder is no project");
+    assert_eq!(project("gone/.aider.chat.history.md"), None);
+}
