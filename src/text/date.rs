@@ -104,7 +104,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         |(?-u:\b)(?P<a>\d{{1,2}})[./-]\s?(?P<b>\d{{1,2}})[./-]\s?(?P<ny>\d{{4}}|\d{{2}})(?-u:\b)
         |(?-u:\b)(?P<sa>\d{{1,2}})[/.](?P<sb>\d{{1,2}})(?-u:\b)
         |(?P<cy>\d{{4}}|[〇零一二三四五六七八九]{{4}})\s?年(?:\s?(?P<cm>{chinese})\s?月(?:份|\s?(?P<cd>{chinese})\s?[日号號])?)?
-        |(?P<cm2>{chinese})\s?月(?:\s?(?P<cd2>{chinese})\s?[日号號]|份|初|底|中旬|上旬|下旬|\b)
+        |(?P<cm2>{chinese})\s?月(?:\s?(?P<cd2>{chinese})\s?[日号號]|份|初|底|中旬|上旬|下旬|[要去会将就前到开回]|\b)
         |\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.|º)?\s+(?:of\s+|de\s+)?(?P<m1>{months})\b\.?(?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<y1>(?:1[5-9]|20|21)\d\d)\b)?
         |\b(?P<m2>{months})\b\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y2>(?:1[5-9]|20|21)\d\d)\b)?
         |\b(?P<m3>{months})\b\.?,?\s+(?:de\s+|del\s+|of\s+)?(?P<y3>(?:1[5-9]|20|21)\d\d)\b
@@ -385,6 +385,7 @@ mod tests {
             let (first, last) = days.within(days.year.unwrap()).unwrap();
             assert_eq!(format!("{first}..{last}"), expected, "{text}");
         }
+        assert!(written("我五月要做手术")[0].meanings[0].is_bare_month() && written("一月一次").is_empty());
         assert_eq!(written("am 3. Mai")[0].meanings, [Days { year: None, first: (5, 3), last: (5, 3) }]);
         assert_eq!(written("03/05/2025")[0].meanings.len(), 2);
         for text in ["2000 requests", "you may 5", "version 3.14.159", "3个月", "192.168.0.1", "2025-13-40"] {

@@ -275,6 +275,8 @@ struct Words {
     counted: Vec<(u32, u32, String)>,
     /// Words between the parts of a number.
     and: Vec<String>,
+    /// Words between the whole part of a number and its decimals.
+    decimal_marks: Vec<String>,
     scales: HashMap<String, u32>,
     /// Words with several meanings.
     loose: HashMap<String, Vec<f64>>,
@@ -356,8 +358,19 @@ pub(crate) fn in_words(text: &str) -> Vec<Number> {
         }
     }
     found.extend(close(text, &mut open));
+    let decimals: Vec<Number> = found.windows(2).filter_map(|pair| decimal(text, &pair[0], &pair[1])).collect();
+    found.extend(decimals);
     found.extend(chinese(text));
     found
+}
+
+/// Returns the number that `whole` and `fraction` form with a word such as "point" between them.
+fn decimal(text: &str, whole: &Number, fraction: &Number) -> Option<Number> {
+    let between = text[whole.at.end..fraction.at.start].trim().to_lowercase();
+    let (whole_value, digits) = (whole.readings.first()?, fraction.readings.first()?);
+    let is_decimal = WORDS.decimal_marks.contains(&between) && whole_value.fract() == 0.0 && digits.fract() == 0.0;
+    let value = is_decimal.then(|| format!("{whole_value}.{digits}").parse().ok()).flatten()?;
+    Some(Number::spelled(text, whole.at.start..fraction.at.end, vec![value]))
 }
 
 fn is_scale(word: &str) -> bool {

@@ -297,6 +297,10 @@ mod tests {
             ("call +4917112345678", "+49 171 1234 5678"),
             ("15:45", "下午3点45分"),
             ("2 cats", "a cat named Momo and a cat named Nala"),
+            ("72.5 kg", "seventy-two point five kilos"),
+            ("21,9 Euro", "einundzwanzig Komma neun Euro"),
+            ("0.25", "zero point two five"),
+            ("3.6 GB", "tres coma seis GB"),
         ] {
             assert_eq!(foreign(content, &[source]), None, "{content} of {source}");
         }
@@ -311,6 +315,7 @@ mod tests {
             ("3个月", "还有2个月"),
             ("thirty retries", "20 retries"),
             ("1080", "8080"),
+            ("72.6 kg", "seventy-two point five kilos"),
         ] {
             assert!(foreign(content, &[source]).is_some(), "{content} of {source}");
         }

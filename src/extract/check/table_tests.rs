@@ -226,6 +226,8 @@ fn dates_that_follow_from_the_message_are_believed() {
             (D, "十八个月后合同到期", "合同于2024年11月到期。"),
             (D, "除夕回老家", "用户2024年2月9日回老家。"),
             (D, "下周三上午复查", "于2023-05-17复查。"),
+            (D, "我八月要做手术", "用户2023年8月要做手术。"),
+            (D, "am Ostersonntag essen wir bei Oma", "Am 2024-03-31 wird bei Oma gegessen."),
         ],
         None,
     );
