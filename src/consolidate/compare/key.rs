@@ -27,8 +27,8 @@ const ALIASES: &[&[&str]] = &[
     &["port", "puerto"],
     &["age", "edad", "alter"],
     &["provider", "proveedor", "anbieter"],
-    &["employer", "company", "workplace", "works_at", "works_for"],
-    &["job_title", "job", "role", "occupation", "profession", "position", "title"],
+    &["employer", "company", "works_at", "works_for"],
+    &["job_title", "job", "role", "occupation", "profession", "position"],
     &["timezone", "time_zone", "tz"],
     &["deploy_target", "deployment_target", "deployed_to", "deployed_on", "host", "hosted_on", "hosting", "deployment_platform", "deploys_to", "hosting_provider", "deployment"],
     &["database", "db", "database_engine"],
@@ -236,6 +236,9 @@ mod tests {
             ("project.api", "project.api", Arity::Open),
             ("project.status", "project.status", Arity::Single),
             ("user.address", "user.address", Arity::Open),
+            // Where somebody works is not whom they work for, and a title may be that of a book.
+            ("user.workplace", "user.workplace", Arity::Open),
+            ("ana.title", "ana.title", Arity::Open),
         ];
         for (key, expected, expected_arity) in rows {
             assert_eq!((canonical(key).as_str(), arity(&canonical(key))), (expected, expected_arity), "{key}");
