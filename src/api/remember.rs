@@ -367,8 +367,8 @@ impl Memories {
     /// retires the other memory.
     ///
     /// # Errors
-    /// [`ApiError`] if either memory does not exist or is forgotten, if they are the same, or if an agent would retire a
-    /// pinned memory.
+    /// [`ApiError`] if either memory does not exist or is forgotten, if they are the same, if a memory that is not active
+    /// would retire another one, or if an agent would retire a pinned memory.
     pub fn relate(
         &self,
         from: &str,
@@ -380,11 +380,15 @@ impl Memories {
         let store = self.ledger("link memories")?;
         store.together(|| {
             let (from, to) = (self.resolve(from)?, self.resolve(to)?);
-            if let Some(gone) = [&from, &to].into_iter().find(|memory| memory.status == Status::Forgotten) {
+            let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
+            // If a memory that is not recalled retired another one, neither of them would be recalled.
+            let unusable = |memory: &&Memory| {
+                memory.status == Status::Forgotten || retires && memory.id == from.id && memory.status != Status::Active
+            };
+            if let Some(gone) = [&from, &to].into_iter().find(unusable) {
                 let remedy = "restore it first";
                 return Err(ApiError::NotNow { id: gone.id.to_string(), status: gone.status, remedy });
             }
-            let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
             if retires {
                 refuse_pinned(&to, author)?;
                 self.check_maintainer([&to.namespace], author)?;

@@ -636,6 +636,9 @@ fn what_is_superseded_by_hand_is_no_longer_recalled() {
     assert_eq!((after.status, after.claim.valid_to), (Status::Superseded, new.claim.valid_from));
     assert_eq!(memories.retrieve_memories("reviews", &RetrievalOptions::default()).unwrap(), []);
     assert!(relate(&new, &new, Author::Person).is_err());
+    let back = relate(&old, &new, Author::Person).unwrap_err().to_string();
+    assert!(back.contains(old.id.short()) && back.contains("restore it first"), "{back}");
+    assert_eq!(memories.get_memory(&new.id).unwrap().unwrap().status, Status::Active);
 }
 
 #[test]

@@ -401,3 +401,20 @@ fn stats_count_what_there_is() {
     assert_eq!(stats.windows.into_iter().collect::<Vec<_>>(), [("done".to_owned(), 1)]);
     assert!(stats.bytes > 0);
 }
+
+#[test]
+fn memories_that_have_expired_but_are_not_marked_are_not_counted_as_active() {
+    let store = Store::in_memory().unwrap();
+    for (title, end) in [("a", None), ("b", Some(day(2))), ("c", Some(day(4)))] {
+        let mut one = memory(title, title);
+        one.claim.expires_at = end;
+        insert(&store, &one);
+    }
+    for statuses in [vec![Status::Active], vec![Status::Active, Status::Pending]] {
+        for (now, expected) in [(day(1), 3), (day(2), 2), (day(9), 1)] {
+            let filter = Filter { unexpired_at: Some(now), statuses: statuses.clone(), ..Filter::default() };
+            assert_eq!(store.count(&filter).unwrap(), expected);
+            assert_eq!(store.list(&filter, Order::Id, 9, 0).unwrap().len(), expected);
+        }
+    }
+}

@@ -87,7 +87,9 @@ const MAX_NAME_AT: usize = 30;
 /// value.
 pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     let mut names = product::named(value);
-    names.retain(|named| named.at <= MAX_NAME_AT);
+    // In "move from X to Y", X is what is given up.
+    let is_left = |at: usize| value[..at].ends_with("from ") && value[at..].contains(" to ");
+    names.retain(|named| named.at <= MAX_NAME_AT && !is_left(named.at));
     let Some(Named { attribute, value: first, .. }) = names.first() else {
         let known = product::named(over).into_iter().find(|named| named.at == 0 && over.split(' ').count() <= 3);
         let attribute = known.map(|named| named.attribute.to_owned());

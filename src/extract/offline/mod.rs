@@ -40,7 +40,7 @@ use scene::Scenes;
 use sentence::own_sentences;
 
 /// Version of the rules. The version changes whenever the rules find different statements.
-pub(crate) const VERSION: &str = "rules-14";
+pub(crate) const VERSION: &str = "rules-15";
 
 /// A message with more sentences than this describes a task, and its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;

@@ -128,6 +128,13 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn count(&self, filter: &Filter) -> Result<usize, StoreError> {
+        // Of the active memories, an index finds the few that have expired but are not marked yet; counting all others
+        // would read them.
+        if let (Some(at), [Status::Active]) = (filter.unexpired_at, filter.statuses.as_slice()) {
+            let active = Filter { unexpired_at: None, ..filter.clone() };
+            let over = Filter { expired_at: Some(at), ..active.clone() };
+            return Ok(self.count(&active)?.saturating_sub(self.count(&over)?));
+        }
         // The table `memory_counts` contains the numbers of memories by namespace and status.
         let (namespaces, statuses) = (filter.namespaces.clone(), filter.statuses.clone());
         let is_stored = *filter == Filter { namespaces, statuses, ..Filter::default() };

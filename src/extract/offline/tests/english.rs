@@ -27,6 +27,8 @@ const ROWS: &[Row] = &[
     ("We moved from Heroku to Fly.io yesterday.", semantic("decision", "The team moved from Heroku to Fly.io on 2026-03-03.", "project.deploy_target", "Fly.io")),
     ("We decided to use Postgres instead of MySQL.", semantic("decision", "The team decided to use Postgres instead of MySQL.", "project.database", "PostgreSQL")),
     ("We've decided to drop support for Internet Explorer.", semantic("decision", "The team has decided to drop support for Internet Explorer.", "", "")),
+    ("We've decided: we move the invoices from Stripe to Mollie.", semantic("decision", "The user said: \"We've decided: we move the invoices from Stripe to Mollie\"", "", "")),
+    ("We decided to move from Jest to Vitest.", semantic("decision", "The team decided to move from Jest to Vitest.", "project.test_runner", "Vitest")),
     ("Let's use Vitest instead of Jest.", semantic("decision", "The user decided to use Vitest instead of Jest.", "project.test_runner", "Vitest")),
     ("We'll go with GitHub Actions.", semantic("decision", "The team will go with GitHub Actions.", "project.ci", "GitHub Actions")),
     ("We switched from Jest to Vitest last week.", semantic("decision", "The team switched from Jest to Vitest in the week of 2026-02-23.", "project.test_runner", "Vitest")),
