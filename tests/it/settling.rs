@@ -52,7 +52,7 @@ fn recorded_answers_settle_pairs_and_streams_as_they_are_told() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/consolidation");
     let replies = root.join("replies").display().to_string();
     for (split, pairs, streams) in
-        [("dev", "1.000", "1.000"), ("unseen", "0.977", "0.955"), ("later", "1.000", "1.000")]
+        [("dev", "1.000", "1.000"), ("unseen", "0.977", "0.955"), ("later", "1.000", "0.964")]
     {
         let suite = root.join(split).display().to_string();
         let told = desk.json(&["eval", &suite, "--extractor", "llm", "--model", "bridge", "--replay", &replies]);

