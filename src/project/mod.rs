@@ -266,7 +266,7 @@ fn is_drive(part: &str) -> bool {
 }
 
 /// Returns the project that the log contains, or otherwise the folder in which a program that keeps its logs in the
-/// project wrote it: aider beside the files, SpecStory in `.specstory`.
+/// project wrote it: aider beside the files, `SpecStory` in `.specstory`.
 #[must_use]
 pub(crate) fn place_of(transcript: &Transcript) -> Option<String> {
     let folder = || {
