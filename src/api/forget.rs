@@ -10,7 +10,7 @@ use crate::consolidate::{self, Restored, RivalPolicy};
 use crate::memory::{Memory, MemoryId, Status};
 use crate::store::{AuditAction, Erased, Filter, Order, RewriteOutcome, StoreError, Writer};
 
-const FORGET: &str = "forget memories, which can be restored";
+const FORGET: &str = "forget memories reversibly";
 const ERASE: &str = "erase conversations";
 
 /// The outcome of [`Memories::erase`].

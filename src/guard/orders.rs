@@ -8,12 +8,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use crate::guard::hints::HintTable;
 use crate::guard::spelling::{is_unspaced_script, shown, unaccented, unbroken, unspaced, without_digits};
 use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
+use crate::text::pattern_set::HintedPattern;
 
 /// Declares the word senses, using their names from `orders.txt`.
 macro_rules! senses {
@@ -154,40 +153,34 @@ const TELLERS: &[&str] = &[
     "он", "она", "oni", "wij", "ik", "hij", "zij",
 ];
 
-/// A pattern of URLs, addresses or options.
-struct Place {
-    /// Literals, one of which every match contains.
-    hints: &'static [&'static str],
-    pattern: LazyLock<Regex>,
-    /// The words that replace a match.
-    word: &'static str,
-}
-
-macro_rules! places {
-    ($($hints:expr, $pattern:expr, $word:literal;)*) => {
-        [$(Place {
-            hints: $hints,
-            pattern: LazyLock::new(|| Regex::new($pattern).expect("the pattern is constant and a test compiles it")),
-            word: $word,
-        }),*]
-    };
-}
-
-static PLACES: [Place; 8] = places![
-    &["|", " into "],
-    r"(?:\b(?:curl|wget|iwr)\b|https?://)[^|\n]{0,200}(?:\| ?(?:sudo )?| into )(?:ba|z)?sh\b",
-    " @url @run ";
-    &["://"],
-    r"\b(?:download|fetch|下载|[タダ]ウンロー[トド]|다운로드)\S{0,12}[^.\n]{0,16}https?://\S+|(?:下载|获取)[^。\n]{0,8}(?:运行|执行) ?https?://\S+|https?://\S+ ?(?:を|를|을)?(?:[タダ]ウンロー[トド]|다운로드)",
-    " @url @run ";
-    &["://"], r"https?://\S+", " @url ";
-    &["@"], r"[\w.+-]+@[\w-]+\.[\w.-]+", " @mail ";
-    &["@"], r"(?:^|[ (])@[a-z0-9_]{4,}", " @handle ";
-    HOST_ENDINGS,
-    r"\b(?:ftp|sftp|hooks?|api|cdn|get|paste|drop|files?|s3|[a-z0-9-]+)\.[a-z0-9-]{2,}\.(?:com|net|io|org|dev|example|xyz|ru|cn|site|app|sh|to|me)\b[\w./-]*",
-    " @host ";
-    &[".ssh", ".env", ".aws", ".gnupg"], r"~?/?\.(?:ssh|env|aws|gnupg)\b", " ssh ";
-    BYPASS_HINTS, BYPASS, " @bypass ";
+/// Patterns of URLs, addresses and options, and the words that replace them.
+static PLACES: [(HintedPattern, &str); 8] = [
+    (
+        HintedPattern::new(
+            &["|", " into "],
+            r"(?:\b(?:curl|wget|iwr)\b|https?://)[^|\n]{0,200}(?:\| ?(?:sudo )?| into )(?:ba|z)?sh\b",
+        ),
+        " @url @run ",
+    ),
+    (
+        HintedPattern::new(
+            &["://"],
+            r"\b(?:download|fetch|下载|[タダ]ウンロー[トド]|다운로드)\S{0,12}[^.\n]{0,16}https?://\S+|(?:下载|获取)[^。\n]{0,8}(?:运行|执行) ?https?://\S+|https?://\S+ ?(?:を|를|을)?(?:[タダ]ウンロー[トド]|다운로드)",
+        ),
+        " @url @run ",
+    ),
+    (HintedPattern::new(&["://"], r"https?://\S+"), " @url "),
+    (HintedPattern::new(&["@"], r"[\w.+-]+@[\w-]+\.[\w.-]+"), " @mail "),
+    (HintedPattern::new(&["@"], r"(?:^|[ (])@[a-z0-9_]{4,}"), " @handle "),
+    (
+        HintedPattern::new(
+            HOST_ENDINGS,
+            r"\b(?:ftp|sftp|hooks?|api|cdn|get|paste|drop|files?|s3|[a-z0-9-]+)\.[a-z0-9-]{2,}\.(?:com|net|io|org|dev|example|xyz|ru|cn|site|app|sh|to|me)\b[\w./-]*",
+        ),
+        " @host ",
+    ),
+    (HintedPattern::new(&[".ssh", ".env", ".aws", ".gnupg"], r"~?/?\.(?:ssh|env|aws|gnupg)\b"), " ssh "),
+    (HintedPattern::new(BYPASS_HINTS, BYPASS), " @bypass "),
 ];
 
 /// Endings of the names of hosts.
@@ -503,16 +496,14 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
 }
 
 /// An image whose address contains text of the conversation, as Markdown in lower case.
-static BEACON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"!\[[^\]]{0,80}\]\(\s?https?://[^)\s]{1,200}[?&][^)\s=]{1,20}=[^)]{0,80}\)")
-        .expect("a test compiles the pattern")
-});
+static BEACON: HintedPattern =
+    HintedPattern::new(&["!["], r"!\[[^\]]{0,80}\]\(\s?https?://[^)\s]{1,200}[?&][^)\s=]{1,20}=[^)]{0,80}\)");
 
 /// Returns the kind of order that `text` contains, regardless of the spelling of its letters.
 pub(super) fn find(text: &str) -> Option<Suspicion> {
     let mut text = shown(text);
-    if text.contains("![") {
-        text = BEACON.replace_all(&text, " @img ").into_owned();
+    if let Some(beacon) = BEACON.for_text(&text) {
+        text = beacon.replace_all(&text, " @img ").into_owned();
     }
     let text = unbroken(&text);
     let joined = unspaced(&text);
@@ -553,9 +544,9 @@ fn spelled(sentence: &str) -> String {
     // Hardly any sentence contains such a place, and the patterns are slow to compile.
     let may_contain_place =
         ["@", ".", "|", "://", " into "].iter().chain(BYPASS_MARKS).any(|mark| sentence.contains(mark));
-    for place in may_contain_place.then_some(&PLACES).into_iter().flatten() {
-        if place.hints.iter().any(|hint| text.contains(hint)) {
-            text = Cow::Owned(place.pattern.replace_all(&text, place.word).into_owned());
+    for (place, word) in may_contain_place.then_some(&PLACES).into_iter().flatten() {
+        if let Some(pattern) = place.for_text(&text) {
+            text = Cow::Owned(pattern.replace_all(&text, *word).into_owned());
         }
     }
     let mut out = String::from(" ");
@@ -645,9 +636,9 @@ mod tests {
                 "shell(*)",
             ],
         ];
-        for (place, examples) in PLACES.iter().zip(examples) {
+        for ((place, _), examples) in PLACES.iter().zip(examples) {
             for example in examples {
-                let found = place.pattern.find(example).unwrap_or_else(|| panic!("{example}"));
+                let found = place.regex().find(example).unwrap_or_else(|| panic!("{example}"));
                 assert!(place.hints.iter().any(|hint| found.as_str().contains(hint)), "{example}");
             }
         }

@@ -8,6 +8,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use regex::{Captures, Regex};
 
+use crate::text::pattern_set::HintedPattern;
+
 /// Number of days after a mentioned time during which people still talk about it.
 // Days before the time do not count, because people do not report on future days.
 const AFTERWARDS_DAYS: i64 = 7;
@@ -31,19 +33,15 @@ enum Named {
     Yearly(i8, Option<i8>),
 }
 
-static FOR_TIME: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"\b(when|what (date|day|month|year|time)|which (date|day|month|year)|how long ago|since when|until when|wann|seit wann|cu[aá]ndo|quand|quando|wanneer|когда)\b|什么时候|何时|哪天|哪年|哪一?[天年月]|几[号月]|いつ|何[日月年]|언제|며칠",
-    )
-});
-
-/// Literals in lower case, one of which every match of [`FOR_TIME`] contains.
 #[rustfmt::skip]
-const TIME_HINTS: &[&str] = &[
+static FOR_TIME: HintedPattern = HintedPattern::new(
+    &[
     "when", "what date", "what day", "what month", "what year", "what time", "which date", "which day", "which month",
     "which year", "how long ago", "wann", "cuando", "cuándo", "quand", "когда", "什么时候", "何", "哪", "几", "いつ", "언제",
     "며칠",
-];
+],
+    r"(?i)(?:\b(when|what (date|day|month|year|time)|which (date|day|month|year)|how long ago|since when|until when|wann|seit wann|cu[aá]ndo|quand|quando|wanneer|когда)\b|什么时候|何时|哪天|哪年|哪一?[天年月]|几[号月]|いつ|何[日月年]|언제|며칠)",
+);
 
 static TELLS_TIME: LazyLock<Regex> = LazyLock::new(|| {
     let months = MONTHS.join("|");
@@ -91,8 +89,8 @@ impl Asked {
         // The user's time zone is not known. If UTC is assumed, the day is wrong by at most one.
         let today = now.to_zoned(TimeZone::UTC).date();
         let named = named.chain(relative(&lower, today)).collect();
-        let may_ask = TIME_HINTS.iter().any(|hint| lower.contains(hint));
-        Self { for_time: may_ask && FOR_TIME.is_match(query), named }
+        let for_time = FOR_TIME.for_text(&lower).is_some_and(|pattern| pattern.is_match(query));
+        Self { for_time, named }
     }
 
     /// Returns whether times matter to the query.

@@ -78,6 +78,34 @@ impl<const AT_START: bool> Deref for Pattern<AT_START> {
     }
 }
 
+/// A pattern that is compiled when a text first contains one of its hints, because compiling it takes longer than
+/// searching most texts for the hints.
+#[derive(Debug)]
+pub(crate) struct HintedPattern {
+    /// Literals, one of which every match contains.
+    pub(crate) hints: &'static [&'static str],
+    pattern: &'static str,
+    compiled: OnceLock<Regex>,
+}
+
+impl HintedPattern {
+    /// Returns a pattern with these hints.
+    pub(crate) const fn new(hints: &'static [&'static str], pattern: &'static str) -> Self {
+        Self { hints, pattern, compiled: OnceLock::new() }
+    }
+
+    /// Returns the pattern if `text` contains one of its hints. If the pattern ignores case, `text` must be in lower
+    /// case.
+    pub(crate) fn for_text(&self, text: &str) -> Option<&Regex> {
+        self.hints.iter().any(|hint| text.contains(hint)).then(|| self.regex())
+    }
+
+    /// Returns the compiled pattern.
+    pub(crate) fn regex(&self) -> &Regex {
+        self.compiled.get_or_init(|| Regex::new(self.pattern).expect("the pattern is a constant"))
+    }
+}
+
 /// Returns `pattern` for the start of a text, ignoring case.
 pub(crate) fn at_start(pattern: &str) -> String {
     format!("(?i)^(?:{pattern})")

@@ -3,10 +3,7 @@
 //!
 //! A fact is shown only if it concerns exactly this file, command or error. In most cases, there is no such fact.
 
-use std::sync::LazyLock;
-
 use jiff::Timestamp;
-use regex::Regex;
 use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
@@ -18,6 +15,7 @@ use crate::memory::{Memory, MemoryId, Task, TaskFile, TaskOutcome, TaskRecord};
 use crate::search;
 use crate::store::{FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::negation;
+use crate::text::pattern_set::HintedPattern;
 use crate::text::shell::signature;
 use crate::tokens;
 
@@ -223,48 +221,31 @@ fn failing_form(failed: &[Task], command: &str) -> Option<Fact> {
     })
 }
 
-/// A dangerous action of a command.
-struct Risk {
-    /// Letters in lower case that every such command contains, so that the pattern is seldom needed.
-    hint: &'static str,
-    pattern: LazyLock<Regex>,
-    /// The words with which a convention describes the action.
-    words: &'static str,
-}
-
-macro_rules! risks {
-    ($($hint:literal, $pattern:literal, $words:literal;)*) => {
-        [$(Risk {
-            hint: $hint,
-            pattern: LazyLock::new(|| Regex::new($pattern).expect("the tests compile it")),
-            words: $words,
-        }),*]
-    };
-}
-
-static RISKS: [Risk; 14] = risks![
-    "rm", r"\brm\s+(?:-\w*\s+)*-\w*[rf]", "rm";
-    "push", r"\bgit\b.*\bpush\b.*\s(?:-f\b|--force)", "force push";
-    "reset", r"\bgit\b.*\breset\b.*--hard", "reset hard";
-    "clean", r"\bgit\b.*\bclean\b.*-\w*[fdx]", "git clean";
-    "--no-verify", r"--no-verify\b", "no-verify";
-    "destroy", r"\bterraform\s+(?:\S+\s+)*destroy\b", "terraform destroy";
-    "apply", r"\bterraform\s+(?:\S+\s+)*apply\b", "terraform apply";
-    "kubectl", r"\bkubectl\s+(?:\S+\s+)*delete\b", "kubectl delete";
-    "helm", r"\bhelm\s+(?:\S+\s+)*(?:uninstall|delete)\b", "helm uninstall";
-    "drop", r"(?i)\bdrop\s+(?:table|database|schema)\b|\bdropdb\b", "drop";
-    "truncate", r"(?i)\btruncate\s+(?:table\s+)?\w", "truncate";
-    "delete", r"(?i)\bdelete\s+from\b", "delete from";
-    "docker", r"\bdocker\b.*\b(?:prune|down\s+.*-v|volume\s+rm)\b", "docker volumes";
-    "flu", r"(?i)\bflush(?:all|db)\b", "flush";
+/// Patterns of dangerous commands, each with the words with which a convention describes the action.
+static RISKS: [(HintedPattern, &str); 14] = [
+    (HintedPattern::new(&["rm"], r"\brm\s+(?:-\w*\s+)*-\w*[rf]"), "rm"),
+    (HintedPattern::new(&["push"], r"\bgit\b.*\bpush\b.*\s(?:-f\b|--force)"), "force push"),
+    (HintedPattern::new(&["reset"], r"\bgit\b.*\breset\b.*--hard"), "reset hard"),
+    (HintedPattern::new(&["clean"], r"\bgit\b.*\bclean\b.*-\w*[fdx]"), "git clean"),
+    (HintedPattern::new(&["--no-verify"], r"--no-verify\b"), "no-verify"),
+    (HintedPattern::new(&["destroy"], r"\bterraform\s+(?:\S+\s+)*destroy\b"), "terraform destroy"),
+    (HintedPattern::new(&["apply"], r"\bterraform\s+(?:\S+\s+)*apply\b"), "terraform apply"),
+    (HintedPattern::new(&["kubectl"], r"\bkubectl\s+(?:\S+\s+)*delete\b"), "kubectl delete"),
+    (HintedPattern::new(&["helm"], r"\bhelm\s+(?:\S+\s+)*(?:uninstall|delete)\b"), "helm uninstall"),
+    (HintedPattern::new(&["drop"], r"(?i)\bdrop\s+(?:table|database|schema)\b|\bdropdb\b"), "drop"),
+    (HintedPattern::new(&["truncate"], r"(?i)\btruncate\s+(?:table\s+)?\w"), "truncate"),
+    (HintedPattern::new(&["delete"], r"(?i)\bdelete\s+from\b"), "delete from"),
+    (HintedPattern::new(&["docker"], r"\bdocker\b.*\b(?:prune|down\s+.*-v|volume\s+rm)\b"), "docker volumes"),
+    (HintedPattern::new(&["flu"], r"(?i)\bflush(?:all|db)\b"), "flush"),
 ];
 
 /// Returns the words that a convention against a command would contain: words for a dangerous action, or the command's
 /// name.
 fn risks(command: &str) -> Vec<String> {
     let lower = command.to_ascii_lowercase();
-    let is_taken = |risk: &&Risk| lower.contains(risk.hint) && risk.pattern.is_match(command);
-    let mut found: Vec<String> = RISKS.iter().filter(is_taken).map(|risk| risk.words.to_owned()).collect();
+    let is_taken = |risk: &HintedPattern| risk.for_text(&lower).is_some_and(|pattern| pattern.is_match(command));
+    let mut found: Vec<String> =
+        RISKS.iter().filter(|(risk, _)| is_taken(risk)).map(|(_, words)| (*words).to_owned()).collect();
     // A name that consists of one word, such as `make`, appears in too many sentences.
     found.extend(signature(command).filter(|name| name.contains(' ')));
     found

@@ -174,7 +174,7 @@ pub(in crate::consolidate) fn is_end(why: &str) -> bool {
 }
 
 const OVER: &str = "the new text says that it is over";
-const REVERSED: &str = "says the opposite, and says that this changed";
+const REVERSED: &str = "the new text says the opposite, and that this has changed";
 
 /// Reason given if the topic of a claim has a different value.
 pub(in crate::consolidate) const TOPIC_MOVED: &str = "the new text says that it has a different value";
