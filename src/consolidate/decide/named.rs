@@ -242,7 +242,7 @@ fn richer(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
 fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let opposed: Vec<(&Met<'_>, Option<Turn>, Option<&str>)> = met
         .iter()
-        .filter(|met| met.known.memory.status == Status::Active && may_retire(&case.view, &met.view))
+        .filter(|met| met.known.memory.status == Status::Active && !other_people(&case.view, &met.view))
         .filter_map(|met| match met.named {
             Named::Contradicts { turn, rest } => Some((met, *turn, rest.as_deref())),
             _ => None,
@@ -288,7 +288,7 @@ fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
 fn apart(met: &[Met<'_>]) -> Ruling {
     let of = |wanted: fn(&Named) -> bool| met.iter().find(|met| met.is_current() && wanted(met.named));
     if let Some(met) = of(|named| matches!(named, Named::Contradicts { .. })) {
-        return Ruling::beside(met.known, "judged to be a contradiction, but about another topic");
+        return Ruling::beside(met.known, "judged to be a contradiction, but about another person");
     }
     if let Some(met) = of(|named| matches!(named, Named::Duplicate | Named::MoreDetail | Named::Overlapping)) {
         return Ruling::beside(met.known, "judged to be the same, but names, numbers or people differ");
@@ -363,13 +363,4 @@ fn is_turned(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// Whether two claims are about the same person and topic: they have the same attribute, the same subject, or common
-/// words.
-fn may_retire(a: &View<'_>, b: &View<'_>) -> bool {
-    let words = Words::of(a, b);
-    let same_subject = a.subject.is_some() && a.subject == b.subject;
-    let same_concept = || !concepts(&a.claim.content).is_disjoint(&concepts(&b.claim.content));
-    !other_people(a, b) && (a.same_key(b) || same_subject || words.shared >= 1 || same_concept())
 }
