@@ -205,7 +205,7 @@ const SENT: &[&str] = &[
 ];
 
 #[test]
-fn standing_orders_to_send_are_told_from_what_is_sent() {
+fn standing_orders_to_send_are_found_and_descriptions_are_not() {
     let missed: Vec<_> = STANDING.iter().filter(|text| steers(text) != Some(Exfiltration)).collect();
     let flagged: Vec<_> = SENT.iter().filter(|text| steers(text).is_some()).collect();
     assert!(missed.is_empty() && flagged.is_empty(), "missed {missed:#?}\nflagged {flagged:#?}");
