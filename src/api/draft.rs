@@ -1,6 +1,7 @@
 //! Memories and changes as a person or an agent writes them, and the checks of what may be written.
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::ApiError;
 use crate::consolidate::{Author, supported};
@@ -121,7 +122,8 @@ impl MemoryDraft {
 /// New values for the fields of a memory; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MemoryChange {
-    /// The content. If the title, summary or value was derived from the former content, it is updated as well.
+    /// The content. If the title, summary, value or a structured part was derived from the former content, it is updated
+    /// as well.
     pub content: Option<String>,
     /// A few words; an empty text derives them from the content.
     pub title: Option<String>,
@@ -163,12 +165,21 @@ impl MemoryChange {
             // value may be part of a word, so it is not replaced.
             match (&claim.value, &value) {
                 (Some(old), Some(new)) if old.chars().count() > 2 => claim.title.replace(old.as_str(), new),
+                (Some(old), None) if claim.title.contains(old.as_str()) => title_of(&content),
                 (Some(_) | None, Some(_) | None) => claim.title.clone(),
             }
         };
+        let title = change.title.map_or(title, |text| given(&text).unwrap_or_else(|| title_of(&content)));
+        let value = change.value.or(if is_same { claim.value.clone() } else { value });
+        let derived = |mut parts: Structured| {
+            let pairs = [(&claim.content, Some(&content)), (&claim.title, Some(&title))];
+            let of_value = claim.value.as_ref().map(|old| (old, value.as_ref()));
+            parts.edit_texts(&mut |text| restate(text, pairs.into_iter().chain(of_value)));
+            let Structured::Profile { mut profile } = parts else { return Some(parts) };
+            profile.retain(|_, stated| states(stated, |text| content.contains(text) || !claim.content.contains(text)));
+            (!profile.is_empty()).then_some(Structured::Profile { profile })
+        };
         Claim {
-            title: change.title.map_or(title, |text| given(&text).unwrap_or_else(|| title_of(&content))),
-            value: change.value.or(if is_same { claim.value.clone() } else { value }),
             // Otherwise, a summary of the former content would be recalled instead of the new content.
             summary: match change.summary {
                 Some(summary) => Some(summary).filter(|summary| !summary.trim().is_empty()),
@@ -184,7 +195,9 @@ impl MemoryChange {
             tags: change.tags.map_or_else(|| claim.tags.clone(), |tags| tidy(&tags)),
             scope: if change.expires_at.is_some() { Scope::ShortTerm } else { change.scope.unwrap_or(claim.scope) },
             expires_at: change.expires_at.or(claim.expires_at.filter(|_| change.scope != Some(Scope::LongTerm))),
-            structured: change.structured.or_else(|| claim.structured.clone()),
+            structured: change.structured.or_else(|| claim.structured.clone().and_then(derived)),
+            title,
+            value,
             content,
             ..claim.clone()
         }
@@ -200,6 +213,35 @@ fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     let (before, after) = former.split_once(value)?;
     let found = content.strip_prefix(before)?.strip_suffix(after)?.trim();
     (!found.is_empty()).then(|| found.to_owned())
+}
+
+/// Changes a part of a memory that repeats its content, title or value to the new one. A value of more than two
+/// characters is also replaced within a longer text.
+fn restate<'t>(text: &mut String, pairs: impl Iterator<Item = (&'t String, Option<&'t String>)>) {
+    for (old, new) in pairs {
+        let Some(new) = new.filter(|new| *new != old) else { continue };
+        if text == old {
+            new.clone_into(text);
+            return;
+        }
+        if old.chars().count() > 2 && text.contains(old.as_str()) {
+            *text = text.replace(old.as_str(), new);
+            return;
+        }
+    }
+}
+
+/// Removes the items of a list of which `is_kept` is false, and returns whether anything of the value remains.
+fn states(value: &mut Value, is_kept: impl Fn(&str) -> bool + Copy) -> bool {
+    match value {
+        Value::String(text) => is_kept(text),
+        Value::Number(number) => is_kept(&number.to_string()),
+        Value::Array(values) => {
+            values.retain_mut(|value| states(value, is_kept));
+            !values.is_empty()
+        }
+        Value::Null | Value::Bool(_) | Value::Object(_) => true,
+    }
 }
 
 pub(super) fn check_content(content: &str) -> Result<(), ApiError> {

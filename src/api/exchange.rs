@@ -11,6 +11,7 @@ use super::remember::stated;
 use super::run::denied_paths;
 use super::{ApiError, Memories, Model, PackImport, refuse_secret_namespace};
 use crate::changeset::Changeset;
+use crate::config::Config;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::pack::is_pack;
 use crate::exchange::{
@@ -20,7 +21,9 @@ use crate::exchange::{
 use crate::fault::point;
 use crate::guard::order_in;
 use crate::memory::{ExtractionMethod, Namespace, Status};
-use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, Selection, consolidate_imported, path_key};
+use crate::pipeline::{
+    CachedModel, ImportResult, ImportedMemory, LinkedFiles, Selection, consolidate_imported, path_key,
+};
 use crate::store::{
     Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, Project, RunId, RunStatus, StoreError,
 };
@@ -96,11 +99,24 @@ pub enum ImportEvent<'a> {
     Pack(&'a Path, &'a PackImport),
 }
 
-/// Whether the setting `guard.deny` excludes a file, which may be in an archive.
-fn is_denied(denied: &Selection, path: &Path) -> bool {
-    // The patterns may name folders above the working directory.
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    denied.leaves_file(&path, None).is_some()
+/// The files that the setting `guard.deny` excludes.
+struct DeniedFiles {
+    selection: Selection,
+    linked: LinkedFiles,
+}
+
+impl DeniedFiles {
+    fn of(config: &Config) -> Result<Self, ApiError> {
+        let exclude = denied_paths(config)?;
+        Ok(Self { linked: LinkedFiles::new(&exclude), selection: Selection { exclude, ..Selection::default() } })
+    }
+
+    /// Whether a file, which may be in an archive, is excluded.
+    fn contains(&self, path: &Path) -> bool {
+        // The patterns may name folders above the working directory.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        self.selection.leaves_file(&path, None).is_some() || self.linked.contains(&path)
+    }
 }
 
 /// The outcome of [`Memories::import`].
@@ -185,14 +201,13 @@ impl Memories {
     ) -> Result<ImportReport, ApiError> {
         options.namespace.as_ref().map_or(Ok(()), refuse_secret_namespace)?;
         let names: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        // A run stores its arguments.
-        let arguments = json!({ "paths": self.guard.redact(names).0.into_inner() });
+        let arguments = json!({ "paths": names });
         let mut report = ImportReport { arguments, ..ImportReport::default() };
-        let denied = Selection { exclude: denied_paths(&self.config)?, ..Selection::default() };
+        let denied = DeniedFiles::of(&self.config)?;
         let imported = paths.iter().try_for_each(|path| {
             if path.is_dir() || is_zip(path) {
                 self.import_folder(path, options, &denied, &mut report, watch)
-            } else if is_denied(&denied, path) {
+            } else if denied.contains(path) {
                 report.denied += 1;
                 watch(ImportEvent::Denied(path));
                 Ok(())
@@ -215,7 +230,7 @@ impl Memories {
         &self,
         path: &Path,
         options: &ImportOptions,
-        denied: &Selection,
+        denied: &DeniedFiles,
         report: &mut ImportReport,
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
@@ -223,7 +238,7 @@ impl Memories {
         let before = report.files + report.denied;
         for name in folder.all_files() {
             let path = path.join(&name);
-            if is_denied(denied, &path) {
+            if denied.contains(&path) {
                 report.denied += 1;
                 watch(ImportEvent::Denied(&path));
                 continue;

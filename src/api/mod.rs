@@ -116,7 +116,8 @@ pub(crate) use extract::incoming;
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
 pub use forget::Erasure;
 pub(crate) use model::{
-    AGENT_WAIT, EmbedEvent, VectorStatus, budget, embedder, model_settings, prices, query_vectors, vector_status,
+    AGENT_WAIT, EmbedEvent, VectorStatus, budget, embedder, lists_embedding_model, model_settings, prices,
+    query_vectors, vector_status,
 };
 pub use pack::PackImport;
 pub(crate) use pack::PackOptions;

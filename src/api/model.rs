@@ -212,6 +212,18 @@ pub(crate) fn vector_status(config: &Config, memories: Option<&Memories>) -> Res
     Ok(Some(VectorStatus { model: embedder.name().to_owned(), address: embedder.address().to_owned(), coverage }))
 }
 
+/// Asks the embedding server in the settings for its list of models, which costs nothing, as [`lists_model`] does.
+///
+/// # Errors
+/// A short description of why the server cannot be used, without secrets.
+pub(crate) async fn lists_embedding_model(config: &Config) -> Result<bool, String> {
+    match embedder(config) {
+        Ok(Some(embedder)) => embedder.is_listed().await,
+        Ok(None) => Ok(true),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 impl Memories {
     /// Computes vectors for at most `most` waiting memories, after any other process that is computing vectors has
     /// finished. Returns `None` if vectors are off.

@@ -7,9 +7,10 @@ use super::*;
 use crate::changeset::Action;
 use crate::config::{Config, ExtractorChoice, Folders, Partial};
 use crate::consolidate::Decision;
-use crate::memory::{Audience, Claim, ExtractionMethod, MemoryType, RelationType, Scope, Status};
+use crate::memory::{Audience, Claim, ExtractionMethod, MemoryType, RelationType, Scope, Status, Structured};
 use crate::store::{Filter, Order};
 use jiff::Timestamp;
+use serde_json::json;
 use transcripts::Message;
 
 /// Stores memories in a map, and finds them by literal text.
@@ -601,6 +602,49 @@ fn a_changed_content_takes_its_title_value_and_summary_along() {
     let (after, _) = update(named.clone()).unwrap();
     assert_eq!((after.claim.title.as_str(), after.claim.content.as_str()), ("Home", "Ana has moved abroad."));
     assert!(!update(named).unwrap().1, "nothing is different");
+}
+
+#[test]
+fn a_changed_content_takes_its_structured_parts_along() {
+    let memories = opened();
+    let parts = |json: serde_json::Value| serde_json::from_value::<Structured>(json).unwrap();
+    let draft = MemoryDraft {
+        key: Some("user.residence".into()),
+        value: Some("Oslo".into()),
+        title: Some("At home in Oslo".into()),
+        structured: Some(parts(json!({"profile": {"residence": "Oslo", "name": "Ana", "cities": ["Oslo", "Turin"]}}))),
+        ..MemoryDraft::new("Ana lives in Oslo.")
+    };
+    let ana = memories.remember(&draft).unwrap().memory.unwrap();
+    let update = |id: &MemoryId, content: &str| {
+        let change = MemoryChange { content: Some(content.into()), ..MemoryChange::default() };
+        memories.update_memory(id.as_str(), &change, Author::Person).unwrap().0.claim
+    };
+    let changes = || memories.ledger("read the history").unwrap().history(&ana.id).unwrap().len();
+    let before = changes();
+    let moved = parts(json!({"profile": {"residence": "Bergen", "name": "Ana", "cities": ["Bergen", "Turin"]}}));
+    assert_eq!(update(&ana.id, "Ana lives in Bergen.").structured, Some(moved));
+    assert_eq!(changes(), before + 1, "one change of all fields");
+    let unclear = update(&ana.id, "Ana has moved abroad.");
+    assert_eq!(unclear.structured, Some(parts(json!({"profile": {"name": "Ana", "cities": ["Turin"]}}))));
+    assert_eq!(unclear.title, "Ana has moved abroad.", "the title named the former value");
+
+    let procedure = |name: &str, tool: &str| {
+        let description = format!("Releases are made with {tool}.");
+        let steps = [format!("Run {tool} --dry"), "Read the log".to_owned()];
+        parts(json!({"name": name, "description": description, "steps": steps, "triggers": []}))
+    };
+    let draft = MemoryDraft {
+        memory_type: MemoryType::Procedural,
+        category: "workflow".into(),
+        key: Some("project.release_tool".into()),
+        value: Some("shipit".into()),
+        structured: Some(procedure("Releases are made with shipit.", "shipit")),
+        ..MemoryDraft::new("Releases are made with shipit.")
+    };
+    let release = memories.remember(&draft).unwrap().memory.unwrap();
+    let after = update(&release.id, "Releases are made with cargo-dist.");
+    assert_eq!(after.structured, Some(procedure("Releases are made with cargo-dist.", "cargo-dist")));
 }
 
 #[test]

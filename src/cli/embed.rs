@@ -115,7 +115,7 @@ pub(crate) fn finding(config: &Config) -> Result<String, String> {
     let counts = coverage.map_or_else(String::new, |Coverage { embedded, waiting, given_up }| {
         let remedy = if waiting > 0 { "; `afterthought db embed` computes them" } else { "" };
         let refused = if given_up > 0 { format!(", {given_up} were refused") } else { String::new() };
-        format!(": {}, {} without a vector{refused}{remedy}", counted(embedded, "vector"), counted(waiting, "memory"))
+        format!(", {}, {} without a vector{refused}{remedy}", counted(embedded, "vector"), counted(waiting, "memory"))
     });
     Ok(format!("{model} at {address}{counts}"))
 }

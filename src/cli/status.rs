@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::api::{
     DEFAULT_BASE_URL, DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics,
-    WATCH_LEASE, WORKER_LEASE, lists_model, logins, model_settings, on_path,
+    WATCH_LEASE, WORKER_LEASE, lists_embedding_model, lists_model, logins, model_settings, on_path,
 };
 use crate::config::{Config, Layer};
 use crate::serve::hook::{Agent, HookLog, Installed, commands_in};
@@ -22,8 +22,8 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size,
 
 /// Show stored memories, pending work, failures and costs
 ///
-/// Changes nothing. Does not contact a server, except that --check requests the list of models from the model's server,
-/// free of charge. Exits 1 when there is no database yet.
+/// Changes nothing. Does not contact a server, except that --check requests the list of models from the servers of the
+/// model and of the vectors, free of charge. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
@@ -214,25 +214,27 @@ fn model(config: &Config) -> Check {
         url => format!("at {}", config.base_url.value.as_deref().unwrap_or(url)),
     };
     let what = format!("{} {at}{from}", settings.model);
-    let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| {
-        // A key and an address alone do not show that a server answers.
-        runtime.block_on(lists_model(&settings))
-    });
+    // A key and an address alone do not show that a server answers.
+    answer("model", what, lists_model(&settings))
+}
+
+/// Checks whether a server answers.
+fn answer(name: &'static str, what: String, asked: impl Future<Output = Result<bool, String>>) -> Check {
+    let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| runtime.block_on(asked));
     match answer {
-        Ok(true) => Check::new("model", State::Good, format!("{what}: the server replies")),
+        Ok(true) => Check::new(name, State::Good, format!("{what}: the server replies")),
         Ok(false) => Check::new(
-            "model",
+            name,
             State::Note,
             format!("{what}: the server replies, but its list of models does not contain this name"),
         ),
-        Err(why) => {
-            Check::new("model", State::Bad, format!("{what}: {why}; check the address, the key and the network"))
-        }
+        Err(why) => Check::new(name, State::Bad, format!("{what}: {why}; check the address, the key and the network")),
     }
 }
 
 fn vectors(config: &Config) -> Check {
     match super::embed::finding(config) {
+        Ok(finding) if config.recalls_by_meaning() => answer("vectors", finding, lists_embedding_model(config)),
         Ok(finding) => Check::new("vectors", State::Good, finding),
         Err(fault) => Check::new("vectors", State::Bad, fault),
     }

@@ -16,7 +16,7 @@ use secrecy::SecretString;
 
 use crate::config::{EmbeddingProvider, EmbeddingSettings};
 use crate::guard::{Guard, Redacted};
-use crate::llm::{Budget, Client, DEFAULT_BASE_URL, EmbedFailure, LlmError, ModelSettings};
+use crate::llm::{Budget, Client, DEFAULT_BASE_URL, EmbedFailure, LlmError, ModelSettings, lists_model};
 use crate::store::{Database, MissingVector, StoreError, VectorModel};
 use crate::tokens;
 
@@ -85,6 +85,7 @@ pub enum EmbedError {
 /// Client of an embedding server.
 #[derive(Debug)]
 pub(crate) struct Embedder {
+    settings: ModelSettings,
     client: Client,
     /// Client for queries, which makes one attempt with a short timeout.
     hasty: Client,
@@ -149,9 +150,9 @@ impl Embedder {
             "" => model.clone(),
             prefix => format!("{model} after {prefix:?}"),
         };
-        let (client, hasty) = (Client::new(usual)?, Client::new(hasty)?);
+        let (client, hasty) = (Client::new(usual.clone())?, Client::new(hasty)?);
         let dimensions = settings.dimensions.value;
-        Ok(Some(Self { client, hasty, model, dimensions, name, document_prefix, query_prefix }))
+        Ok(Some(Self { settings: usual, client, hasty, model, dimensions, name, document_prefix, query_prefix }))
     }
 
     /// Returns the name of the model under which vectors are stored.
@@ -170,6 +171,14 @@ impl Embedder {
     #[must_use]
     pub(crate) fn address(&self) -> &str {
         self.client.address()
+    }
+
+    /// Asks the server for its list of models, as [`lists_model`] does.
+    ///
+    /// # Errors
+    /// A short description of why the server cannot be used, without secrets.
+    pub(crate) async fn is_listed(&self) -> Result<bool, String> {
+        lists_model(&self.settings).await
     }
 
     /// Whether the server runs on this machine, so that no text leaves it.

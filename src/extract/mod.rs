@@ -10,6 +10,7 @@ mod reply;
 pub mod offline;
 pub(crate) mod schema;
 pub mod window;
+mod withheld;
 
 use serde::{Deserialize, Serialize};
 pub use window::WindowBudget;

@@ -39,7 +39,7 @@ senses!(
     Test, Goods, Pass, Abroad, Copy, Address, Download, Run, Obey, OutText, SysRules, Void, Limits, Persona, NoRules,
     WhenAsked, SayThat, Swap, Payee, Give, Access, Hidden, Admin, NoPass, OpenUp, ToWorld, Commit, Secrets, OneTime,
     Caller, Mine, Words, Click, Allow, Refund, Trigger, Learn, Turn, Off, AsRoot, Beacon, Bypass, Use, Suspend, Heed,
-    Prior, Rulebook, AllAbove, Pay, Keyring,
+    Prior, Rulebook, AllAbove, Pay, Keyring, Standing, Link,
 );
 
 /// The effect of a negation of the verb on an order.
@@ -61,12 +61,19 @@ struct Order {
     needs: &'static [&'static [Sense]],
     /// Maximum distance between the verb and the other parts, in bytes.
     reach: usize,
+    /// Whether the sentence must address the reader, rather than describe what people or programs do.
+    is_addressed: bool,
 }
 
 impl Order {
     /// Limits the distance between the verb and the other parts.
     const fn within(self, reach: usize) -> Self {
         Self { reach, ..self }
+    }
+
+    /// Leaves out sentences with a subject: "from now on, we send all invoices to …".
+    const fn addressed(self) -> Self {
+        Self { is_addressed: true, ..self }
     }
 }
 
@@ -76,13 +83,13 @@ const fn order(
     verb: &'static [Sense],
     needs: &'static [&'static [Sense]],
 ) -> Order {
-    Order { kind, negation, verb, needs, reach: usize::MAX }
+    Order { kind, negation, verb, needs, reach: usize::MAX, is_addressed: false }
 }
 
 #[rustfmt::skip]
 const ORDERS: &[Order] = {
     use Negation::{Cancels, Ignored, Makes};
-    use Sense::{Allow, AsRoot, Beacon, Click, Learn, Off, Refund, Trigger, Turn, AllAbove, Bypass, Heed, Keyring, Pay, Prior, Rulebook, Suspend, Use, Insist, Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
+    use Sense::{Standing, Link, Allow, AsRoot, Beacon, Click, Learn, Off, Refund, Trigger, Turn, AllAbove, Bypass, Heed, Keyring, Pay, Prior, Rulebook, Suspend, Use, Insist, Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
     use Suspicion::{Authority, Concealment, Exfiltration, MemoryOrder, Override, RemoteCode, Rights, ScriptedAnswer};
     &[
         // Acting without asking.
@@ -115,6 +122,8 @@ const ORDERS: &[Order] = {
         // Sending data away.
         order(Exfiltration, Cancels, &[Send, Pass, Give, Copy], &[&[Data, Goods, Secrets], &[Elsewhere, Abroad, Outsider]]),
         order(Exfiltration, Cancels, &[Send, Pass], &[&[Elsewhere, Address], &[Copy, Session]]),
+        // With an opening such as "from now on", whatever is sent to an address is sent again and again.
+        order(Exfiltration, Cancels, &[Send], &[&[Link], &[Every, Whole], &[Standing]]).addressed(),
         order(Exfiltration, Cancels, &[Commit], &[&[Secrets]]),
         order(Exfiltration, Cancels, &[Beacon], &[&[Every, Session, Whole]]),
         order(Exfiltration, Cancels, &[Swap], &[&[Payee], &[Mine]]),
@@ -153,6 +162,13 @@ const TELLERS: &[&str] = &[
     "он", "она", "oni", "wij", "ik", "hij", "zij",
 ];
 
+/// Words between the beginning of a sentence and its verb that are not a subject.
+#[rustfmt::skip]
+const JOINING: &[&str] = &[
+    "please", "also", "and", "then", "so", "bitte", "auch", "und", "aussi", "et", "también", "tambien", "y", "por", "favor", "também", "tambem", "e", "anche",
+    "также", "тоже", "и", "пожалуйста", "proszę", "prosze", "też", "tez", "i", "ook", "en", "lütfen", "lutfen",
+];
+
 /// Patterns of URLs, addresses and options, and the words that replace them.
 static PLACES: [(HintedPattern, &str); 8] = [
     (
@@ -170,8 +186,9 @@ static PLACES: [(HintedPattern, &str); 8] = [
         " @url @run ",
     ),
     (HintedPattern::new(&["://"], r"https?://\S+"), " @url "),
-    (HintedPattern::new(&["@"], r"[\w.+-]+@[\w-]+\.[\w.-]+"), " @mail "),
+    // The mark of a mail address would be read as a handle.
     (HintedPattern::new(&["@"], r"(?:^|[ (])@[a-z0-9_]{4,}"), " @handle "),
+    (HintedPattern::new(&["@"], r"[\w.+-]+@[\w-]+\.[\w.-]+"), " @mail "),
     (
         HintedPattern::new(
             HOST_ENDINGS,
@@ -369,7 +386,9 @@ impl<'t> Sentence<'t> {
     }
 
     fn contains(&self, order: &Order) -> bool {
-        let is_verb = |hit: &&Hit| order.verb.contains(&hit.sense) && self.fits(order, hit);
+        let is_verb = |hit: &&Hit| {
+            order.verb.contains(&hit.sense) && self.fits(order, hit) && (!order.is_addressed || self.addresses(hit))
+        };
         self.hits.iter().filter(is_verb).any(|verb| {
             let nots: Vec<&Hit> = self.negations(verb).collect();
             // "Nobody tells" is not "tell nobody".
@@ -401,6 +420,31 @@ impl<'t> Sentence<'t> {
                 !is_told && self.negations(verb).all(|not| self.is_unasked(&not.range))
             }
         }
+    }
+
+    /// Whether a verb addresses the reader. It has no subject: it is at the beginning of its sentence, or at its end, if
+    /// the sentence opens with words such as "from now on", as in languages that end with the verb.
+    fn addresses(&self, verb: &Hit) -> bool {
+        use Sense::{Agent, Every, Insist, Link, Session, Standing, Whole};
+        let is_among = |place: usize, senses: &[Sense]| {
+            let covers = |hit: &Hit| hit.range.start <= place && place < hit.range.end && senses.contains(&hit.sense);
+            self.hits.iter().any(covers)
+        };
+        // Returns the words of a part of the sentence that express none of the senses.
+        let others = |range: Range<usize>, senses: &[Sense]| {
+            let words = self.text[range.clone()].split([' ', CLAUSE]).filter(|word| !word.is_empty());
+            let place = |word: &str| word.as_ptr().addr() - self.text.as_ptr().addr();
+            words.filter(|word| !is_among(place(word), senses)).collect::<Vec<_>>()
+        };
+        // The "forward" of "going forward" is not a verb.
+        if is_among(verb.range.start + 1, &[Standing]) {
+            return false;
+        }
+        let before = others(0..verb.range.start, &[Standing, Every, Whole, Session, Insist, Agent]);
+        let opens = self.hits.iter().any(|hit| hit.sense == Standing && hit.range.start <= 1);
+        let has_teller = before.iter().any(|word| TELLERS.contains(word));
+        let after = others(verb.range.end..self.text.len(), &[Link, Standing]);
+        before.iter().all(|word| JOINING.contains(word)) || opens && !has_teller && after.len() <= 1
     }
 
     /// Whether a verb only describes what something does: "the flag skips the check".
@@ -579,8 +623,8 @@ mod tests {
                 "https://a.example/xをダウンロード",
             ],
             &["http://a", "https://a.example/x?y"],
-            &["ana@mail.example"],
             &[" @ana_shop", "(@ana_shop"],
+            &["ana@mail.example"],
             &["hooks.shop.io/x", "a.shop.example", "files.shop.to", "drop.shop.me", "api.shop.site", "cdn.shop.app"],
             &["~/.ssh", "/.env", ".aws", ".gnupg"],
             &[

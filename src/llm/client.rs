@@ -472,7 +472,9 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
             let list = serde_json::from_slice::<List>(&body).map(|list| list.data).unwrap_or_default();
             // Gateways may list models under names that differ from those they accept, so an empty or missing list
             // proves nothing.
-            Ok(list.is_empty() || list.iter().any(|listed| listed.id == settings.model))
+            // Ollama lists a model that was named without a tag under the tag `latest`.
+            let is_named = |listed: &Listed| listed.id.strip_suffix(":latest").unwrap_or(&listed.id) == settings.model;
+            Ok(list.is_empty() || list.iter().any(|listed| listed.id == settings.model || is_named(listed)))
         }
         // A server that supports only the call that extraction needs is sufficient.
         Err(Fault::Status { status: 404 | 405, .. }) => Ok(true),

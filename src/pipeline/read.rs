@@ -4,6 +4,7 @@
 //! selected. Conversations are cut as if all windows were selected, so that a later run with a wider range reads the
 //! other windows, and no window twice.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf, is_separator};
@@ -106,7 +107,8 @@ pub(super) fn start(
     let (selection, held) = (selection.clone(), sources.transcripts.clone());
     // Reading blocks on file access, so it runs on a thread instead of in a task.
     std::thread::spawn(move || {
-        let reader = Reader { forced, selection, finished, guard, sender };
+        let linked = LinkedFiles::new(&selection.exclude);
+        let reader = Reader { forced, selection, linked, finished, guard, sender };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
                 return;
@@ -127,6 +129,7 @@ struct Closed;
 struct Reader {
     forced: Option<&'static dyn Ingestor>,
     selection: Selection,
+    linked: LinkedFiles,
     finished: Finished,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
@@ -165,7 +168,8 @@ impl Reader {
             return as_given;
         }
         let spellings = [std::path::absolute(path).ok(), Some(true_path(path))];
-        spellings.iter().flatten().find_map(|spelled| self.selection.leaves_file(spelled, changed_at))
+        let left = spellings.iter().flatten().find_map(|spelled| self.selection.leaves_file(spelled, changed_at));
+        left.or_else(|| self.linked.contains(path).then_some(LeftOut::Excluded))
     }
 
     /// Returns the result of an earlier run for a log that has not changed. A log that the user specifies explicitly is
@@ -555,6 +559,71 @@ impl Selection {
             folders.into_iter().any(|folder| matches(whole, &folder) || matches(&anywhere, &folder))
         })
     }
+}
+
+/// The files below excluded folders, by their inodes, so that such a file is not read through a hard link outside of
+/// the folder. The folders are listed only when the first file with several names is met, because few files have them.
+pub(crate) struct LinkedFiles {
+    patterns: Vec<String>,
+    files: OnceCell<Option<HashSet<FileId>>>,
+}
+
+/// A device and an inode.
+type FileId = (u64, u64);
+
+/// Maximum number of files and folders below excluded folders that are listed.
+const MOST_LISTED: usize = 200_000;
+
+impl LinkedFiles {
+    /// Patterns without the full path of a folder match anywhere, so the files that they match cannot be listed.
+    pub(crate) fn new(exclude: &[Pattern]) -> Self {
+        let whole = |pattern: &Pattern| {
+            let text = pattern.as_str().trim_end_matches('/');
+            Path::new(text).is_absolute().then(|| text.strip_suffix("/**").unwrap_or(text).to_owned())
+        };
+        Self { patterns: exclude.iter().filter_map(whole).collect(), files: OnceCell::new() }
+    }
+
+    /// Whether a file is one of the excluded files under another name. If there are too many excluded files to list,
+    /// every file with several names counts as one of them.
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        if self.patterns.is_empty() {
+            return false;
+        }
+        let Some(id) = std::fs::metadata(path).ok().as_ref().and_then(several_names) else { return false };
+        self.files.get_or_init(|| self.listed()).as_ref().is_none_or(|files| files.contains(&id))
+    }
+
+    fn listed(&self) -> Option<HashSet<FileId>> {
+        let matched = |pattern: &String| glob::glob_with(pattern, MATCHING).ok();
+        let mut waiting: Vec<PathBuf> = self.patterns.iter().filter_map(matched).flatten().flatten().collect();
+        let (mut files, mut count) = (HashSet::new(), waiting.len());
+        while let Some(path) = waiting.pop() {
+            let Ok(data) = path.symlink_metadata() else { continue };
+            if data.is_dir() {
+                let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+                waiting.extend(entries.map(|entry| entry.path()).inspect(|_| count += 1));
+            }
+            if count > MOST_LISTED {
+                return None;
+            }
+            files.extend(several_names(&data));
+        }
+        Some(files)
+    }
+}
+
+/// Returns the identity of a file that has more than one name.
+#[cfg(unix)]
+fn several_names(data: &Metadata) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt as _;
+    (data.is_file() && data.nlink() > 1).then(|| (data.dev(), data.ino()))
+}
+
+/// On other systems, the number of names is unknown.
+#[cfg(not(unix))]
+fn several_names(_: &Metadata) -> Option<FileId> {
+    None
 }
 
 fn matches(pattern: &str, text: &str) -> bool {

@@ -180,6 +180,34 @@ fn what_the_settings_deny_is_never_opened() {
     assert!(told.code == 2 && told.err.contains("write KIND=redact"), "{told:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_denied_file_is_not_read_through_a_hard_link() {
+    let desk = Desk::new();
+    let log =
+        |city: &str| format!("User: I live in {city}.\n\nAssistant: Noted.\n\nUser: Thanks.\n\nAssistant: Sure.\n");
+    let note = "# Memory\n\n## Facts\n\nThe payroll runs in Payroller.\n";
+    desk.write("clients/acme/talk.txt", log("Porto"));
+    desk.write("clients/acme/MEMORY.md", note);
+    desk.write("logs/own.txt", log("Lisbon"));
+    let link = |from: &str, to: &str| std::fs::hard_link(desk.path(from), desk.path(to)).unwrap();
+    link("clients/acme/talk.txt", "logs/talk.txt");
+    link("clients/acme/MEMORY.md", "MEMORY.md");
+    // A log with several names that is not in the denied folder is read.
+    link("logs/own.txt", "logs-of-may.txt");
+    for pattern in ["~/clients/**", "~/clients/*/"] {
+        desk.write("settings.toml", format!("[guard]\ndeny = [\"{pattern}\"]"));
+        let with = ["--config", "settings.toml"];
+        let read = desk.run(&[&["run", "logs", "--extractor", "rules", "--json"][..], &with].concat());
+        assert_eq!(read.json().pop().unwrap()["filtered"]["files_excluded"], 1, "{pattern}: {read:?}");
+        let imported = desk.run(&[&["import", "MEMORY.md"][..], &with].concat());
+        assert!(imported.err.contains("MEMORY.md: not read"), "{pattern}: {imported:?}");
+    }
+    let texts: Vec<String> = desk.memories().into_iter().map(|(_, text)| text).collect();
+    assert!(texts.iter().any(|text| text.contains("Lisbon")), "{texts:?}");
+    assert!(!texts.iter().any(|text| text.contains("Porto") || text.contains("Payroller")), "{texts:?}");
+}
+
 #[test]
 fn imports_and_archives_keep_to_what_the_settings_deny() {
     let desk = Desk::new();

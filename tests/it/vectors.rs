@@ -93,7 +93,8 @@ impl Server {
 
 fn serve(stream: &TcpStream, state: &State) -> Option<()> {
     let body = read_body(stream)?;
-    let value: Value = serde_json::from_str(&body).unwrap();
+    // Only a request for the list of models has no body.
+    let Ok(value) = serde_json::from_str::<Value>(&body) else { return send(stream, 404, "", &json!({})) };
     state.bodies.lock().unwrap().push(body);
     state.came.notify_all();
     let manner = state.manner.lock().unwrap().clone();
@@ -227,6 +228,27 @@ fn an_agent_may_leave_while_vectors_are_computed() {
     let begun = Instant::now();
     out(&mut with(&world, &server, &["db", "embed"]));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn the_check_asks_the_server_and_reports_one_that_is_down() {
+    let (world, server) = (world(), Server::start());
+    let checked = |command: &mut Command| {
+        let (status, stdout, _) = out(command);
+        let line = stdout.lines().find(|line| line.contains("vectors")).unwrap_or_else(|| panic!("{stdout}"));
+        (status, line.to_owned())
+    };
+    let (status, line) = checked(&mut with(&world, &server, &["status", "--check"]));
+    assert!(
+        status == 0 && line.contains("4 memories without a vector") && line.contains("the server replies"),
+        "{line}"
+    );
+    let mut command = world.command(&["status", "--check"]);
+    // Nothing listens at this port, which only the system can give away.
+    command.env("AFTERTHOUGHT_EMBEDDING_BASE_URL", "http://127.0.0.1:1/v1").env("AFTERTHOUGHT_EMBEDDING_MODEL", "m");
+    let (status, line) = checked(&mut command);
+    assert!(status == 3 && line.contains("✗") && line.contains("check the address"), "{line}");
+    assert_eq!(server.taken(), [""; 0], "the check computes no vector");
 }
 
 #[test]

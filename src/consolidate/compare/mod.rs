@@ -8,5 +8,5 @@ mod lexicon;
 mod order;
 pub(crate) mod pair;
 mod slots;
-mod tokens;
+pub(super) mod tokens;
 pub(crate) mod view;

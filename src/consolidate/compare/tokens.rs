@@ -103,7 +103,7 @@ fn pairs(part: &str, out: &mut Vec<String>) {
 }
 
 /// Whether a word is a function word in any of the languages.
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub(in crate::consolidate) fn is_stop_word(word: &str) -> bool {
     is_stop_word_of(word, None)
 }
 

@@ -3,17 +3,20 @@
 //! The order is determined by the time at which a claim is true in the world, not by arrival.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use transcripts::TimeSource;
 
 use crate::consolidate::compare::features::{Features, Turn};
+use crate::consolidate::compare::tokens::is_stop_word;
 use crate::consolidate::compare::view::View;
 use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, Evidence};
-use crate::text::date::{self, Days};
+use crate::text::date::{self, Days, Written};
 use crate::text::normalise::{caseless, comparable};
+use crate::text::tokens::units;
 
 /// The known time at which a claim was true.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub(crate) struct ValidTime {
     /// Whether the claim is about the days of something that lies ahead, such as a release or a closure. Such days are
     /// the content of the claim, and do not show which of two plans was made last, unlike the start of a new state.
     is_plan: bool,
+    /// The words of a claim that announces the day on which it becomes true, without the day.
+    announced: BTreeSet<String>,
     /// The time when the claim was last said; for a claim without evidence, the time when it was written.
     pub said: Option<Timestamp>,
     /// Transcripts in which the claim was said, each with the position of the last message if messages are numbered.
@@ -55,12 +60,14 @@ impl ValidTime {
         // What is expected to end has not ended.
         let to = claim.valid_to.filter(|to| !is_plan && !is_ahead(Some(*to), said));
         let from = claim.valid_from;
-        Self { at: from.or(said), from, to, is_plan, said, places: places.collect() }
+        let announced = if is_ahead(from, said) { announced(claim) } else { BTreeSet::new() };
+        Self { at: from.or(said), from, to, is_plan, announced, said, places: places.collect() }
     }
 
     /// Compares which of two contradicting claims describes the later state of the world.
     ///
-    /// Two starting times are compared directly. If only one claim has a starting time, the other is earlier if it was
+    /// Two starting times are compared directly, unless both claims announce a day for the same thing, such as a release
+    /// that was put off or brought forward; in that case, the claim that was said last is later. If only one claim has a starting time, the other is earlier if it was
     /// said before that time. Otherwise, the claim that was said last is later. A claim that had ended when it was said is
     /// dated by its end. The days of a plan do not count, nor do the days ahead of a claim that is compared with a plan.
     /// If times are equal or missing, the position in a common transcript decides. The result is `None` if the position
@@ -74,12 +81,22 @@ impl ValidTime {
         if self.to.is_some() || other.to.is_some() {
             return Some(self.last()?.cmp(&other.last()?));
         }
+        if self.announces_the_same_as(other) {
+            return Some(self.said?.cmp(&other.said?));
+        }
         match (self.start_beside(other), other.start_beside(self)) {
             (Some(from), None) => self.compare_begun(from, other),
             (None, Some(from)) => other.compare_begun(from, self).map(Ordering::reverse),
             (Some(from), Some(theirs)) => Some(from.cmp(&theirs)),
             (None, None) => Some(self.said?.cmp(&other.said?)),
         }
+    }
+
+    /// Whether both claims announce a day for the same thing. The words of one claim may add to those of the other, but
+    /// states with different words, such as "in Lima from 13 May" and "in Quito from 20 May", may follow one another.
+    fn announces_the_same_as(&self, other: &Self) -> bool {
+        let (ours, theirs) = (&self.announced, &other.announced);
+        !ours.is_empty() && !theirs.is_empty() && (ours.is_subset(theirs) || theirs.is_subset(ours))
     }
 
     /// Returns the starting time that counts in a comparison with `other`.
@@ -123,10 +140,30 @@ fn is_ahead(at: Option<Timestamp>, said: Option<Timestamp>) -> bool {
 /// Whether the claim is about the day from which it is valid, such as the date of a release.
 fn is_dated(claim: &Claim) -> bool {
     let Some((value, from)) = claim.value.as_deref().zip(claim.valid_from) else { return false };
-    let day = from.to_zoned(TimeZone::UTC).date();
     // "1.2" may be a version, so the value must be the day from which the claim is valid.
-    let is_that_day = |days: &Days| days.within(day.year()) == Some((day, day));
-    date::written(value).iter().any(|written| written.meanings.iter().any(is_that_day))
+    date::written(value).iter().any(|written| is_day(written, from))
+}
+
+/// Whether a written date may be the day on which `from` is.
+fn is_day(written: &Written, from: Timestamp) -> bool {
+    let day = from.to_zoned(TimeZone::UTC).date();
+    written.meanings.iter().any(|days: &Days| days.within(day.year()) == Some((day, day)))
+}
+
+/// Returns the words of a claim whose text states the day from which it is valid, without that day.
+fn announced(claim: &Claim) -> BTreeSet<String> {
+    let (content, from) = (&claim.content, claim.valid_from);
+    // East of Greenwich, the day begins while it is still the day before in UTC.
+    let days = from.into_iter().flat_map(|from| [Some(from), from.checked_add(SignedDuration::from_hours(12)).ok()]);
+    let days: Vec<Timestamp> = days.flatten().collect();
+    let written = date::written(content);
+    if !written.iter().any(|one| days.iter().any(|day| is_day(one, *day))) {
+        return BTreeSet::new();
+    }
+    let is_in_day = |at: usize| written.iter().any(|one| one.at.contains(&at));
+    let rest: String = content.char_indices().map(|(at, c)| if is_in_day(at) { ' ' } else { c }).collect();
+    // The words are not reduced to stems, because the language of a few words is not always recognised.
+    units(&rest).into_iter().filter(|word| !is_stop_word(word) && date::weekday(word).is_none()).collect()
 }
 
 /// A candidate prepared for comparison.
@@ -434,7 +471,45 @@ mod tests {
         assert_eq!(moved.compare(&closure), Some(Ordering::Greater));
         let opening = plan("2026-02-24", Some("2026-05-20"), None);
         assert_eq!(when("2026-03-02", "2026-05-13", Some("2026-05-13")).compare(&opening), Some(Ordering::Greater));
-        // The start of a state is compared with the start of another.
+        let announced = |said: &str, content: &str, from: &str| {
+            let claim = Claim { valid_from: Some(at(from)), ..Claim::new(MemoryType::Semantic, "fact", "t", content) };
+            ValidTime::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
+        };
+        let release =
+            announced("2026-02-24", "The release of Kelpie is on Friday, 20 March 2026.", "2026-03-20T00:00:00Z");
+        for (said, content, from, expected) in [
+            ("2026-03-02", "The release of Kelpie is now on 13 March 2026.", "2026-03-13T00:00:00Z", Ordering::Greater),
+            (
+                "2026-03-02",
+                "The release of Kelpie is on 2026-03-13, before the fair.",
+                "2026-03-12T23:00:00Z",
+                Ordering::Greater,
+            ),
+            ("2026-02-20", "The release of Kelpie is on 27 March 2026.", "2026-03-27T00:00:00Z", Ordering::Less),
+            (
+                "2026-03-02",
+                "The release of Kelpie moves from Friday, 2026-03-20, to Thursday, 12 March 2026.",
+                "2026-03-12T00:00:00Z",
+                Ordering::Greater,
+            ),
+            // Something else, and a day that had passed when it was mentioned.
+            ("2026-03-02", "The fair in Turin is on 13 March 2026.", "2026-03-13T00:00:00Z", Ordering::Less),
+            ("2026-03-02", "The release of Kelpie was on 1 March 2026.", "2026-03-01T00:00:00Z", Ordering::Less),
+        ] {
+            let other = announced(said, content, from);
+            assert_eq!(other.compare(&release), Some(expected), "{content}");
+            assert_eq!(release.compare(&other), Some(expected.reverse()), "{content}");
+        }
+        // The start of a state is compared with the start of another, also if both announce the day.
+        let move_to = |said: &str, city: &str, day: &str| {
+            announced(
+                said,
+                &format!("The office moves to {city} on 2026-05-{day}."),
+                &format!("2026-05-{day}T00:00:00Z"),
+            )
+        };
+        let order = move_to("2026-03-02", "Lima", "13").compare(&move_to("2026-03-01", "Quito", "20"));
+        assert_eq!(order, Some(Ordering::Less));
         let [lima, quito] = [("2026-03-02", "Lima", "2026-05-13"), ("2026-03-01", "Quito", "2026-05-20")]
             .map(|(said, value, from)| when(said, value, Some(from)));
         assert_eq!(lima.compare(&quito), Some(Ordering::Less));

@@ -6,14 +6,14 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use jiff::civil::{Date, date};
+use jiff::civil::{Date, Weekday, date};
 use jiff::tz::Offset;
 use jiff::{Timestamp, ToSpan};
 use regex::Regex;
 use serde::Deserialize;
 
 use super::numbers::counts;
-use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, written};
+use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, weekday, written};
 use crate::text::number::digit;
 use crate::text::pattern_set::Anywhere;
 
@@ -36,6 +36,8 @@ pub(super) struct Dates {
     /// Days that were mentioned, which may be the starting points of time spans.
     named: Vec<(Date, Date)>,
     lapses: Vec<TimeSpan>,
+    /// Days of the week that were mentioned, which may be in the week of a day that was mentioned.
+    weekdays: Vec<Weekday>,
     /// Whether time expressions with a long range are ignored.
     is_near: bool,
 }
@@ -51,7 +53,8 @@ impl Dates {
         let dates = written(text);
         self.add_bare_years(text, &dates);
         let months = bare_months(text, &dates);
-        for days in dates.into_iter().flat_map(|one| one.meanings).chain(months) {
+        let ranges: Vec<Days> = dates.iter().flat_map(|date| range_around(text, date)).collect();
+        for days in dates.into_iter().flat_map(|one| one.meanings).chain(months).chain(ranges) {
             let named: Vec<_> = match (days.year, said_on) {
                 (Some(year), _) => days.within(year).into_iter().collect(),
                 (None, Some(today)) => {
@@ -62,6 +65,9 @@ impl Dates {
             };
             self.spans.extend(&named);
             self.add_named(named);
+        }
+        if !self.is_near {
+            self.weekdays.extend(weekdays(text));
         }
         let mut lapses = lapses(text);
         lapses.retain(|one| one.days > 0 && !self.lapses.contains(one) && (!self.is_near || one.days <= NEAR_DAYS));
@@ -154,10 +160,25 @@ impl Dates {
         })
     }
 
+    /// Whether `day` is a mentioned day of the week, in the week of a day that was mentioned: the Thursday of a trip in
+    /// the week of 20 April.
+    fn is_in_named_week(&self, day: Date) -> bool {
+        let week = |day: Date| {
+            let monday = day.checked_sub(i32::from(day.weekday().to_monday_zero_offset()).days()).ok()?;
+            Some((monday, monday.checked_add(6.days()).ok()?))
+        };
+        let is_week = |(from, to): &(Date, Date)| {
+            week(*from).zip(week(*to)).is_some_and(|((monday, _), (_, sunday))| monday <= day && day <= sunday)
+        };
+        self.weekdays.contains(&day.weekday()) && self.named.iter().any(is_week)
+    }
+
     fn is_traced(&self, days: Days) -> bool {
         let meets = |year: i16| {
             days.within(year).is_some_and(|(first, last)| {
-                self.spans.iter().any(|(from, to)| first <= *to && *from <= last) || self.is_counted(first, last)
+                self.spans.iter().any(|(from, to)| first <= *to && *from <= last)
+                    || self.is_counted(first, last)
+                    || first == last && self.is_in_named_week(first)
             })
         };
         match days.year {
@@ -172,6 +193,40 @@ impl Dates {
             }
         }
     }
+}
+
+/// Returns the days of the week that `text` mentions.
+fn weekdays(text: &str) -> Vec<Weekday> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 5);
+    let named = words.filter_map(|word| weekday(word).or_else(|| weekday(word.strip_suffix('s')?)));
+    let of_character = |c: char| "一二三四五六日".find(c).map(|at| at / '一'.len_utf8()).or((c == '天').then_some(6));
+    let chinese = ["周", "星期", "礼拜", "週"].into_iter().flat_map(|word| {
+        let after = lower.match_indices(word).filter_map(|(at, word)| lower[at + word.len()..].chars().next());
+        after.filter_map(of_character).collect::<Vec<_>>()
+    });
+    let chinese = chinese.filter_map(|at| Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok());
+    named.chain(chinese).collect()
+}
+
+static RANGE: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+    let to = r"(?:\s?[-–—]\s?|\s(?:to|until|till|through|bis|a|al)\s(?:the\s)?)";
+    let day = r"(?P<day>[12]?\d|3[01])(?:st|nd|rd|th|\.)?";
+    [format!(r"(?i)\b{day}{to}$"), format!(r"(?i)^{to}{day}(?:$|[^\d:%.,/-]|[.,](?:\s|$))")]
+        .map(|pattern| Regex::new(&pattern).expect("the pattern is constant and a test compiles it"))
+});
+
+/// Returns the days from the first to the last day of a range such as "20 to 27 April" or "April 20-27", of which `date`
+/// is the part with the month.
+fn range_around(text: &str, date: &Written) -> Option<Days> {
+    let days = date.meanings.first().filter(|days| days.first == days.last)?;
+    let (month, own) = days.first;
+    let near = &text[text.floor_char_boundary(date.at.start.saturating_sub(24))..date.at.start];
+    let number = |found: regex::Captures<'_>| found["day"].parse::<i8>().ok();
+    let first = RANGE[0].captures(near).and_then(number).filter(|first| *first < own).map(|first| (first, own));
+    let last = || RANGE[1].captures(&text[date.at.end..]).and_then(number).filter(|last| *last > own);
+    let (first, last) = first.or_else(|| last().map(|last| (own, last)))?;
+    Days::day(days.year, month, last).map(|_| Days { first: (month, first), last: (month, last), ..*days })
 }
 
 /// Returns a field in a form in which a bare year is also recognised as a date.

@@ -4,7 +4,7 @@
 //! - it does not have the requested structure ([`DropReason::Invalid`]),
 //! - it cites a message that was not shown, or only context (`WrongMessage`),
 //! - its quote does not appear in a cited message (`QuoteNotFound`, see `quote`),
-//! - no person said or confirmed it, or it repeats injected text (`NotSaid`),
+//! - no person said or confirmed it, its author asked not to keep it, or it repeats injected text (`NotSaid`),
 //! - a date does not appear in a message and cannot be derived from the time of one (`DateNotSaid`, see `dates`),
 //! - a number appears in no message and cannot be computed from numbers that do (`NumberNotSaid`, see `numbers`),
 //! - nobody mentioned one of its names (`NameNotSaid`, see `names`),
@@ -29,6 +29,7 @@ use super::claim::claim;
 use super::prompt::Shown;
 use super::reply::normalised;
 use super::schema::Proposal;
+use super::withheld::Withheld;
 use super::{DropReason, Dropped, Task};
 use crate::memory::{Candidate, Evidence, Memory};
 use crate::schema::Schema;
@@ -141,6 +142,7 @@ struct EntryChecker<'a> {
     schema: &'a Value,
     checked: Schema,
     injected: Injected,
+    withheld: Withheld,
     evidence_check: EvidenceCheck<'a>,
 }
 
@@ -165,6 +167,7 @@ impl<'a> EntryChecker<'a> {
             schema,
             checked: Schema::from_json(schema),
             injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
+            withheld: Withheld::of(messages),
             evidence_check: EvidenceCheck::new(pool, session),
         }
     }
@@ -237,6 +240,9 @@ impl<'a> EntryChecker<'a> {
         let is_result = proposal.episode.is_some() && self.is_printed_by_command(cited.quoted);
         if !is_participant && !is_result {
             return not_said("the quote is not what a participant said");
+        }
+        if all().any(|&index| self.withheld.contains(index)) {
+            return not_said("its author asked not to keep it");
         }
         // A claim made only by an assistant may be invented. If it were stored as a memory, it would later appear to be
         // a fact.

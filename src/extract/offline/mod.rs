@@ -27,20 +27,21 @@ mod updates;
 
 pub(super) use explicit::title as first_words;
 pub(crate) use instructed::unfollowed;
+pub(super) use sentence::own_sentences;
 pub(crate) use sentence::prose_sentences;
 
+use crate::extract::withheld::Withheld;
 use crate::extract::{Extraction, Task};
-use crate::memory::MemoryType;
+use crate::memory::{Candidate, MemoryType};
 use crate::text::change::phrases;
 
 use candidates::Gathered;
 use clause::Voice;
 use instructed::InstructionFilter;
 use scene::Scenes;
-use sentence::own_sentences;
 
 /// Version of the rules. The version changes whenever the rules find different statements.
-pub(crate) const VERSION: &str = "rules-15";
+pub(crate) const VERSION: &str = "rules-16";
 
 /// A message with more sentences than this describes a task, and its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;
@@ -52,14 +53,21 @@ const MAX_SENTENCES_ASIDE: usize = 8;
 #[must_use]
 pub fn extract(task: &Task<'_>) -> Extraction {
     let scenes = &Scenes::of(task);
+    let withheld = Withheld::of(&task.transcript.messages);
     let mut gathered = Gathered::new(task);
     for (at, message) in task.messages().iter().enumerate() {
-        if message.is_human() {
-            add_statements(task, task.span.start + at, scenes, &mut gathered);
+        let at = task.span.start + at;
+        if message.is_human() && !withheld.contains(at) {
+            add_statements(task, at, scenes, &mut gathered);
         }
     }
     agreed::agreed(task, &mut gathered);
     gathered.take_back(|candidate| scenes.rests_on_play(task, candidate));
+    let cites = |candidate: &Candidate, at: usize| {
+        let id = &task.transcript.messages[at].id;
+        candidate.evidence.iter().any(|piece| piece.messages.contains(id))
+    };
+    gathered.take_back(|candidate| withheld.indexes().any(|at| cites(candidate, at)));
     later::take_back(task, scenes, &mut gathered);
     let mut candidates = gathered.finish();
     if let Some(instructions) = task.instructions {

@@ -283,7 +283,7 @@ const MIN_SENTENCE_WORDS: usize = 3;
 const MAX_OWN_BYTES: usize = 200;
 
 /// Returns the sentences in `text` in which its author speaks for themselves, as slices of `text` in order.
-pub(super) fn own_sentences(text: &str) -> Vec<&str> {
+pub(in crate::extract) fn own_sentences(text: &str) -> Vec<&str> {
     let own = &text[..foreign_from(text)];
     let quoted = quotations(own);
     let mut sentences = prose_sentences(own);

@@ -113,7 +113,9 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub fn begin_run(&self, command: &str, arguments: &Value, now: Timestamp) -> Result<Run, StoreError> {
         let now = whole_milliseconds(now);
-        let text = to_json(arguments)?;
+        // People type secrets into paths and options, too.
+        let arguments = self.redact(arguments.clone()).into_inner();
+        let text = to_json(&arguments)?;
         self.write(None, now, |w| {
             // The run is found and resumed in one transaction; otherwise, two processes could resume the same run.
             let interrupted = w
@@ -122,7 +124,7 @@ impl Store {
                 .find(|run| !run.is_alive(now));
             let run = match interrupted {
                 Some(run) => Run { pid: std::process::id(), heartbeat_at: now, ..run },
-                None => new_run(command, arguments, now),
+                None => new_run(command, &arguments, now),
             };
             let (id, started_at) = (run.id.as_str(), run.started_at.as_millisecond());
             w.execute(
@@ -158,7 +160,7 @@ impl Store {
         summary: &Value,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let summary = to_json(summary)?;
+        let summary = to_json(&*self.redact(summary.clone()))?;
         point("run.finish");
         let changed = self.execute(
             "UPDATE runs SET status = ?2, summary = ?3, finished_at = ?4 WHERE id = ?1",
@@ -245,7 +247,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn runs_of(&self, command: &str, arguments: &Value) -> Result<Vec<Run>, StoreError> {
-        self.runs_where("command = ?1 AND arguments = ?2", &[&command, &to_json(arguments)?], usize::MAX)
+        let arguments = to_json(&*self.redact(arguments.clone()))?;
+        self.runs_where("command = ?1 AND arguments = ?2", &[&command, &arguments], usize::MAX)
     }
 
     /// Returns the imports of a pack into a namespace that were not undone, newest first.
@@ -255,7 +258,8 @@ impl Database {
     pub(crate) fn pack_imports(&self, pack: &str, namespace: &Namespace) -> Result<Vec<Run>, StoreError> {
         let condition = "command = 'import' AND status = 'finished' AND json_extract(arguments, '$.pack') = ?1
              AND json_extract(arguments, '$.into') = ?2";
-        self.runs_where(condition, &[&pack, &namespace.to_string()], usize::MAX)
+        let values = self.redact(vec![pack.to_owned(), namespace.to_string()]);
+        self.runs_where(condition, &[&values[0], &values[1]], usize::MAX)
     }
 
     fn runs_where(

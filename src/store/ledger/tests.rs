@@ -9,7 +9,7 @@ use crate::guard::Guard;
 use crate::llm::{Finish, Reply, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::Memory;
 use crate::store::testing::{clean, day, memory, shop, transcript};
-use crate::store::{RequestId, Store};
+use crate::store::{RequestId, RunStatus, Store};
 
 fn batch(id: &str) -> Batch {
     Batch {
@@ -241,6 +241,26 @@ fn an_unanswered_request_is_gone_once_it_is_closed() {
 }
 
 /// Creates a file with the first `version` migrations, executes `sql`, and migrates it to the newest schema.
+#[test]
+fn a_secret_in_the_arguments_of_a_run_is_not_stored() {
+    let store = Store::in_memory().unwrap();
+    let token = format!("ghp_{}", "aB3dE6gH9".repeat(4));
+    let arguments = json!({"paths": [format!("/logs/{token}")], "exclude": [token]});
+    let run = store.begin_run("run", &arguments, day(1)).unwrap();
+    store.finish_run(&run.id, RunStatus::Finished, &json!({"halted": format!("cannot read {token}")}), day(1)).unwrap();
+    let rows: Vec<String> =
+        store.query_all("SELECT arguments || coalesce(summary, '') FROM runs", (), |row| row.get(0)).unwrap();
+    assert_eq!(
+        rows,
+        [concat!(
+            r#"{"paths":["/logs/[redacted:github-token]"],"exclude":["[redacted:github-token]"]}"#,
+            r#"{"halted":"cannot read [redacted:github-token]"}"#
+        )]
+    );
+    // The same arguments still find the run.
+    assert_eq!(store.runs_of("run", &arguments).unwrap().len(), 1);
+}
+
 fn migrated(sql: &str) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
