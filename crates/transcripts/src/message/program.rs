@@ -12,6 +12,8 @@ const WHOLE: &[&str] = &[
     "Stop hook feedback:",
     "[Request interrupted by user",
     "Base directory for this skill:",
+    // Codex, for `/init`.
+    "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\n",
     // aider.
     "Find the \"AI\" comments below",
     "The \"AI\" comments below marked with",
@@ -31,6 +33,7 @@ const WHOLE: &[&str] = &[
 const TEMPLATES: &[[&str; 4]] = &[
     // Commands of GitHub's Spec Kit; Codex stores them expanded.
     ["## User Input\n", "You **MUST** consider the user input before proceeding", "```text\n", "\n```"],
+    ["## 用户输入\n", "\n## 概述\n", "```text\n", "\n```"],
     // Commands of OpenSpec; the typed text follows the template.
     ["<!-- OPENSPEC:START -->", "**Guardrails**", "<!-- OPENSPEC:END -->", ""],
 ];
@@ -80,6 +83,8 @@ mod tests {
                         (if not empty).\n\n## Outline\n\nAll paths must be absolute.";
         assert_eq!(typed(spec_kit), ["Use Postgres."]);
         assert_eq!(typed(&spec_kit.replace("Use Postgres.", "")), [""; 0]);
+        let chinese = "## 用户输入\n\n```text\n用 Postgres。\n```\n\n## 概述\n\n所有路径必须是绝对路径。";
+        assert_eq!(typed(chinese), ["用 Postgres。"]);
         let open_spec =
             "<!-- OPENSPEC:START -->\n**Guardrails**\n- Always be minimal.\n<!-- OPENSPEC:END -->\nadd-login";
         assert_eq!(typed(open_spec), ["add-login"]);
