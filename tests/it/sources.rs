@@ -160,3 +160,24 @@ fn a_verbose_run_names_the_logs_without_memories() {
     assert!(told.contains("b.json: no memories in messages 1–2") && !told.contains("a.json: no memories"), "{told}");
     assert!(!run(&[]).contains("no memories in messages"));
 }
+
+#[test]
+fn sessions_in_folders_that_are_gone_share_the_repository_of_their_pull_requests() {
+    let desk = Desk::new();
+    for (id, folder) in [(ONE, "lively-fox"), (OTHER, "quiet-owl")] {
+        let link = json!({
+            "type": "pr-link", "sessionId": id, "prNumber": 7, "prUrl": "https://git.example/ana/shop/pull/7",
+            "prRepository": "ana/shop", "timestamp": "2026-03-03T10:00:00.000Z",
+        });
+        let words = [format!("We always label {folder} parcels by hand.")];
+        let said = session(id, 3, &format!("/gone/{folder}"), &[&words[0]]);
+        desk.write(&format!("logs/{id}.jsonl"), format!("{said}{link}\n"));
+    }
+    desk.json(&["run", &desk.path("logs").to_string_lossy(), "--extractor", "rules"]);
+    let projects = desk.json(&["project", "list"]);
+    assert_eq!(
+        (projects.len(), &projects[0]["identities"][0]),
+        (1, &json!("remote:git.example/ana/shop")),
+        "{projects:#?}"
+    );
+}

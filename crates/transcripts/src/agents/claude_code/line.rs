@@ -45,6 +45,8 @@ pub(super) struct Line {
     pub(super) custom_title: Value,
     pub(super) agent_name: Value,
     pub(super) ai_title: Value,
+    pr_url: Value,
+    pr_repository: Value,
 }
 
 /// The type of a line in the user's turn, determined before the text is examined.
@@ -75,6 +77,21 @@ impl Line {
     /// Returns the time at which the line was written.
     pub(super) fn time(&self) -> Option<MessageTime> {
         identity::rfc3339(&self.timestamp)
+    }
+
+    /// Returns the URL of the repository in which the session opened a pull request, if the line records one.
+    pub(super) fn linked_repository(&self) -> Option<String> {
+        let name = self.pr_repository.text();
+        // The URL also contains the host, which need not be github.com.
+        let of_url = || {
+            let url = self.pr_url.text()?;
+            let end = match name {
+                Some(name) => url.find(name)? + name.len(),
+                None => ["/pull/", "/-/merge_requests/"].iter().find_map(|mark| url.find(mark))?,
+            };
+            Some(url[..end].to_owned())
+        };
+        of_url().or_else(|| Some(format!("https://github.com/{}", name?)))
     }
 
     /// Returns the model that wrote the line, if the author is a model.

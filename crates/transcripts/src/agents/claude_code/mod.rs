@@ -7,7 +7,7 @@
 
 mod line;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -371,6 +371,8 @@ struct Session {
     said: HashSet<u64>,
     /// The last custom title, name of the agent and generated title, in order of precedence.
     titles: [Option<String>; 3],
+    /// The repositories in which the session opened pull requests.
+    linked: BTreeSet<String>,
 }
 
 impl Session {
@@ -432,7 +434,10 @@ impl Session {
         for (title, new) in self.titles.iter_mut().zip([line.custom_title.owned(), agent, line.ai_title.owned()]) {
             *title = new.or(title.take());
         }
+        self.linked.extend(line.linked_repository());
         let meta = self.draft.meta();
+        // Of several repositories, none identifies the project.
+        meta.linked_repository = self.linked.first().filter(|_| self.linked.len() == 1).cloned();
         meta.project = meta.project.take().or_else(|| line.cwd.owned());
         meta.branch = line.git_branch.owned().or(meta.branch.take());
         if let Some(model) = line.model() {
