@@ -181,3 +181,24 @@ fn sessions_in_folders_that_are_gone_share_the_repository_of_their_pull_requests
         "{projects:#?}"
     );
 }
+
+#[test]
+fn what_a_person_had_remembered_or_forgotten_by_command_is_not_read_from_the_log() {
+    let desk = Desk::new();
+    let command = |name: &str, text: &str| {
+        format!(
+            "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n<command-args>{text}</command-args>"
+        )
+    };
+    let words = [
+        command("remember", "--global I live in Lisbon."),
+        command("forget", "We deploy on Fridays."),
+        "/remember I prefer tea to coffee.".to_owned(),
+        command("note", "I prefer tabs to spaces."),
+    ];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    desk.write(&format!("logs/{ONE}.jsonl"), session(ONE, 3, "/gone/shop", &words));
+    desk.json(&["run", &desk.path("logs").to_string_lossy(), "--extractor", "rules"]);
+    let memories = desk.memories();
+    assert!(memories.len() == 1 && memories[0].1.contains("tabs"), "{memories:?}");
+}

@@ -8,6 +8,7 @@ use crate::json::Json;
 use crate::message::blocks::{attachment, kind, output, target, words};
 use crate::message::identity;
 use crate::message::parts::call_on;
+use crate::message::program;
 use crate::message::speaker::{between, is_only_injected, slash_command};
 use crate::{Kind, Message, MessageTime, Role};
 
@@ -239,10 +240,13 @@ const REFUSAL_WORDS: &str = "the user said:";
 
 /// Classifies text in the user's turn and returns the part that belongs to the conversation.
 ///
-/// The arguments of a slash command are the user's words; a command without arguments contains none.
+/// The arguments of a slash command are the user's words, unless the command is about memories; a command without
+/// arguments contains none.
 pub(crate) fn classify(text: &str) -> Message {
     let text = text.trim();
-    if is_command(text) {
+    if let Some(command) = program::memory_command(&typed_command(text).unwrap_or_else(|| text.to_owned())) {
+        command
+    } else if is_command(text) {
         match between(text, "command-args").filter(|arguments| !arguments.is_empty()) {
             Some(arguments) => Message::user(arguments),
             None => Message::context(text),
@@ -306,6 +310,14 @@ mod words_tests {
                 Kind::Prose,
                 "be brief",
             ),
+            (
+                "<command-message>remember</command-message><command-name>/remember</command-name><command-args>--global I \
+                 prefer tabs</command-args>",
+                Role::User,
+                Kind::ToolCall,
+                "/remember --global I prefer tabs",
+            ),
+            ("/forget We use Heroku.", Role::User, Kind::ToolCall, ""),
             ("<command-name>/x</command-name><command-args></command-args>", Role::System, Kind::Context, ""),
             ("<bash-input> ls -l</bash-input>", Role::User, Kind::ToolCall, "Bash ls -l"),
             ("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>", Role::Tool, Kind::ToolResult, ""),

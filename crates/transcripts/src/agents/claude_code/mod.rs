@@ -26,6 +26,7 @@ pub(crate) use self::line::classify;
 use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::on_one_line;
+use crate::message::program;
 use crate::message::speaker::slash_command;
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
@@ -593,7 +594,8 @@ fn typed_messages(entry: &Value) -> Vec<Message> {
     let display = entry["display"].string();
     // As in the log of a session, the arguments of a command are the user's words.
     let words = slash_command(display).map(|(_, argument)| argument).filter(|argument| !argument.is_empty());
-    let typed = line::classify(words.unwrap_or(display));
+    let command = program::memory_command(display);
+    let typed = command.unwrap_or_else(|| line::classify(words.unwrap_or(display)));
     let pasted = entry["pastedContents"].as_object().into_iter().flat_map(|pasted| pasted.values());
     let pasted = pasted.filter_map(|pasted| pasted["content"].as_str().filter(|_| pasted["type"] == "text"));
     let pasted = pasted.map(|text| Message::new(Role::User, Kind::Context, text));
