@@ -162,6 +162,19 @@ fn a_verbose_run_names_the_logs_without_memories() {
 }
 
 #[test]
+fn captions_without_names_are_reported_once_a_run() {
+    let desk = Desk::new();
+    let unnamed = "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\nWe always deploy on Fridays.\n";
+    desk.write("talks/one.vtt", unnamed);
+    desk.write("talks/two.vtt", unnamed.replace("Fridays", "Mondays"));
+    desk.write("talks/named.vtt", unnamed.replace("We", "<v Ana>We"));
+    let run = desk.run(&["run", &desk.path("talks").to_string_lossy(), "--extractor", "rules", "--dry-run"]);
+    let wanted = "2 files with captions that name no speaker, so the text is attributed to nobody";
+    assert_eq!(run.err.matches("name no speaker").count(), 1, "{}", run.err);
+    assert!(run.err.contains(wanted) && !run.out.contains("name no speaker"), "{}", run.err);
+}
+
+#[test]
 fn sessions_in_folders_that_are_gone_share_the_repository_of_their_pull_requests() {
     let desk = Desk::new();
     for (id, folder) in [(ONE, "lively-fox"), (OTHER, "quiet-owl")] {
@@ -201,17 +214,4 @@ fn what_a_person_had_remembered_or_forgotten_by_command_is_not_read_from_the_log
     desk.json(&["run", &desk.path("logs").to_string_lossy(), "--extractor", "rules"]);
     let memories = desk.memories();
     assert!(memories.len() == 1 && memories[0].1.contains("tabs"), "{memories:?}");
-}
-
-#[test]
-fn captions_without_names_are_reported_once_a_run() {
-    let desk = Desk::new();
-    let unnamed = "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\nWe always deploy on Fridays.\n";
-    desk.write("talks/one.vtt", unnamed);
-    desk.write("talks/two.vtt", unnamed.replace("Fridays", "Mondays"));
-    desk.write("talks/named.vtt", unnamed.replace("We", "<v Ana>We"));
-    let run = desk.run(&["run", &desk.path("talks").to_string_lossy(), "--extractor", "rules", "--dry-run"]);
-    let wanted = "2 files with captions that name no speaker, so the text is attributed to nobody";
-    assert_eq!(run.err.matches("name no speaker").count(), 1, "{}", run.err);
-    assert!(run.err.contains(wanted) && !run.out.contains("name no speaker"), "{}", run.err);
 }
