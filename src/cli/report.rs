@@ -309,7 +309,18 @@ fn print_cost(out: &Printer, summary: &Summary) {
 fn print_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
     print_files(out, files, summary.filtered, summary.transcripts);
-    note_counts(out, &[(files.skipped_records, "record", "skipped as unusable (-v lists them)")]);
+    note_counts(
+        out,
+        &[
+            (files.skipped_records, "record", "skipped as unusable (-v lists them)"),
+            (
+                files.unnamed_captions,
+                "file",
+                "with captions that name no speaker, so the text is attributed to nobody; in WebVTT, `<v Ana>` before a \
+                 text names its speaker",
+            ),
+        ],
+    );
     let taken = |map: &std::collections::BTreeMap<String, u64>| {
         map.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
     };

@@ -194,6 +194,7 @@ impl Redact for Transcript {
         self.title.edit_texts(edit);
         self.project.edit_texts(edit);
         self.repository.edit_texts(edit);
+        self.linked_repository.edit_texts(edit);
         self.branch.edit_texts(edit);
         self.model.edit_texts(edit);
         self.origin.edit_texts(edit);

@@ -50,8 +50,8 @@ impl Namespaces {
     }
 }
 
-/// The project information in a log: a folder and a repository.
-type Named = (Option<String>, Option<String>);
+/// The project information in a log: a folder, a repository and a linked repository.
+type Named = (Option<String>, [Option<String>; 2]);
 
 /// Resolves the namespaces of all transcripts of a run, looking up each project in a log only once.
 #[derive(Debug, Default)]
@@ -95,7 +95,8 @@ impl ProjectResolver {
         if let Some(namespace) = forced {
             return Ok(Namespaces { project: namespace.clone(), user: namespace.clone() });
         }
-        let named = (place_of(transcript), transcript.repository.clone());
+        let repositories = [&transcript.repository, &transcript.linked_repository].map(Clone::clone);
+        let named = (place_of(transcript), repositories);
         // The borrow must end here, because the branch below borrows the map again to insert into it.
         let known = self.known.borrow().get(&named).cloned();
         let resolved = if let Some(resolved) = known {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use serde::Serialize;
-use transcripts::{Head, IngestError, Transcript, open};
+use transcripts::{Head, IngestError, Transcript, UNNAMED_CAPTIONS, open};
 
 use super::Event;
 use super::batch::BatchCounts;
@@ -84,6 +84,8 @@ pub struct Files {
     pub failed: u64,
     /// Records in the files that could not be used.
     pub skipped_records: u64,
+    /// Files of captions that name no speaker, so that their text is attributed to nobody.
+    pub unnamed_captions: u64,
     /// Records that could be used after a repair.
     pub repaired_records: u64,
 }
@@ -304,6 +306,7 @@ impl<'a> Tally<'a> {
                 self.files.is(outcome, report.skipped.len() as u64);
                 files.skipped_records += report.skipped.len() as u64;
                 files.repaired_records += report.repaired as u64;
+                files.unnamed_captions += u64::from(report.skipped.iter().any(|one| one.reason == UNNAMED_CAPTIONS));
                 (self.watch)(&Event::File(&report));
             }
             ReadEvent::FileFailed(path, error) => {

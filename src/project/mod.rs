@@ -173,32 +173,37 @@ impl Machine {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
         let project = place_of(transcript).as_deref().map(without_credentials);
         let address = address.or_else(|| project.as_deref().and_then(Remote::named));
+        let linked = transcript.linked_repository.as_deref().and_then(Remote::parse);
         let text = project.as_deref().map(tidied).filter(|text| !text.is_empty());
         match text {
-            Some(text) => self.sight_folder(&text, address),
-            None => Self::sight_address(&address?, None),
+            Some(text) => self.sight_folder(&text, address, linked),
+            None => Self::sight_address(&address.or(linked)?, None),
         }
     }
 
     /// Returns the project that a folder on this machine belongs to; `None` if it belongs to no project.
     #[must_use]
     pub(crate) fn sight_path(&self, path: &str) -> Option<ProjectSighting> {
-        self.sight_folder(&tidied(path), None)
+        self.sight_folder(&tidied(path), None, None)
     }
 
-    fn sight_folder(&self, path: &str, address: Option<Remote>) -> Option<ProjectSighting> {
+    /// Returns the project of the folder `path` in a log that also contains the repository `address`. The repository
+    /// `linked` to the log counts only if the folder is not on this machine and nothing else is known.
+    fn sight_folder(&self, path: &str, address: Option<Remote>, linked: Option<Remote>) -> Option<ProjectSighting> {
         let text = Identity::text(path);
         let place = Some(Path::new(path)).filter(|place| place.is_absolute() && !git::is_share(place));
         if self.is_home(path) {
-            return Self::sight_address(&address?, None);
+            return Self::sight_address(&address.or(linked)?, None);
         }
         let here = place.and_then(|place| git::find(place, self.home.as_deref()));
+        let is_gone = here.is_none() && !place.is_some_and(Path::is_dir);
+        let address = address.or(linked.filter(|_| is_gone));
         // If the address differs from that of the repository here, the log is from another machine.
         let elsewhere = address.is_some() && here.as_ref().is_none_or(|here| here.remote != address);
         if let Some(address) = address.filter(|_| elsewhere) {
             let is_free = here.is_none() && place.is_some_and(Path::is_dir);
             let named = if is_free { self.named(place) } else { Named::default() };
-            let is_claim = here.is_none() && !place.is_some_and(Path::is_dir) && Remote::named(path).is_none();
+            let is_claim = is_gone && Remote::named(path).is_none();
             let sighting = ProjectSighting { is_claim, ..Self::sight_address(&address, text)? };
             return Some(sighting.renamed(named));
         }

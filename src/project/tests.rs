@@ -310,3 +310,30 @@ fn a_log_that_a_program_keeps_in_a_project_belongs_to_it() {
     assert_eq!(project(".aider.chat.history.md"), None, "the home folder is no project");
     assert_eq!(project("gone/.aider.chat.history.md"), None);
 }
+
+#[test]
+fn the_repository_of_a_pull_request_counts_if_nothing_better_is_known() {
+    let desk = Desk::new();
+    desk.repository("shop/.git", Some("git@github.com:ben/shop.git"));
+    fs::create_dir(desk.path("notes")).unwrap();
+    let id = |project: Option<&str>, repository: Option<&str>| {
+        let named = |text: &str| text.replace('~', &desk.home.to_string_lossy());
+        let transcript = Transcript {
+            project: project.map(named),
+            repository: repository.map(str::to_owned),
+            linked_repository: Some("https://github.com/ana/shop".into()),
+            ..Transcript::default()
+        };
+        let sighting = desk.machine().sight(&transcript).unwrap();
+        (sighting.identity.id().replace(&*desk.home.to_string_lossy(), "~"), sighting.is_claim)
+    };
+    let linked = "remote:github.com/ana/shop".to_owned();
+    assert_eq!(id(Some("~/gone/lively-fox"), None), (linked.clone(), true));
+    assert_eq!(id(Some("~"), None), (linked.clone(), false));
+    assert_eq!(id(None, None), (linked, false));
+    // A fork, a folder without a repository, and the repository in the log itself.
+    assert_eq!(id(Some("~/shop"), None).0, "remote:github.com/ben/shop");
+    assert_eq!(id(Some("~/shop/gone/lively-fox"), None).0, "remote:github.com/ben/shop");
+    assert_eq!(id(Some("~/notes"), None).0, "text:~/notes");
+    assert_eq!(id(Some("~/gone/other"), Some("git@github.com:cleo/other.git")).0, "remote:github.com/cleo/other");
+}

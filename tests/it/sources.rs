@@ -160,3 +160,58 @@ fn a_verbose_run_names_the_logs_without_memories() {
     assert!(told.contains("b.json: no memories in messages 1–2") && !told.contains("a.json: no memories"), "{told}");
     assert!(!run(&[]).contains("no memories in messages"));
 }
+
+#[test]
+fn captions_without_names_are_reported_once_a_run() {
+    let desk = Desk::new();
+    let unnamed = "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\nWe always deploy on Fridays.\n";
+    desk.write("talks/one.vtt", unnamed);
+    desk.write("talks/two.vtt", unnamed.replace("Fridays", "Mondays"));
+    desk.write("talks/named.vtt", unnamed.replace("We", "<v Ana>We"));
+    let run = desk.run(&["run", &desk.path("talks").to_string_lossy(), "--extractor", "rules", "--dry-run"]);
+    let wanted = "2 files with captions that name no speaker, so the text is attributed to nobody";
+    assert_eq!(run.err.matches("name no speaker").count(), 1, "{}", run.err);
+    assert!(run.err.contains(wanted) && !run.out.contains("name no speaker"), "{}", run.err);
+}
+
+#[test]
+fn sessions_in_folders_that_are_gone_share_the_repository_of_their_pull_requests() {
+    let desk = Desk::new();
+    for (id, folder) in [(ONE, "lively-fox"), (OTHER, "quiet-owl")] {
+        let link = json!({
+            "type": "pr-link", "sessionId": id, "prNumber": 7, "prUrl": "https://git.example/ana/shop/pull/7",
+            "prRepository": "ana/shop", "timestamp": "2026-03-03T10:00:00.000Z",
+        });
+        let words = [format!("We always label {folder} parcels by hand.")];
+        let said = session(id, 3, &format!("/gone/{folder}"), &[&words[0]]);
+        desk.write(&format!("logs/{id}.jsonl"), format!("{said}{link}\n"));
+    }
+    desk.json(&["run", &desk.path("logs").to_string_lossy(), "--extractor", "rules"]);
+    let projects = desk.json(&["project", "list"]);
+    assert_eq!(
+        (projects.len(), &projects[0]["identities"][0]),
+        (1, &json!("remote:git.example/ana/shop")),
+        "{projects:#?}"
+    );
+}
+
+#[test]
+fn what_a_person_had_remembered_or_forgotten_by_command_is_not_read_from_the_log() {
+    let desk = Desk::new();
+    let command = |name: &str, text: &str| {
+        format!(
+            "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n<command-args>{text}</command-args>"
+        )
+    };
+    let words = [
+        command("remember", "--global I live in Lisbon."),
+        command("forget", "We deploy on Fridays."),
+        "/remember I prefer tea to coffee.".to_owned(),
+        command("note", "I prefer tabs to spaces."),
+    ];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    desk.write(&format!("logs/{ONE}.jsonl"), session(ONE, 3, "/gone/shop", &words));
+    desk.json(&["run", &desk.path("logs").to_string_lossy(), "--extractor", "rules"]);
+    let memories = desk.memories();
+    assert!(memories.len() == 1 && memories[0].1.contains("tabs"), "{memories:?}");
+}

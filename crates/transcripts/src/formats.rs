@@ -27,6 +27,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::devin::Devin,
     &agents::cursor_agent::CursorAgent,
     &agents::cursor_export::CursorExport,
+    &agents::entire::Entire,
     &agents::swe_agent::SweAgent,
     &agents::openhands::OpenHands,
     //

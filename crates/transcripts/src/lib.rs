@@ -34,6 +34,7 @@ pub use formats::{INGESTORS, by_name, detect, detect_folder};
 pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Sink, Skipped};
 pub use message::action::{Action, FileAccess, FileAction, changed_names};
 pub use message::identity::instant;
+pub use people::captions::UNNAMED_CAPTIONS;
 pub use reading::head::Head;
 pub use reading::input::{Folder, Input, Logs, MAX_RECORD_BYTES, open};
 pub use reading::records::{Record, Records};

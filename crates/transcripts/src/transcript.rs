@@ -23,6 +23,10 @@ pub struct Transcript {
     pub project: Option<String>,
     /// URL of the repository, such as `https://github.com/ana/shop`, if the log also contains it.
     pub repository: Option<String>,
+    /// URL of the only repository to which the conversation submitted pull requests. This may be another repository
+    /// than that of the folder, so it is weaker evidence of the project than the other fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linked_repository: Option<String>,
     /// Branch of the repository on which the work was done, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,

@@ -16,6 +16,7 @@ pub(crate) mod cursor;
 pub(crate) mod cursor_agent;
 pub(crate) mod cursor_export;
 pub(crate) mod devin;
+pub(crate) mod entire;
 pub(crate) mod gemini_cli;
 pub(crate) mod goose;
 pub(crate) mod hermes;

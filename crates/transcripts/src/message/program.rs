@@ -2,7 +2,8 @@
 //!
 //! Each row of the tables is a sentence that a program writes verbatim and that nobody types.
 
-use crate::Message;
+use crate::message::parts::call_on;
+use crate::{Kind, Message, Role};
 
 /// Prefixes of texts that were written entirely by a program.
 const WHOLE: &[&str] = &[
@@ -12,6 +13,8 @@ const WHOLE: &[&str] = &[
     "Stop hook feedback:",
     "[Request interrupted by user",
     "Base directory for this skill:",
+    // Codex, for `/init`.
+    "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\n",
     // aider.
     "Find the \"AI\" comments below",
     "The \"AI\" comments below marked with",
@@ -31,9 +34,22 @@ const WHOLE: &[&str] = &[
 const TEMPLATES: &[[&str; 4]] = &[
     // Commands of GitHub's Spec Kit; Codex stores them expanded.
     ["## User Input\n", "You **MUST** consider the user input before proceeding", "```text\n", "\n```"],
+    ["## 用户输入\n", "\n## 概述\n", "```text\n", "\n```"],
     // Commands of OpenSpec; the typed text follows the template.
     ["<!-- OPENSPEC:START -->", "**Guardrails**", "<!-- OPENSPEC:END -->", ""],
 ];
+
+/// Commands about memories, which a hook carries out when they are typed.
+const MEMORY_COMMANDS: &[&str] = &["remember", "recall", "forget"];
+
+/// Returns the typed `text` as a command, if it is a command about memories. Its argument is not a statement of the
+/// user: what was remembered is already stored, and what was forgotten must not be learnt again.
+pub(crate) fn memory_command(text: &str) -> Option<Message> {
+    let typed = text.trim().strip_prefix('/')?;
+    let (name, argument) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let is_known = MEMORY_COMMANDS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    is_known.then(|| Message::new(Role::User, Kind::ToolCall, call_on(&format!("/{name}"), argument.trim())))
+}
 
 /// Returns whether a program wrote all of `text`.
 pub(crate) fn is_written(text: &str) -> bool {
@@ -45,6 +61,8 @@ pub(crate) fn is_written(text: &str) -> bool {
 pub(crate) fn turn(text: &str) -> Vec<Message> {
     if is_written(text) {
         return vec![Message::context(text)];
+    } else if let Some(command) = memory_command(text) {
+        return vec![command];
     }
     let trimmed = text.trim();
     let template = TEMPLATES.iter().find(|[opening, mark, ..]| trimmed.starts_with(opening) && trimmed.contains(mark));
@@ -80,9 +98,21 @@ mod tests {
                         (if not empty).\n\n## Outline\n\nAll paths must be absolute.";
         assert_eq!(typed(spec_kit), ["Use Postgres."]);
         assert_eq!(typed(&spec_kit.replace("Use Postgres.", "")), [""; 0]);
+        let chinese = "## 用户输入\n\n```text\n用 Postgres。\n```\n\n## 概述\n\n所有路径必须是绝对路径。";
+        assert_eq!(typed(chinese), ["用 Postgres。"]);
         let open_spec =
             "<!-- OPENSPEC:START -->\n**Guardrails**\n- Always be minimal.\n<!-- OPENSPEC:END -->\nadd-login";
         assert_eq!(typed(open_spec), ["add-login"]);
         assert_eq!(typed("## User Input\nThe form is broken."), ["## User Input\nThe form is broken."]);
+    }
+
+    #[test]
+    fn commands_about_memories_are_no_statements() {
+        for text in ["/remember I prefer tabs.", " /forget We use Heroku.", "/Recall where do we deploy"] {
+            assert_eq!(typed(text), [""; 0], "{text}");
+        }
+        for text in ["/remembering is hard", "/deploy I prefer tabs.", "Type /remember I prefer tabs."] {
+            assert_eq!(typed(text), [text]);
+        }
     }
 }

@@ -224,10 +224,13 @@ impl Ingestor for WebVtt {
 /// Number of lines above the first cue that are searched for a date.
 const HEADER_LINES: usize = 20;
 
+/// The reason that is reported for a file of captions without named speakers.
+pub const UNNAMED_CAPTIONS: &str = "no caption names a speaker, so the text is not attributed to anybody";
+
 /// Explains why captions without named speakers yield no memories.
 fn hint(spoken: &[Speech], sink: &mut Sink<'_>) {
     if !spoken.is_empty() && spoken.iter().all(|speech| speech.speaker.is_none()) {
-        sink.skip(1, "no caption names a speaker, so the text is not attributed to anybody");
+        sink.skip(1, UNNAMED_CAPTIONS);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::json::Json;
 use crate::message::blocks::{attachment, kind, output, target, words};
 use crate::message::identity;
 use crate::message::parts::call_on;
+use crate::message::program;
 use crate::message::speaker::{between, is_only_injected, slash_command};
 use crate::{Kind, Message, MessageTime, Role};
 
@@ -45,6 +46,8 @@ pub(super) struct Line {
     pub(super) custom_title: Value,
     pub(super) agent_name: Value,
     pub(super) ai_title: Value,
+    pr_url: Value,
+    pr_repository: Value,
 }
 
 /// The type of a line in the user's turn, determined before the text is examined.
@@ -75,6 +78,21 @@ impl Line {
     /// Returns the time at which the line was written.
     pub(super) fn time(&self) -> Option<MessageTime> {
         identity::rfc3339(&self.timestamp)
+    }
+
+    /// Returns the URL of the repository in which the session opened a pull request, if the line records one.
+    pub(super) fn linked_repository(&self) -> Option<String> {
+        let name = self.pr_repository.text();
+        // The URL also contains the host, which need not be github.com.
+        let of_url = || {
+            let url = self.pr_url.text()?;
+            let end = match name {
+                Some(name) => url.find(name)? + name.len(),
+                None => ["/pull/", "/-/merge_requests/"].iter().find_map(|mark| url.find(mark))?,
+            };
+            Some(url[..end].to_owned())
+        };
+        of_url().or_else(|| Some(format!("https://github.com/{}", name?)))
     }
 
     /// Returns the model that wrote the line, if the author is a model.
@@ -222,10 +240,13 @@ const REFUSAL_WORDS: &str = "the user said:";
 
 /// Classifies text in the user's turn and returns the part that belongs to the conversation.
 ///
-/// The arguments of a slash command are the user's words; a command without arguments contains none.
+/// The arguments of a slash command are the user's words, unless the command is about memories; a command without
+/// arguments contains none.
 pub(crate) fn classify(text: &str) -> Message {
     let text = text.trim();
-    if is_command(text) {
+    if let Some(command) = program::memory_command(&typed_command(text).unwrap_or_else(|| text.to_owned())) {
+        command
+    } else if is_command(text) {
         match between(text, "command-args").filter(|arguments| !arguments.is_empty()) {
             Some(arguments) => Message::user(arguments),
             None => Message::context(text),
@@ -289,6 +310,14 @@ mod words_tests {
                 Kind::Prose,
                 "be brief",
             ),
+            (
+                "<command-message>remember</command-message><command-name>/remember</command-name><command-args>--global I \
+                 prefer tabs</command-args>",
+                Role::User,
+                Kind::ToolCall,
+                "/remember --global I prefer tabs",
+            ),
+            ("/forget We use Heroku.", Role::User, Kind::ToolCall, ""),
             ("<command-name>/x</command-name><command-args></command-args>", Role::System, Kind::Context, ""),
             ("<bash-input> ls -l</bash-input>", Role::User, Kind::ToolCall, "Bash ls -l"),
             ("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>", Role::Tool, Kind::ToolResult, ""),

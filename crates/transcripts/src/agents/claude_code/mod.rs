@@ -7,7 +7,7 @@
 
 mod line;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -26,6 +26,7 @@ pub(crate) use self::line::classify;
 use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::on_one_line;
+use crate::message::program;
 use crate::message::speaker::slash_command;
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
@@ -371,6 +372,8 @@ struct Session {
     said: HashSet<u64>,
     /// The last custom title, name of the agent and generated title, in order of precedence.
     titles: [Option<String>; 3],
+    /// The repositories in which the session opened pull requests.
+    linked: BTreeSet<String>,
 }
 
 impl Session {
@@ -432,7 +435,10 @@ impl Session {
         for (title, new) in self.titles.iter_mut().zip([line.custom_title.owned(), agent, line.ai_title.owned()]) {
             *title = new.or(title.take());
         }
+        self.linked.extend(line.linked_repository());
         let meta = self.draft.meta();
+        // Of several repositories, none identifies the project.
+        meta.linked_repository = self.linked.first().filter(|_| self.linked.len() == 1).cloned();
         meta.project = meta.project.take().or_else(|| line.cwd.owned());
         meta.branch = line.git_branch.owned().or(meta.branch.take());
         if let Some(model) = line.model() {
@@ -588,7 +594,8 @@ fn typed_messages(entry: &Value) -> Vec<Message> {
     let display = entry["display"].string();
     // As in the log of a session, the arguments of a command are the user's words.
     let words = slash_command(display).map(|(_, argument)| argument).filter(|argument| !argument.is_empty());
-    let typed = line::classify(words.unwrap_or(display));
+    let command = program::memory_command(display);
+    let typed = command.unwrap_or_else(|| line::classify(words.unwrap_or(display)));
     let pasted = entry["pastedContents"].as_object().into_iter().flat_map(|pasted| pasted.values());
     let pasted = pasted.filter_map(|pasted| pasted["content"].as_str().filter(|_| pasted["type"] == "text"));
     let pasted = pasted.map(|text| Message::new(Role::User, Kind::Context, text));

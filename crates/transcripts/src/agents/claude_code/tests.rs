@@ -442,3 +442,20 @@ fn prompts_that_another_program_wrote_are_not_the_users() {
         assert_eq!(transcript.messages[0].role, if is_users { Role::User } else { Role::Other }, "{field}: {value}");
     }
 }
+
+#[test]
+fn the_repository_of_the_pull_requests_is_known_unless_there_are_several() {
+    let link = |url: Value, name: Value| json!({"type": "pr-link", "sessionId": SESSION, "prNumber": 7, "prUrl": url, "prRepository": name});
+    let linked = |links: &[Value]| {
+        let said = [user("a", "", 1, "open a pull request")];
+        read(&[&said[..], links].concat()).linked_repository
+    };
+    let shop = link(json!("https://git.example/lena/shop/pull/7"), json!("lena/shop"));
+    assert_eq!(linked(&[shop.clone(), shop.clone()]).as_deref(), Some("https://git.example/lena/shop"));
+    let nameless = link(json!("https://git.example/lena/shop/pull/8"), Value::Null);
+    assert_eq!(linked(&[nameless, shop.clone()]).as_deref(), Some("https://git.example/lena/shop"));
+    let bare = link(Value::Null, json!("lena/shop"));
+    assert_eq!(linked(std::slice::from_ref(&bare)).as_deref(), Some("https://github.com/lena/shop"));
+    assert_eq!(linked(&[shop, bare]), None);
+    assert_eq!(linked(&[]), None);
+}

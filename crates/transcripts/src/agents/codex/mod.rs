@@ -6,6 +6,7 @@
 //! other text in the user's turn counts as injected.
 
 mod item;
+mod prompts;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,8 +15,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use self::prompts::Templates;
 use crate::json::Json;
-
 use crate::message::action;
 use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
@@ -123,6 +124,7 @@ struct Thread {
     zone: Option<TimeZone>,
     /// Hashes of the instructions that have already occurred.
     instructions: HashSet<String>,
+    templates: Templates,
 }
 
 impl Thread {
@@ -131,7 +133,8 @@ impl Thread {
         // For a compressed rollout, the stem still ends in `.jsonl`.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
         let draft = Assembler::new(NAME, stem, input.path.display().to_string());
-        Self { turns: Turns { draft, ..Turns::default() }, ..Self::default() }
+        let turns = Turns { draft, ..Turns::default() };
+        Self { turns, templates: Templates::beside(input), ..Self::default() }
     }
 
     /// Reads one line; `place` is its number in reports, and `number` its number in the rest of the thread.
@@ -290,8 +293,11 @@ impl Thread {
     }
 
     fn hold_all(&mut self, voice: Voice, id: &str, time: Option<MessageTime>, messages: Vec<Message>) {
-        for message in messages {
-            self.turns.hold(voice, self.origin, Message { id: id.to_owned(), time, ..message });
+        let messages = messages.into_iter().flat_map(|message| self.templates.split(message));
+        for (place, message) in messages.enumerate() {
+            // An event that is not the assistant's contains the user's turn, which may begin with a template.
+            let begins_turn = voice == Voice::Event && place == 0 && message.role != Role::Assistant;
+            self.turns.hold(voice, begins_turn, self.origin, Message { id: id.to_owned(), time, ..message });
         }
     }
 
@@ -324,6 +330,7 @@ enum Voice {
 #[derive(Debug, Clone, PartialEq)]
 struct Held {
     voice: Voice,
+    begins_turn: bool,
     kind: Kind,
     role: Role,
     /// Hash of the words, used to find copies.
@@ -346,11 +353,11 @@ struct Turns {
 
 impl Turns {
     /// Adds a message, unless it is a copy.
-    fn hold(&mut self, voice: Voice, origin: Origin, mut message: Message) {
-        self.has_events |= voice == Voice::Event && message.is_human();
+    fn hold(&mut self, voice: Voice, begins_turn: bool, origin: Origin, mut message: Message) {
+        self.has_events |= begins_turn;
         // The two copies may differ in white space.
         let words = hash_words(&message.text);
-        let new = Held { voice, kind: message.kind, role: message.role, words };
+        let new = Held { voice, begins_turn, kind: message.kind, role: message.role, words };
         if self.is_copy(&new) {
             return;
         }
@@ -372,7 +379,11 @@ impl Turns {
             let is_other = held.voice != Voice::Both && held.voice != new.voice;
             is_other && held.kind == new.kind && held.role == new.role && held.words == new.words
         });
-        copy.map(|held| held.voice = Voice::Both).is_some()
+        let mark = |held: &mut Held| {
+            held.voice = Voice::Both;
+            held.begins_turn |= new.begins_turn;
+        };
+        copy.map(mark).is_some()
     }
 
     /// Removes the user's last `turns` turns and everything that follows them.
@@ -396,7 +407,7 @@ impl Turns {
     }
 
     fn is_turn(&self, held: &Held) -> bool {
-        held.role == Role::User && held.kind == Kind::Prose && (!self.has_events || held.voice != Voice::Item)
+        held.begins_turn || !self.has_events && held.role == Role::User && held.kind == Kind::Prose
     }
 
     /// Passes the buffered messages to `sink`; user messages that were never shown on the screen were not typed.
@@ -524,6 +535,7 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     // Archiving a thread moves its rollout, but the history still contains its prompts.
     let rollouts = ["sessions", "archived_sessions"].into_iter().flat_map(|folder| input.names_beside(folder));
     let logged: HashSet<String> = rollouts.filter_map(|name| named_thread(&name)).collect();
+    let templates = Templates::beside(&input);
     let mut prompts = Prompts::new(NAME, &input, logged);
     let mut records = Records::lines(input);
     while let Some((number, entry)) = records.next_json::<Value>(sink)? {
@@ -532,7 +544,8 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             continue;
         };
         let time = identity::instant(&entry["ts"]).map(MessageTime::logged);
-        for message in typed_messages(entry["text"].string()) {
+        let messages = typed_messages(entry["text"].string()).into_iter();
+        for message in messages.flat_map(|message| templates.split(message)) {
             let message = Message { time, ..message };
             prompts.take(number, Prompt { session, key: session, project: None, message }, sink);
         }

@@ -330,3 +330,68 @@ fn the_history_of_prompts_is_read_for_threads_without_a_rollout() {
     assert_eq!(shown(&seen[0]), ["User Prose: use tabs", "User ToolCall: /model"]);
     assert_eq!((seen.len(), seen[0].external_id.as_str(), skipped), (1, "prompts/gone", vec![4, 1]));
 }
+
+#[test]
+fn of_an_expanded_prompt_only_the_arguments_are_the_users() {
+    let home = tempfile::tempdir().unwrap();
+    let day = home.path().join("sessions/2026/04/14");
+    std::fs::create_dir_all(&day).unwrap();
+    std::fs::create_dir(home.path().join("prompts")).unwrap();
+    let rules = "Always write the release notes in the past tense, and never name a customer in them.";
+    let template = |name: &str, text: &str| std::fs::write(home.path().join("prompts").join(name), text).unwrap();
+    template(
+        "notes.md",
+        &format!("---\ndescription: notes\n---\n\n# Notes for $VERSION\n\n{rules}\n\nAlso: $TOPIC ($VERSION)\n"),
+    );
+    template("check.md", &format!("{rules} Check this before every release.\n"));
+    template("short.md", "Fix $1 now");
+    let expanded = format!("# Notes for 2.4\n\n{rules}\n\nAlso: I prefer short lists. (2.4)");
+    let read = |name: &str, texts: &[&str]| {
+        let path = home.path().join(name);
+        let entry = |text: &&str| json!({"session_id": "a", "ts": 1, "text": text});
+        let both = |text: &&str| [typed(1, text), spoken(1, "user", text)];
+        let lines: Vec<Value> = if name == "history.jsonl" {
+            texts.iter().map(entry).collect()
+        } else {
+            std::iter::once(head(json!({}))).chain(texts.iter().flat_map(both)).collect()
+        };
+        std::fs::write(&path, joined(&lines)).unwrap();
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        Codex.read(crate::open(&path).unwrap(), &mut Sink::new(&mut accept)).unwrap();
+        seen.iter().flat_map(shown).collect::<Vec<_>>()
+    };
+    let wanted = [
+        "System Context: # Notes for".to_owned(),
+        "User Prose: 2.4".to_owned(),
+        format!("System Context: {rules}\n\nAlso:"),
+        "User Prose: I prefer short lists.".to_owned(),
+        "System Context: (".to_owned(),
+        "System Context: )".to_owned(),
+    ];
+    assert_eq!(read("sessions/2026/04/14/rollout-a.jsonl", &[&expanded]), wanted);
+    assert_eq!(read("history.jsonl", &[&expanded]), wanted);
+    let whole = format!("{rules} Check this before every release.");
+    assert_eq!(read("history.jsonl", &[&whole]), [format!("System Context: {whole}")]);
+    // What a person typed stays theirs, however long it is and whatever it quotes.
+    let quoting = format!("Why does the template say this? {whole} {rules}");
+    for own in ["Fix the login now", rules, &quoting] {
+        assert_eq!(read("history.jsonl", &[own]), [format!("User Prose: {own}")]);
+    }
+}
+
+#[test]
+fn an_expanded_prompt_without_arguments_is_a_turn() {
+    let init = "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nBe brief.";
+    let lines = [
+        head(json!({})),
+        typed(1, "one"),
+        spoken(2, "assistant", "1"),
+        typed(3, init),
+        spoken(3, "user", init),
+        spoken(4, "assistant", "2"),
+        event(9, json!({"type": "thread_rolled_back", "num_turns": 1})),
+        typed(10, "three"),
+    ];
+    assert_eq!(shown(&read(&lines)), ["User Prose: one", "Assistant Prose: 1", "User Prose: three"]);
+}
