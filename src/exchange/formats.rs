@@ -401,7 +401,7 @@ pub(super) mod samples {
     }
 
     pub(crate) fn contents(gathered: &Gathered) -> Vec<&str> {
-        gathered.memories.iter().map(|imported| imported.memory.claim.content.as_str()).collect()
+        gathered.memories.recent.iter().map(|imported| imported.memory.claim.content.as_str()).collect()
     }
 }
 
