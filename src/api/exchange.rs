@@ -21,9 +21,7 @@ use crate::fault::point;
 use crate::guard::order_in;
 use crate::memory::{ExtractionMethod, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, Selection, consolidate_imported, path_key};
-use crate::store::{
-    Applied, AuditAction, Filter, NamespaceSubtree, PlanLedger, Project, RunId, RunStatus, StoreError,
-};
+use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, PlanLedger, Project, RunId, RunStatus, StoreError};
 
 /// Number of memories that an export reads at a time.
 const PAGE: usize = 500;

@@ -237,7 +237,9 @@ impl Memories {
     /// As for [`Memories::undo`].
     pub(crate) fn would_undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
         // The undo is carried out and rolled back, so that the preview cannot differ from the actual result.
-        Ok(self.ledger("undo a run")?.rehearse(|store| Ok((undone_in(store, runs, redo)?, reopened_in(store, runs, redo)?)))?)
+        Ok(self
+            .ledger("undo a run")?
+            .rehearse(|store| Ok((undone_in(store, runs, redo)?, reopened_in(store, runs, redo)?)))?)
     }
 
     /// Reverses the changes of runs, newest first, and returns a report. With `redo`, the next run applies the same

@@ -361,12 +361,7 @@ fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, takes: &dyn Fn(&st
     claim
 }
 
-fn fate(
-    writer: &Writer<'_>,
-    memory: &Memory,
-    origin: IdOrigin,
-    of_file: &FileIds,
-) -> Result<Fate, StoreError> {
+fn fate(writer: &Writer<'_>, memory: &Memory, origin: IdOrigin, of_file: &FileIds) -> Result<Fate, StoreError> {
     let Memory { id, claim, namespace, .. } = memory;
     let is_same = |known: &Memory| match of_file.origin(&known.id) {
         // If a file contains the same words with two ids, or about two subjects, these are two memories.
@@ -492,7 +487,10 @@ mod tests {
                 day(0),
                 day(at)
             );
-            let gathered = Gathered { memories: [parse(&line.replace('\n', "")).unwrap()].into_iter().collect(), ..Gathered::default() };
+            let gathered = Gathered {
+                memories: [parse(&line.replace('\n', "")).unwrap()].into_iter().collect(),
+                ..Gathered::default()
+            };
             let counts = import_as_is(&store, gathered, &Namespace::global(), None, day(2)).unwrap();
             let stored = store.memory(&id).unwrap().claim;
             (counts.added, counts.changed, counts.known, stored.content, stored.title, stored.subject.unwrap())
@@ -661,6 +659,39 @@ mod tests {
         said.sort();
         assert_eq!(said, ["The user drinks mate.", "The user drinks tea.", "The user sings."]);
         assert_eq!(store.memory(&first.memory.id).unwrap().claim.content, "The user drinks mate.");
+    }
+
+    #[test]
+    fn a_large_file_is_imported_in_its_order_and_only_once() {
+        let line = |at: usize| {
+            let id = if at.is_multiple_of(2) { String::new() } else { format!(r#""id":"{at}","#) };
+            format!(
+                r#"{{{id}"content":"Number {} of the list.","category":"odd","namespace":["project","p{}"]}}"#,
+                at % 60,
+                at % 3
+            )
+        };
+        let text: String = (0..90).map(|at| line(at) + "\n").collect();
+        let store = Store::in_memory().unwrap();
+        let import = || {
+            let terms = crate::exchange::formats::samples::terms();
+            let input = transcripts::Input::from_text("list.jsonl", &text);
+            let (_, mut gathered) = crate::exchange::gather(input, Some("jsonl"), &terms).unwrap();
+            gathered.adaptation.categories = Some(vec!["fact".to_owned()]);
+            let moved = [("project/p1".parse().unwrap(), false)].map(|place| (place, shop()));
+            gathered.adaptation.places.extend(moved);
+            import_as_is(&store, gathered, &Namespace::global(), None, day(0)).unwrap()
+        };
+        let counts = |added, known| Counts { added, known, ..Counts::default() };
+        // The last third has the words of the first: those with an id of their own are separate memories.
+        assert_eq!(import(), counts(75, 15));
+        assert_eq!(import(), counts(0, 90));
+        let stored = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
+        assert!(stored.iter().all(|one| one.claim.category == "fact" && one.claim.tags == ["odd"]));
+        assert_eq!(stored.iter().filter(|one| one.namespace == shop()).count(), 25);
+        let without_id = stored.iter().filter(|one| !one.id.is_derived()).map(|one| one.claim.content.clone());
+        let expected: Vec<String> = (0..60).step_by(2).map(|at| format!("Number {at} of the list.")).collect();
+        assert_eq!(without_id.collect::<Vec<_>>(), expected);
     }
 
     #[test]

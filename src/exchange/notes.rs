@@ -380,8 +380,11 @@ mod tests {
             ## Stock Picker\nIt has these rules:\n1. Repo in ~/picker\n2. Deadline in March\n# Tasks\n- [ ] call Bo\n- [x] file taxes\n\
             # Snippets\n- one\n```sh\n- x\n```\n";
         let (_, gathered) = read("MEMORY.md", text);
-        let found =
-            gathered.memories.recent.iter().map(|one| (one.memory.claim.category.as_str(), one.memory.claim.content.as_str()));
+        let found = gathered
+            .memories
+            .recent
+            .iter()
+            .map(|one| (one.memory.claim.category.as_str(), one.memory.claim.content.as_str()));
         assert_eq!(
             found.collect::<Vec<_>>(),
             [
@@ -417,8 +420,8 @@ mod tests {
         let (_, gathered) = read("MEMORY.md", "Ana keeps bees.\n");
         assert_eq!(contents(&gathered), ["Ana keeps bees."]);
         let topic = read("memory/bees.md", "---\nname: bees\ndescription: The bees\n---\nTwo hives.\n").1;
-        assert_eq!(topic.memories[0].memory.claim.title, "The bees");
-        assert_eq!(topic.memories[0].memory.claim.key.as_deref(), Some("import.long_term.bees.the_bees"));
+        assert_eq!(topic.memories.recent[0].memory.claim.title, "The bees");
+        assert_eq!(topic.memories.recent[0].memory.claim.key.as_deref(), Some("import.long_term.bees.the_bees"));
     }
 
     const TEXT: &str =
@@ -437,7 +440,10 @@ mod tests {
         let asked = Terms { instructions_as_memories: true, ..terms() };
         let (_, gathered) = gather(Input::from_text("AGENTS.md", TEXT), None, &asked).unwrap();
         assert_eq!(contents(&gathered), ["1. Use tabs everywhere.\n- ok"]);
-        assert_eq!(gathered.memories.recent[0].memory.claim.key.as_deref(), Some("import.instructions.agents_md.style"));
+        assert_eq!(
+            gathered.memories.recent[0].memory.claim.key.as_deref(),
+            Some("import.instructions.agents_md.style")
+        );
     }
 
     #[test]

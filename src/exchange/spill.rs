@@ -10,8 +10,8 @@ use super::{IdOrigin, Imported};
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
-/// Number of memories that are kept in memory.
-const KEPT: usize = 4_096;
+/// Number of memories that are kept in memory; tests use a small number to write temporary files.
+const KEPT: usize = if cfg!(test) { 16 } else { 4_096 };
 
 /// Memories in the order of their file.
 #[derive(Debug, Default)]
@@ -100,5 +100,46 @@ impl FromIterator<Imported> for Spill {
         let mut spill = Self::default();
         memories.into_iter().for_each(|imported| spill.push(imported));
         spill
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{MemoryId, RelationType};
+    use crate::store::testing::{memory, quote};
+
+    #[test]
+    fn memories_come_back_in_order_and_complete() {
+        let imported = |at: usize| {
+            let mut imported = Imported::new(memory("Tea", &format!("Line\n{at}.")), IdOrigin::Line);
+            imported.evidence = vec![quote("so\u{2028}said")];
+            imported.relations = vec![(RelationType::Supports, MemoryId::new())];
+            imported.absent = vec!["subject".to_owned()];
+            imported.memory.claim.importance = 0.123_456;
+            imported
+        };
+        let all: Vec<Imported> = (0..2 * KEPT + 3).map(imported).collect();
+        let spill: Spill = all.iter().cloned().collect();
+        assert_eq!(spill.recent.len(), 3, "the others are in the file");
+        // Each reading begins with the first memory.
+        for _ in 0..2 {
+            let mut found = Vec::new();
+            let read = spill.each(|imported| {
+                found.push(imported);
+                Ok::<_, StoreError>(())
+            });
+            read.unwrap();
+            assert_eq!(found, all);
+        }
+        let stopped = spill.each(|_| Err(StoreError::NothingToUndo));
+        assert!(matches!(stopped, Err(StoreError::NothingToUndo)));
+    }
+
+    #[test]
+    fn a_temporary_file_that_cannot_be_written_stops_the_import() {
+        let spill = Spill { failed: Some(io::ErrorKind::StorageFull), ..Spill::default() };
+        let read = spill.each(|_| Ok::<_, StoreError>(()));
+        assert!(matches!(read, Err(StoreError::Unwritable { .. })), "{read:?}");
     }
 }

@@ -93,8 +93,7 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn outline(&self, id: &MemoryId) -> Result<Option<Outline>, StoreError> {
-        let sql =
-            format!("SELECT {COLUMNS} FROM memories m JOIN memory_usage u ON u.memory_id = m.id WHERE m.id = ?1");
+        let sql = format!("SELECT {COLUMNS} FROM memories m JOIN memory_usage u ON u.memory_id = m.id WHERE m.id = ?1");
         self.query_one(&sql, [id.as_str()], outline_from_row)
     }
 }
