@@ -52,7 +52,7 @@ fn an_undo_is_rehearsed_even_if_the_file_cannot_be_written() {
     end(&store, &run);
     let reader = Store::open_read_only(&path).unwrap();
     let rehearsed = reader.rehearse(|store| store.undo_run(&run, day(3))).unwrap();
-    assert_eq!(rehearsed.removed, vec![tea.id.clone()]);
+    assert_eq!(rehearsed.removed, std::slice::from_ref(&tea.id));
     assert!(reader.find(&tea.id).unwrap().is_some() && store.find(&tea.id).unwrap().is_some());
 }
 
