@@ -27,8 +27,8 @@ use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
-pub(crate) use import::{Adaptation, allow_categories, fallback_category};
-pub use import::{Counts, import_as_is};
+pub(crate) use import::{allow_categories, fallback_category};
+pub use import::{Adaptation, Counts, import_as_is};
 pub use line::parse_line;
 pub use pack::PackError;
 pub(crate) use parts::structured;
@@ -213,7 +213,7 @@ pub struct Gathered {
     /// The memories that wait for review.
     pub review: ReviewPolicy,
     /// The changes to the memories before they are written.
-    pub(crate) adaptation: Adaptation,
+    pub adaptation: Adaptation,
     /// Memories.
     pub memories: Spill,
     /// Tasks of a work ledger.
