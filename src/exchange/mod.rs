@@ -27,8 +27,8 @@ use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
-pub(crate) use import::{allow_categories, fallback_category};
 pub use import::{Adaptation, Counts, import_as_is};
+pub(crate) use import::{allow_categories, fallback_category};
 pub use line::parse_line;
 pub use pack::PackError;
 pub(crate) use parts::structured;
