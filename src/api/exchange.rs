@@ -16,7 +16,7 @@ use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::pack::is_pack;
 use crate::exchange::{
     Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, ReviewPolicy, Terms,
-    allow_categories, exported, gather, import_as_is, place_of, recognise,
+    exported, fallback_category, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
 use crate::guard::order_in;
@@ -24,9 +24,7 @@ use crate::memory::{ExtractionMethod, Namespace, Status};
 use crate::pipeline::{
     CachedModel, ImportResult, ImportedMemory, LinkedFiles, Selection, consolidate_imported, path_key,
 };
-use crate::store::{
-    Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, Project, RunId, RunStatus, StoreError,
-};
+use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, PlanLedger, Project, RunId, RunStatus, StoreError};
 
 /// Number of memories that an export reads at a time.
 const PAGE: usize = 500;
@@ -306,32 +304,40 @@ impl Memories {
             None => self.namespace_of_file(&path, !gathered.known.is_empty())?,
         };
         let store = self.ledger(IMPORT)?;
-        for imported in &mut gathered.memories {
+        let adaptation = &mut gathered.adaptation;
+        for (own, is_exported) in gathered.memories.places() {
             // A memory without a project belongs to the project of the file.
-            let names_none = imported.id != IdOrigin::Export && imported.memory.namespace == Namespace::global();
-            let own = if names_none { &namespace } else { &imported.memory.namespace };
-            imported.memory.namespace = store.merged_into(own)?;
+            let names_none = !is_exported && *own == Namespace::global();
+            let place = store.merged_into(if names_none { &namespace } else { own })?;
+            adaptation.places.insert((own.clone(), *is_exported), place);
         }
+        let places: BTreeSet<Namespace> = adaptation.places.values().cloned().collect();
         if options.review != ReviewPolicy::Nothing {
-            self.leave_to_maintainers(&mut gathered.memories)?;
+            adaptation.waiting = self.left_to_maintainers(&places)?;
         }
         for task in &mut gathered.tasks {
             task.namespace = store.merged_into(&task.namespace)?;
         }
         // Anybody may have written the file, so the list of categories applies to it as well.
-        let (categories, category) = allow_categories(&mut gathered.memories, &self.config.categories.value);
+        let allowed = &self.config.categories.value;
+        adaptation.categories = Some(allowed.clone());
+        let categories = gathered.memories.categories().iter().filter(|(name, _)| !allowed.contains(name));
+        let categories = categories.map(|(name, count)| (name.clone(), *count)).collect();
+        let category = fallback_category(allowed).to_owned();
         let left_out_fields = std::mem::take(&mut gathered.left_out_fields);
         let adapted = &ImportChanges { left_out_fields, categories, category };
         watch(ImportEvent::Adapted(&path, adapted));
         if options.gather {
-            report.gathered.append(&mut gathered.memories);
+            std::mem::take(&mut gathered.memories).each(|mut imported| {
+                gathered.adaptation.apply(&mut imported);
+                report.gathered.push(imported);
+                Ok::<_, StoreError>(())
+            })?;
             // Lines of instruction files are not consolidated, so they are stored now.
             if (gathered.known.is_empty() && gathered.tasks.is_empty()) || options.dry_run {
                 return Ok(());
             }
         }
-        let places: BTreeSet<Namespace> =
-            gathered.memories.iter().map(|imported| imported.memory.namespace.clone()).collect();
         if report.run.is_none() {
             report.run = Some(store.begin_run("import", &report.arguments, Timestamp::now())?.id);
         }
@@ -356,23 +362,17 @@ impl Memories {
         Ok(())
     }
 
-    /// Adds memories of teams to the inbox, unless this person is a maintainer: a file that another member exported
-    /// must not pre-empt the decision of the maintainers.
-    fn leave_to_maintainers(&self, memories: &mut [Imported]) -> Result<(), ApiError> {
-        let teams = memories.iter().map(|one| &one.memory.namespace).filter(|namespace| namespace.is_team());
+    /// Returns the teams whose memories wait in the inbox, because this person is not a maintainer: a file that another
+    /// member exported must not pre-empt the decision of the maintainers.
+    fn left_to_maintainers(&self, places: &BTreeSet<Namespace>) -> Result<BTreeSet<Namespace>, ApiError> {
         let mut refused = BTreeSet::new();
-        for team in teams.collect::<BTreeSet<_>>() {
+        for team in places.iter().filter(|namespace| namespace.is_team()) {
             match self.check_maintainer([team], super::Author::Person) {
                 Err(ApiError::NotMaintainer { .. }) => drop(refused.insert(team.clone())),
                 checked => checked?,
             }
         }
-        for Imported { memory, .. } in memories {
-            if memory.status == Status::Active && refused.contains(&memory.namespace) {
-                memory.status = Status::Pending;
-            }
-        }
-        Ok(())
+        Ok(refused)
     }
 
     fn namespace_of_file(&self, path: &Path, are_instructions: bool) -> Result<Namespace, ApiError> {
@@ -480,9 +480,11 @@ impl Memories {
             let to = if has_forgotten { None } else { store.find(&relation.to)? };
             Ok(to.is_none_or(|memory| memory.status != Status::Forgotten))
         };
+        let mut last = None;
         loop {
             // Ids sort by creation time, so memories that are added in the meantime appear on later pages.
-            let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
+            let page = store.list_after(&filter, last.as_ref(), PAGE).map_err(ApiError::from)?;
+            last = page.last().map(|memory| memory.id.clone());
             let is_last = page.len() < PAGE;
             count += page.len();
             point("export.page");

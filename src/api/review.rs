@@ -215,7 +215,7 @@ impl Memories {
     pub(crate) fn undo_by_hand(&self, changeset: &str, is_dry: bool) -> Result<UndoReport, ApiError> {
         let (store, now) = (self.ledger("undo a change")?, Timestamp::now());
         if is_dry {
-            return Ok(store.copy_in_memory()?.undo_by_hand(changeset, now)?);
+            return Ok(store.rehearse(|store| store.undo_by_hand(changeset, now))?);
         }
         let audit = self.audit()?;
         let undone = store.undo_by_hand(changeset, now)?;
@@ -236,9 +236,10 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::undo`].
     pub(crate) fn would_undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
-        // The undo is carried out in a copy, so that the preview cannot differ from the actual result.
-        let copy = self.ledger("undo a run")?.copy_in_memory()?;
-        Ok((undone_in(&copy, runs, redo)?, reopened_in(&copy, runs, redo)?))
+        // The undo is carried out and rolled back, so that the preview cannot differ from the actual result.
+        Ok(self
+            .ledger("undo a run")?
+            .rehearse(|store| Ok((undone_in(store, runs, redo)?, reopened_in(store, runs, redo)?)))?)
     }
 
     /// Reverses the changes of runs, newest first, and returns a report. With `redo`, the next run applies the same

@@ -215,11 +215,11 @@ fn model(config: &Config) -> Check {
     };
     let what = format!("{} {at}{from}", settings.model);
     // A key and an address alone do not show that a server answers.
-    answer("model", what, lists_model(&settings))
+    answer("model", &what, lists_model(&settings))
 }
 
 /// Checks whether a server answers.
-fn answer(name: &'static str, what: String, asked: impl Future<Output = Result<bool, String>>) -> Check {
+fn answer(name: &'static str, what: &str, asked: impl Future<Output = Result<bool, String>>) -> Check {
     let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| runtime.block_on(asked));
     match answer {
         Ok(true) => Check::new(name, State::Good, format!("{what}: the server replies")),
@@ -234,7 +234,7 @@ fn answer(name: &'static str, what: String, asked: impl Future<Output = Result<b
 
 fn vectors(config: &Config) -> Check {
     match super::embed::finding(config) {
-        Ok(finding) if config.recalls_by_meaning() => answer("vectors", finding, lists_embedding_model(config)),
+        Ok(finding) if config.recalls_by_meaning() => answer("vectors", &finding, lists_embedding_model(config)),
         Ok(finding) => Check::new("vectors", State::Good, finding),
         Err(fault) => Check::new("vectors", State::Bad, fault),
     }

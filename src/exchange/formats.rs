@@ -401,7 +401,7 @@ pub(super) mod samples {
     }
 
     pub(crate) fn contents(gathered: &Gathered) -> Vec<&str> {
-        gathered.memories.iter().map(|imported| imported.memory.claim.content.as_str()).collect()
+        gathered.memories.recent.iter().map(|imported| imported.memory.claim.content.as_str()).collect()
     }
 }
 
@@ -448,10 +448,13 @@ mod tests {
         let secret = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
         let line = format!(r#"{{"content":"Ana sings.","namespace":["project","{secret}"]}}"#);
         let (_, gathered) = read("m.jsonl", &line);
-        assert!(gathered.memories.is_empty() && gathered.skipped[0].reason.contains("its namespace contains a secret"));
+        assert!(
+            gathered.memories.recent.is_empty()
+                && gathered.skipped[0].reason.contains("its namespace contains a secret")
+        );
         let forced = Terms { is_forced: true, ..samples::terms() };
         let (_, gathered) = gather(Input::from_text("m.jsonl", &line), None, &forced).unwrap();
-        assert_eq!(gathered.memories[0].memory.namespace, Namespace::global());
+        assert_eq!(gathered.memories.recent[0].memory.namespace, Namespace::global());
     }
 
     #[test]
@@ -462,9 +465,9 @@ mod tests {
             (format, contents(&gathered)),
             ("claude-ai-memories", vec!["Bo is a baker.", "Two cats.", "A new oven."])
         );
-        let places: Vec<_> = gathered.memories.iter().map(|one| one.memory.namespace.to_string()).collect();
+        let places: Vec<_> = gathered.memories.recent.iter().map(|one| one.memory.namespace.to_string()).collect();
         assert_eq!(places, ["global", "global", "project/claude-ai-11-22"]);
-        assert_eq!(gathered.memories[2].memory.claim.key.as_deref(), Some("import.claude_ai.11_22.aim"));
+        assert_eq!(gathered.memories.recent[2].memory.claim.key.as_deref(), Some("import.claude_ai.11_22.aim"));
         assert_eq!(gathered.skipped.len(), 1);
     }
 
@@ -480,7 +483,7 @@ mod tests {
         );
         let (format, gathered) = read("memory.jsonl", text);
         assert_eq!((format, contents(&gathered)), ("mcp-memory", vec!["Bo: Bakes bread", "Bo owner of Mill"]));
-        assert_eq!(gathered.memories[0].memory.claim.tags, ["person"]);
+        assert_eq!(gathered.memories.recent[0].memory.claim.tags, ["person"]);
         assert_eq!(gathered.skipped.len(), 3);
     }
 
@@ -489,7 +492,7 @@ mod tests {
         let text = r#"{"export_metadata":{},"memories":[{"content":"Run `make`.","tags":["build",1],"created_at":1767312000.0,"memory_type":"command"},{"content":" "},3]}"#;
         let (format, gathered) = read("export.json", text);
         assert_eq!((format, contents(&gathered)), ("mcp-memory-service", vec!["Run `make`."]));
-        let memory = &gathered.memories[0].memory;
+        let memory = &gathered.memories.recent[0].memory;
         assert_eq!(
             (memory.claim.category.as_str(), memory.created_at.to_string().as_str()),
             ("note", "2026-01-02T00:00:00Z")
@@ -502,7 +505,7 @@ mod tests {
         let text = r#"{"results":[{"id":"m1","memory":"Lives in Porto","user_id":"bo","categories":["home"],"created_at":"2025-05-01T10:00:00.5-07:00","updated_at":null},{"id":"m2"}]}"#;
         let (format, gathered) = read("all.json", text);
         assert_eq!((format, contents(&gathered), gathered.skipped.len()), ("mem0", vec!["Lives in Porto"], 1));
-        let memory = &gathered.memories[0].memory;
+        let memory = &gathered.memories.recent[0].memory;
         assert_eq!(
             (memory.claim.subject.as_deref(), memory.created_at.to_string().as_str()),
             (Some("bo"), "2025-05-01T17:00:00.5Z")
@@ -518,6 +521,6 @@ mod tests {
             (format, contents(&gathered), gathered.skipped.len()),
             ("mem0-markdown", vec!["Pin the version.\n\n---\n\nA rule within."], 1)
         );
-        assert_eq!(gathered.memories[0].memory.claim.tags, ["lesson", "build", "ci"]);
+        assert_eq!(gathered.memories.recent[0].memory.claim.tags, ["lesson", "build", "ci"]);
     }
 }

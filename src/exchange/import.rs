@@ -1,6 +1,7 @@
 //! Writes imported memories, and compares them with those of earlier imports.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 
 use jiff::Timestamp;
 
@@ -29,6 +30,33 @@ pub(crate) fn allow_categories(memories: &mut [Imported], allowed: &[String]) ->
         }
     }
     (changed, general)
+}
+
+/// The changes of an import to each memory of a file, apart from redaction.
+#[derive(Debug, Default)]
+pub struct Adaptation {
+    /// The namespace in which memories are stored that specify another, by the namespace that they specify, and by
+    /// whether they come from an export of this program.
+    pub(crate) places: BTreeMap<(Namespace, bool), Namespace>,
+    /// The teams whose active memories wait for a maintainer.
+    pub(crate) waiting: BTreeSet<Namespace>,
+    /// The allowed categories; `None` for all.
+    pub(crate) categories: Option<Vec<String>>,
+}
+
+impl Adaptation {
+    /// Changes a memory of the file.
+    pub(crate) fn apply(&self, imported: &mut Imported) {
+        let Imported { memory, id, .. } = imported;
+        let place = (std::mem::replace(&mut memory.namespace, Namespace::global()), *id == IdOrigin::Export);
+        memory.namespace = self.places.get(&place).cloned().unwrap_or(place.0);
+        if memory.status == Status::Active && self.waiting.contains(&memory.namespace) {
+            memory.status = Status::Pending;
+        }
+        if let Some(allowed) = &self.categories {
+            allow_categories(std::slice::from_mut(imported), allowed);
+        }
+    }
 }
 
 /// Returns the most general category that is allowed.
@@ -72,12 +100,13 @@ pub fn import_as_is(
 ) -> Result<Counts, StoreError> {
     store.write(run, now, |writer| {
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
-        let (mut of_file, mut of_ids) = (HashMap::new(), HashSet::new());
+        let mut of_file = FileIds::default();
         let waits = |memory: &Memory, evidence: &[Evidence]| {
             memory.status == Status::Active && gathered.review.applies_to(&memory.claim, evidence)
         };
         let mut lists = Lists::of(writer, &gathered, context_of)?;
-        for imported in gathered.memories {
+        gathered.memories.each(|mut imported| {
+            gathered.adaptation.apply(&mut imported);
             let Imported { memory, id: origin, evidence, relations, absent, .. } = imported;
             // The memory is redacted first, since a second import of the same file compares with the redacted text.
             let memory = lists.placed(writer, memory)?;
@@ -85,7 +114,7 @@ pub fn import_as_is(
             let Memory { id, claim, namespace, .. } = &*memory;
             // Memories are written before the comparison, because `fate` queries only the store.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
-            let is_repeated = origin != IdOrigin::New && !of_ids.insert(memory.id.clone());
+            let is_repeated = origin != IdOrigin::New && !of_file.read(&memory.id);
             let stored = if is_repeated { None } else { writer.find(&memory.id)? };
             let stored = stored.filter(|stored| origin != IdOrigin::New && is_same_memory(stored, &memory));
             // Other programs number the memories of each file anew, and change what a memory says.
@@ -109,7 +138,7 @@ pub fn import_as_is(
                     counts.changed += 1;
                 }
                 Fate::New => {
-                    of_file.insert(memory.id.clone(), origin);
+                    of_file.add(&memory.id, origin);
                     let waits = waits(&memory, &evidence);
                     let memory = if waits { memory.waiting() } else { memory };
                     counts.waiting += usize::from(waits);
@@ -117,7 +146,8 @@ pub fn import_as_is(
                     counts.added += 1;
                 }
             }
-        }
+            Ok::<_, StoreError>(())
+        })?;
         // The memories are written before the links, because the check of both ends reads the store.
         several.write(writer)?;
         counts.changed += lists.retire(writer)?;
@@ -153,7 +183,9 @@ impl Lists {
     fn of(writer: &Writer<'_>, gathered: &Gathered, namespace: &Namespace) -> Result<Self, StoreError> {
         let mut contents: BTreeMap<(Namespace, String), HashSet<String>> = BTreeMap::new();
         let mut undivided = HashSet::new();
-        for Imported { memory, .. } in &gathered.memories {
+        let mut take = |mut imported: Imported| {
+            gathered.adaptation.apply(&mut imported);
+            let Imported { memory, .. } = imported;
             // A stored section that was one memory may have become a list, or the other way round.
             let key = memory.claim.key.as_deref().filter(|key| key.starts_with("import."));
             if let Some(key) = key {
@@ -164,6 +196,10 @@ impl Lists {
                 }
                 contents.entry(place).or_default().insert(normalised_hash(&content));
             }
+            Ok::<_, StoreError>(())
+        };
+        if gathered.memories.has_file_keys {
+            gathered.memories.each(&mut take)?;
         }
         if let Some(covered) = &gathered.covered {
             let namespace = writer.merged_into(namespace)?;
@@ -220,6 +256,45 @@ impl Lists {
             writer.set_status(&memory.id, Status::Expired, Action::Import, why)?;
         }
         Ok(gone.len())
+    }
+}
+
+/// The ids of the memories of a file, as hashes, which need a tenth of the memory.
+#[derive(Debug, Default)]
+struct FileIds {
+    hasher: RandomState,
+    /// Ids that occurred in the file.
+    read: HashSet<u64>,
+    /// Ids of new memories that had an id in the file.
+    own: HashSet<u64>,
+    /// Ids of new memories that had none.
+    assigned: HashSet<u64>,
+}
+
+impl FileIds {
+    /// Adds an id that occurs in the file, and returns whether it occurs for the first time.
+    fn read(&mut self, id: &MemoryId) -> bool {
+        let id = self.hasher.hash_one(id);
+        !self.own.contains(&id) && self.read.insert(id)
+    }
+
+    /// Adds the id of a new memory.
+    fn add(&mut self, id: &MemoryId, origin: IdOrigin) {
+        let hash = self.hasher.hash_one(id);
+        if origin == IdOrigin::New {
+            self.assigned.insert(hash);
+        } else {
+            // Such an id also counts as read.
+            self.read.remove(&hash);
+            self.own.insert(hash);
+        }
+    }
+
+    /// Returns the origin of the id of a memory that the import added.
+    fn origin(&self, id: &MemoryId) -> Option<IdOrigin> {
+        let id = self.hasher.hash_one(id);
+        let own = self.own.contains(&id).then_some(IdOrigin::Export);
+        own.or_else(|| self.assigned.contains(&id).then_some(IdOrigin::New))
     }
 }
 
@@ -286,14 +361,9 @@ fn merged(base: Option<&Claim>, stored: &Claim, file: &Claim, takes: &dyn Fn(&st
     claim
 }
 
-fn fate(
-    writer: &Writer<'_>,
-    memory: &Memory,
-    origin: IdOrigin,
-    of_file: &HashMap<MemoryId, IdOrigin>,
-) -> Result<Fate, StoreError> {
+fn fate(writer: &Writer<'_>, memory: &Memory, origin: IdOrigin, of_file: &FileIds) -> Result<Fate, StoreError> {
     let Memory { id, claim, namespace, .. } = memory;
-    let is_same = |known: &Memory| match of_file.get(&known.id) {
+    let is_same = |known: &Memory| match of_file.origin(&known.id) {
         // If a file contains the same words with two ids, or about two subjects, these are two memories.
         Some(IdOrigin::Export | IdOrigin::Line) if origin != IdOrigin::New => false,
         Some(_) => !is_distinct(&known.claim, claim),
@@ -417,7 +487,10 @@ mod tests {
                 day(0),
                 day(at)
             );
-            let gathered = Gathered { memories: vec![parse(&line.replace('\n', "")).unwrap()], ..Gathered::default() };
+            let gathered = Gathered {
+                memories: [parse(&line.replace('\n', "")).unwrap()].into_iter().collect(),
+                ..Gathered::default()
+            };
             let counts = import_as_is(&store, gathered, &Namespace::global(), None, day(2)).unwrap();
             let stored = store.memory(&id).unwrap().claim;
             (counts.added, counts.changed, counts.known, stored.content, stored.title, stored.subject.unwrap())
@@ -435,7 +508,7 @@ mod tests {
         assert_eq!(import("Coffee.", "work", 11).5, "work");
         // A line with few fields changes only those fields.
         let line = format!(r#"{{"id":"{id}","content":"Coffee and rum."}}"#);
-        let gathered = Gathered { memories: vec![parse(&line).unwrap()], ..Gathered::default() };
+        let gathered = Gathered { memories: [parse(&line).unwrap()].into_iter().collect(), ..Gathered::default() };
         assert_eq!(import_as_is(&store, gathered, &Namespace::global(), None, day(11)).unwrap().changed, 1);
         assert_eq!(store.memory(&id).unwrap().claim.subject.as_deref(), Some("work"));
         assert_eq!(import("Coffee.", "work", 12).3, "Coffee.");
@@ -448,7 +521,7 @@ mod tests {
         let secret = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
         let store = Store::in_memory().unwrap();
         let line = format!(r#"{{"content":"{}：{secret}"}}"#, "数据库".repeat(36));
-        let gathered = Gathered { memories: vec![parse(&line).unwrap()], ..Gathered::default() };
+        let gathered = Gathered { memories: [parse(&line).unwrap()].into_iter().collect(), ..Gathered::default() };
         import_as_is(&store, gathered, &Namespace::global(), None, day(0)).unwrap();
         let claim = store.list(&Filter::default(), Order::Id, 9, 0).unwrap().remove(0).claim;
         assert!(!claim.content.contains("ghp_") && !claim.title.contains("ghp_"), "{claim:?}");
@@ -578,7 +651,7 @@ mod tests {
             same_id,
             again,
         ];
-        let gathered = Gathered { memories, ..Gathered::default() };
+        let gathered = Gathered { memories: memories.into_iter().collect(), ..Gathered::default() };
         let counts = import_as_is(&store, gathered, &shop(), None, day(0)).unwrap();
         assert_eq!(counts, Counts { added: 3, changed: 1, known: 2, ..Counts::default() });
         let said = store.list(&Filter::default(), Order::Id, 9, 0).unwrap().into_iter().map(|one| one.claim.content);
@@ -586,6 +659,39 @@ mod tests {
         said.sort();
         assert_eq!(said, ["The user drinks mate.", "The user drinks tea.", "The user sings."]);
         assert_eq!(store.memory(&first.memory.id).unwrap().claim.content, "The user drinks mate.");
+    }
+
+    #[test]
+    fn a_large_file_is_imported_in_its_order_and_only_once() {
+        let line = |at: usize| {
+            let id = if at.is_multiple_of(2) { String::new() } else { format!(r#""id":"{at}","#) };
+            format!(
+                r#"{{{id}"content":"Number {} of the list.","category":"odd","namespace":["project","p{}"]}}"#,
+                at % 60,
+                at % 3
+            )
+        };
+        let text: String = (0..90).map(|at| line(at) + "\n").collect();
+        let store = Store::in_memory().unwrap();
+        let import = || {
+            let terms = crate::exchange::formats::samples::terms();
+            let input = transcripts::Input::from_text("list.jsonl", &text);
+            let (_, mut gathered) = crate::exchange::gather(input, Some("jsonl"), &terms).unwrap();
+            gathered.adaptation.categories = Some(vec!["fact".to_owned()]);
+            let moved = [("project/p1".parse().unwrap(), false)].map(|place| (place, shop()));
+            gathered.adaptation.places.extend(moved);
+            import_as_is(&store, gathered, &Namespace::global(), None, day(0)).unwrap()
+        };
+        let counts = |added, known| Counts { added, known, ..Counts::default() };
+        // The last third has the words of the first: those with an id of their own are separate memories.
+        assert_eq!(import(), counts(75, 15));
+        assert_eq!(import(), counts(0, 90));
+        let stored = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
+        assert!(stored.iter().all(|one| one.claim.category == "fact" && one.claim.tags == ["odd"]));
+        assert_eq!(stored.iter().filter(|one| one.namespace == shop()).count(), 25);
+        let without_id = stored.iter().filter(|one| !one.id.is_derived()).map(|one| one.claim.content.clone());
+        let expected: Vec<String> = (0..60).step_by(2).map(|at| format!("Number {at} of the list.")).collect();
+        assert_eq!(without_id.collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -598,7 +704,7 @@ mod tests {
         };
         let statuses = |review: ReviewPolicy| {
             let store = Store::in_memory().unwrap();
-            let gathered = Gathered { review, memories: lines("active"), ..Gathered::default() };
+            let gathered = Gathered { review, memories: lines("active").into_iter().collect(), ..Gathered::default() };
             let waiting = import_as_is(&store, gathered, &shop(), None, day(0)).unwrap().waiting;
             let stored = |text: &&str| store.by_content(&Namespace::global(), text).unwrap().remove(0).status;
             (waiting, texts.iter().map(stored).collect::<Vec<_>>())

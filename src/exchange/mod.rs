@@ -9,6 +9,7 @@ mod notes;
 pub(crate) mod pack;
 mod parts;
 mod place;
+mod spill;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,12 +27,13 @@ use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
-pub use import::{Counts, import_as_is};
+pub use import::{Adaptation, Counts, import_as_is};
 pub(crate) use import::{allow_categories, fallback_category};
 pub use line::parse_line;
 pub use pack::PackError;
 pub(crate) use parts::structured;
 pub(crate) use place::{FilePlace, place_of};
+pub use spill::Spill;
 
 /// One memory as it is exported: one line of JSONL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -210,8 +212,10 @@ impl ReviewPolicy {
 pub struct Gathered {
     /// The memories that wait for review.
     pub review: ReviewPolicy,
+    /// The changes to the memories before they are written.
+    pub adaptation: Adaptation,
     /// Memories.
-    pub memories: Vec<Imported>,
+    pub memories: Spill,
     /// Tasks of a work ledger.
     pub tasks: Vec<Task>,
     /// The start of the keys of all bullets that earlier imports of the file stored, for a file of notes.
@@ -278,7 +282,7 @@ pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<St
 
 /// Where the id of an imported memory comes from. Memories of one file with their own ids are distinct, even if they
 /// have the same words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdOrigin {
     /// From an export of this program.
     Export,
@@ -289,7 +293,7 @@ pub enum IdOrigin {
 }
 
 /// A line that was read successfully.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The memory; it gets a new id if the line contains none.
     pub memory: Memory,

@@ -369,7 +369,7 @@ mod tests {
             "# Memory\nintro\n## About me\n- likes tea\n### Pets\na cat\n## Later\n(nothing yet)\n## 项目\n发布\n";
         let (format, gathered) = read("MEMORY.md", text);
         assert_eq!((format, contents(&gathered)), ("notes", vec!["About me: likes tea", "a cat", "发布"]));
-        let keys: Vec<_> = gathered.memories.iter().filter_map(|one| one.memory.claim.key.as_deref()).collect();
+        let keys: Vec<_> = gathered.memories.recent.iter().filter_map(|one| one.memory.claim.key.as_deref()).collect();
         assert_eq!(keys, ["import.long_term.about_me.item_1", "import.long_term.pets", "import.long_term.项目"]);
         assert_eq!(gathered.left_out.iter().map(|skipped| skipped.record).collect::<Vec<_>>(), [1, 7]);
     }
@@ -380,8 +380,11 @@ mod tests {
             ## Stock Picker\nIt has these rules:\n1. Repo in ~/picker\n2. Deadline in March\n# Tasks\n- [ ] call Bo\n- [x] file taxes\n\
             # Snippets\n- one\n```sh\n- x\n```\n";
         let (_, gathered) = read("MEMORY.md", text);
-        let found =
-            gathered.memories.iter().map(|one| (one.memory.claim.category.as_str(), one.memory.claim.content.as_str()));
+        let found = gathered
+            .memories
+            .recent
+            .iter()
+            .map(|one| (one.memory.claim.category.as_str(), one.memory.claim.content.as_str()));
         assert_eq!(
             found.collect::<Vec<_>>(),
             [
@@ -402,10 +405,10 @@ mod tests {
         let (_, gathered) = read("2026-04-30.md", text);
         let said = ["Met Bo.", "Shipped 2.0", "Standup: Ana is away", "Standup: Bo tests", "call Cy"];
         assert_eq!(contents(&gathered), said, "each bullet is a memory, and what is done is left out");
-        let mut keys = gathered.memories.iter().rev().filter_map(|one| one.memory.claim.key.as_deref());
+        let mut keys = gathered.memories.recent.iter().rev().filter_map(|one| one.memory.claim.key.as_deref());
         assert_eq!(keys.next(), Some("import.short_term.2026-04-30.tasks.item_1"));
-        assert_eq!(gathered.memories[4].memory.claim.category, "task");
-        let claim = &gathered.memories[1].memory.claim;
+        assert_eq!(gathered.memories.recent[4].memory.claim.category, "task");
+        let claim = &gathered.memories.recent[1].memory.claim;
         assert_eq!((claim.title.as_str(), claim.scope), ("2026-04-30: Work", Scope::ShortTerm));
         assert_eq!(claim.valid_from.unwrap().to_string(), "2026-04-30T00:00:00Z");
         assert_eq!(claim.expires_at, terms().now.checked_add(720.hours()).ok());
@@ -417,8 +420,8 @@ mod tests {
         let (_, gathered) = read("MEMORY.md", "Ana keeps bees.\n");
         assert_eq!(contents(&gathered), ["Ana keeps bees."]);
         let topic = read("memory/bees.md", "---\nname: bees\ndescription: The bees\n---\nTwo hives.\n").1;
-        assert_eq!(topic.memories[0].memory.claim.title, "The bees");
-        assert_eq!(topic.memories[0].memory.claim.key.as_deref(), Some("import.long_term.bees.the_bees"));
+        assert_eq!(topic.memories.recent[0].memory.claim.title, "The bees");
+        assert_eq!(topic.memories.recent[0].memory.claim.key.as_deref(), Some("import.long_term.bees.the_bees"));
     }
 
     const TEXT: &str =
@@ -437,7 +440,10 @@ mod tests {
         let asked = Terms { instructions_as_memories: true, ..terms() };
         let (_, gathered) = gather(Input::from_text("AGENTS.md", TEXT), None, &asked).unwrap();
         assert_eq!(contents(&gathered), ["1. Use tabs everywhere.\n- ok"]);
-        assert_eq!(gathered.memories[0].memory.claim.key.as_deref(), Some("import.instructions.agents_md.style"));
+        assert_eq!(
+            gathered.memories.recent[0].memory.claim.key.as_deref(),
+            Some("import.instructions.agents_md.style")
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Scheduled maintenance: plans the actions that are due, applies them as one run, and counts the active memories.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::changeset::Action;
 use crate::lifecycle::decay::{confidence_at, heat};
 use crate::lifecycle::retention::{Act, RetirementReason, Rules, due, is_past, moves, worth};
 use crate::memory::{Claim, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Status, Tier};
-use crate::store::{Database, Filter, Outline, RunId, RunStatus, Store, StoreError, Writer};
+use crate::store::{Database, Filter, NamespaceSubtree, Outline, RunId, RunStatus, Store, StoreError, Writer};
 
 /// One action to be taken.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,24 +61,42 @@ impl Upkeep {
 /// [`StoreError`] if the file cannot be read.
 pub(crate) fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, StoreError> {
     let statuses = vec![Status::Active, Status::Superseded, Status::Expired];
-    let outlines = store.outlines(&Filter { statuses, pinned: None, ..Filter::default() })?;
-    let mut steps: BTreeMap<MemoryId, Step> = BTreeMap::new();
-    for memory in &outlines {
-        if let Some(act) = due(memory, rules, now) {
-            add(store, &mut steps, memory, act)?;
+    let (mut steps, mut moving) = (BTreeMap::new(), Vec::new());
+    let mut counts: BTreeMap<Namespace, usize> = BTreeMap::new();
+    // Memories are read one by one, because a file may contain more of them than fit into memory.
+    store.each_outline(&Filter { statuses, pinned: None, ..Filter::default() }, |memory| {
+        let is_leaving = match due(&memory, rules, now) {
+            Some(act) => add(store, &mut steps, &memory, act)?,
+            None => false,
+        };
+        if is_leaving {
+            return Ok(());
+        }
+        if memory.status == Status::Active {
+            match counts.get_mut(&memory.namespace) {
+                Some(count) => *count += 1,
+                None => drop(counts.insert(memory.namespace.clone(), 1)),
+            }
+        }
+        if let Some(act) = moves(&memory, now) {
+            moving.push((memory, act));
+        }
+        Ok(())
+    })?;
+    // A memory that is about to be removed must not be the one that receives the evidence of its duplicate.
+    for (lesser, into) in duplicates(store, &steps, rules, now)? {
+        if add(store, &mut steps, &lesser, Act::Unite { into })?
+            && let Some(count) = counts.get_mut(&lesser.namespace)
+        {
+            *count -= 1;
         }
     }
-    // A memory that is about to be removed must not be the one that receives the evidence of its duplicate.
-    let staying = outlines.iter().filter(|memory| !steps.contains_key(&memory.id));
-    for (lesser, into) in duplicates(store, &staying.collect::<Vec<_>>(), rules, now)? {
-        add(store, &mut steps, lesser, Act::Unite { into })?;
-    }
     // This rule runs last, because the other rules may already make enough room.
-    crowded_out(store, &outlines, rules, now, &mut steps)?;
-    for memory in &outlines {
+    crowded_out(store, &counts, rules, now, &mut steps)?;
+    for (memory, act) in &moving {
         // A memory that is removed needs no tier, and one step per memory keeps the run's history readable.
-        if let Some(act) = moves(memory, now).filter(|_| !steps.contains_key(&memory.id)) {
-            add(store, &mut steps, memory, act)?;
+        if !steps.contains_key(&memory.id) {
+            add(store, &mut steps, memory, act.clone())?;
         }
     }
     let (purges, replies) = gone_for_good(store, rules, now)?;
@@ -139,32 +157,34 @@ fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline,
     Ok(true)
 }
 
-/// Returns the active memories that have the same words as another, each paired with the memory to keep: the pinned
-/// memory, else the most valuable memory, else the oldest memory.
-fn duplicates<'o>(
+/// Returns the active memories without a step that have the same words as another, each paired with the memory to keep:
+/// the pinned memory, else the most valuable memory, else the oldest memory.
+fn duplicates(
     store: &Database,
-    outlines: &[&'o Outline],
+    steps: &BTreeMap<MemoryId, Step>,
     rules: &Rules,
     now: Timestamp,
-) -> Result<Vec<(&'o Outline, MemoryId)>, StoreError> {
+) -> Result<Vec<(Outline, MemoryId)>, StoreError> {
     if rules.duplicate_days == 0 {
         return Ok(Vec::new());
     }
-    let by_id: HashMap<&MemoryId, &Outline> = outlines.iter().map(|memory| (&memory.id, *memory)).collect();
     let mut found = Vec::new();
     for alike in store.same_words()? {
-        let mut alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
+        let staying = alike.iter().filter(|id| !steps.contains_key(id));
+        let alike = staying.filter_map(|id| store.outline(id).transpose());
+        let mut alike = alike.collect::<Result<Vec<Outline>, _>>()?;
         alike.sort_by(|a, b| {
             let by_worth = || worth(b, rules, now).total_cmp(&worth(a, rules, now));
             // Among equally valuable memories, the older memory is kept; the id makes the choice the same in every run.
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
             b.pinned.cmp(&a.pinned).then_with(by_worth).then_with(by_age)
         });
-        let Some((kept, others)) = alike.split_first() else { continue };
-        for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
+        let mut alike = alike.into_iter();
+        let Some(kept) = alike.next() else { continue };
+        for other in alike.filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
             // Both memories are read in full, because outlines contain no texts; few pairs have the same words.
             if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
-                found.push((*other, kept.id.clone()));
+                found.push((other, kept.id.clone()));
             }
         }
     }
@@ -180,11 +200,12 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
     a.memory_type == b.memory_type && a.key == b.key && a.value == b.value && a.valid_to == b.valid_to && once
 }
 
-/// Adds steps for the least valuable memories of namespaces that contain too many. The least valuable memories come
-/// first; among equally valuable memories, the older comes first.
+/// Adds steps for the least valuable memories of namespaces that contain too many, according to the number of their
+/// active memories without a step. The least valuable memories come first; among equally valuable memories, the older
+/// comes first.
 fn crowded_out(
     store: &Database,
-    outlines: &[Outline],
+    counts: &BTreeMap<Namespace, usize>,
     rules: &Rules,
     now: Timestamp,
     steps: &mut BTreeMap<MemoryId, Step>,
@@ -192,23 +213,21 @@ fn crowded_out(
     if rules.max_memories == 0 {
         return Ok(());
     }
-    let leaving: HashSet<MemoryId> = steps.keys().cloned().collect();
-    let mut places: BTreeMap<&Namespace, Vec<&Outline>> = BTreeMap::new();
-    for memory in outlines.iter().filter(|one| one.status == Status::Active && !leaving.contains(&one.id)) {
-        places.entry(&memory.namespace).or_default().push(memory);
-    }
-    for mut memories in places.into_values() {
-        let mut over = memories.len().saturating_sub(rules.max_memories);
+    for (namespace, count) in counts {
+        let mut over = count.saturating_sub(rules.max_memories);
         if over == 0 {
             continue;
         }
+        let namespaces = vec![NamespaceSubtree::Exactly(namespace.clone())];
+        let mut memories = store.outlines(&Filter { namespaces, ..Filter::default() })?;
+        memories.retain(|memory| !steps.contains_key(&memory.id));
         // Pinned memories are removed after counting: they count towards the limit, but are never retired for it.
         memories.retain(|memory| !memory.pinned);
         memories.sort_by(|a, b| {
             let by_worth = worth(a, rules, now).total_cmp(&worth(b, rules, now));
             by_worth.then_with(|| a.updated_at.cmp(&b.updated_at)).then_with(|| a.id.cmp(&b.id))
         });
-        for memory in memories {
+        for memory in &memories {
             if over == 0 {
                 break;
             }
@@ -349,7 +368,7 @@ pub struct Census {
 pub(crate) fn census(store: &Database, rules: &Rules, now: Timestamp) -> Result<Census, StoreError> {
     let soon = now + SignedDuration::from_hours(24 * NEAR_DAYS);
     let mut census = Census::default();
-    for memory in store.outlines(&Filter::default())? {
+    store.each_outline(&Filter::default(), |memory| {
         let is_over = !memory.pinned && memory.expires_at.is_some_and(|at| at <= now);
         census.over += usize::from(is_over);
         let tier = if memory.pinned { Tier::L0 } else { memory.usage.tier };
@@ -359,6 +378,7 @@ pub(crate) fn census(store: &Database, rules: &Rules, now: Timestamp) -> Result<
         census.near_expiry += usize::from(!memory.pinned && !is_over && memory.expires_at.is_some_and(|at| at <= soon));
         let is_fading = confidence_at(&memory, &rules.half_lives, now) <= memory.confidence / 2.0;
         census.fading += usize::from(is_fading && memory.confidence > 0.0);
-    }
+        Ok(())
+    })?;
     Ok(census)
 }

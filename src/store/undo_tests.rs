@@ -42,6 +42,21 @@ fn everything(w: &Writer<'_>, tea: &Memory, milk: &Memory, new: &Memory) -> Resu
 }
 
 #[test]
+fn an_undo_is_rehearsed_even_if_the_file_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memories.db");
+    let tea = memory("Tea", "The user drinks tea.");
+    let store = Store::open(&path).unwrap();
+    let run = begin(&store, "run");
+    store.write(Some(&run), day(1), |w| w.insert(&clean(tea.clone()), &clean(vec![]))).unwrap();
+    end(&store, &run);
+    let reader = Store::open_read_only(&path).unwrap();
+    let rehearsed = reader.rehearse(|store| store.undo_run(&run, day(3))).unwrap();
+    assert_eq!(rehearsed.removed, std::slice::from_ref(&tea.id));
+    assert!(reader.find(&tea.id).unwrap().is_some() && store.find(&tea.id).unwrap().is_some());
+}
+
+#[test]
 fn undo_leaves_the_file_as_it_was() {
     let store = Store::in_memory().unwrap();
     let (tea, milk) = (memory("Tea", "The user drinks tea."), memory("Milk", "The user takes milk."));
@@ -53,9 +68,12 @@ fn undo_leaves_the_file_as_it_was() {
     let new = memory("Coffee", "The user drinks coffee.");
     store.write(Some(&run), day(1), |w| everything(w, &tea, &milk, &new)).unwrap();
     end(&store, &run);
-    assert_ne!(snapshot(&store), before);
+    let after = snapshot(&store);
+    assert_ne!(after, before);
+    let rehearsed = store.rehearse(|store| store.undo_run(&run, day(3))).unwrap();
+    assert_eq!(snapshot(&store), after, "a rehearsal writes nothing");
     let undone = store.undo_run(&run, day(3)).unwrap();
-    assert_eq!(snapshot(&store), before);
+    assert_eq!((snapshot(&store), rehearsed), (before, undone.clone()));
     let restored = vec![tea.id.clone(), milk.id.clone()];
     assert_eq!(undone, UndoReport { restored, removed: vec![new.id.clone()], ..UndoReport::default() });
     assert_eq!(store.runs(1).unwrap()[0].status, RunStatus::Undone);

@@ -112,6 +112,25 @@ impl Database {
     }
 }
 
+impl Store {
+    /// Runs `change` in a transaction that is rolled back, and returns its result: exactly what the same change would do
+    /// now. A file that cannot be written is copied into memory for this purpose.
+    ///
+    /// Waits up to ten seconds for other writers.
+    ///
+    /// # Errors
+    /// The error from `change`, or [`StoreError`] if the transaction cannot begin.
+    pub(crate) fn rehearse<T>(&self, change: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.is_read_only() {
+            return change(&self.copy_in_memory()?);
+        }
+        let _bracket = Bracket::begin(&self.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
+        let rehearsed = change(self);
+        drop(self.db.vectors.take());
+        rehearsed
+    }
+}
+
 impl<'a> Writer<'a> {
     fn new(db: &'a Database, run: Option<&'a RunId>, now: Timestamp) -> Self {
         // The time is truncated once here, so that the rows, the history and the caller use the same time.

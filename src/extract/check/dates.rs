@@ -53,7 +53,7 @@ impl Dates {
         let dates = written(text);
         self.add_bare_years(text, &dates);
         let months = bare_months(text, &dates);
-        let ranges: Vec<Days> = dates.iter().flat_map(|date| range_around(text, date)).collect();
+        let ranges: Vec<Days> = dates.iter().filter_map(|date| range_around(text, date)).collect();
         for days in dates.into_iter().flat_map(|one| one.meanings).chain(months).chain(ranges) {
             let named: Vec<_> = match (days.year, said_on) {
                 (Some(year), _) => days.within(year).into_iter().collect(),

@@ -13,7 +13,7 @@ use transcripts::{Kind, Message, Role};
 const MAX_YES_CHARS: usize = 60;
 
 /// Adds the decisions that consist of a single clear question and a plain yes.
-pub(super) fn agreed(task: &Task<'_>, gathered: &mut Gathered<'_>) {
+pub(super) fn agreed<'a>(task: &Task<'a>, gathered: &mut Gathered<'a>) {
     let mut asked: Option<&Message> = None;
     for (at, message) in task.shown().iter().enumerate() {
         if message.kind != Kind::Prose {

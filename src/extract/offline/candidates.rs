@@ -25,6 +25,8 @@ pub(super) struct Gathered<'a> {
     /// Changes to memories that may already be stored. They come last, so that the statements of the window are stored
     /// before the changes are compared.
     updates: Vec<Candidate>,
+    /// The last message that was cited, and its hash.
+    hashed: Option<(&'a Message, String)>,
 }
 
 impl<'a> Gathered<'a> {
@@ -36,11 +38,12 @@ impl<'a> Gathered<'a> {
             candidates: Vec::new(),
             known: BTreeMap::new(),
             updates: Vec::new(),
+            hashed: None,
         }
     }
 
     /// Adds a finding, with the quotes of `sources` as evidence. The message that confirms it comes first.
-    pub(super) fn add(&mut self, finding: Finding, sources: &[(&Message, &str)]) {
+    pub(super) fn add(&mut self, finding: Finding, sources: &[(&'a Message, &str)]) {
         let Some((first, _)) = sources.first() else { return };
         let categories = self.task.categories;
         if !categories.is_empty() && !categories.contains(&finding.claim.category) {
@@ -66,7 +69,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// Adds a change that is kept only if it ends or changes a known memory.
-    pub(super) fn add_update(&mut self, finding: Finding, message: &Message, quote: &str) {
+    pub(super) fn add_update(&mut self, finding: Finding, message: &'a Message, quote: &str) {
         let evidence = vec![self.evidence(message, quote)];
         let mut claim = finding.claim;
         claim.valid_from = message.time.and_then(|time| valid_from(time, finding.since));
@@ -105,14 +108,19 @@ impl<'a> Gathered<'a> {
         self.candidates.into_iter().chain(self.updates).collect()
     }
 
-    fn evidence(&self, message: &Message, quote: &str) -> Evidence {
+    fn evidence(&mut self, message: &'a Message, quote: &str) -> Evidence {
+        // A long message is hashed once, and not for each of its statements.
+        let content_hash = match &self.hashed {
+            Some((hashed, hash)) if std::ptr::eq(*hashed, message) => hash.clone(),
+            _ => self.hashed.insert((message, message.content_hash())).1.clone(),
+        };
         Evidence {
             transcript: self.key.clone(),
             messages: vec![message.id.clone()],
             quote: quote.to_owned(),
             speaker: message.speaker.clone(),
             said_at: message.time,
-            content_hash: message.content_hash(),
+            content_hash,
         }
     }
 }

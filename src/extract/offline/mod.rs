@@ -78,7 +78,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
 }
 
 /// Adds what the person states in the message at index `at` of the transcript.
-fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'_>) {
+fn add_statements<'a>(task: &Task<'a>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'a>) {
     let message = &task.transcript.messages[at];
     let voice = Voice::of(message);
     let mut said = own_sentences(&message.text);

@@ -1,6 +1,6 @@
 //! Checks a file: its pages, its references, its indexes, and its history against its rows.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension as _};
 use serde::Serialize;
@@ -262,7 +262,7 @@ fn indexed_otherwise(conn: &Connection) -> Result<Vec<String>, StoreError> {
         let bits: Option<Vec<u8>> = letters.query_row([seq], |row| row.get(0)).optional()?;
         let doc: Option<i64> = document.query_row([seq], |row| row.get(0)).optional()?;
         let found = match doc {
-            Some(doc) => sums.get(&doc).copied().unwrap_or_default(),
+            Some(doc) => sum_of(&sums, doc),
             None => waiting.query_row([seq], |row| Ok(waiting_sum(row.get_ref(0)?.as_blob().unwrap_or_default())))?,
         };
         if found != wanted || bits.as_deref() != Some(&texts.letters()) {
@@ -280,20 +280,38 @@ fn waiting_sum(bytes: &[u8]) -> Sum {
     }))
 }
 
-/// Returns the sum of each document in the segments, including void documents.
-fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> {
+/// Number of documents that no segment reaches, because full segments are not merged. In a damaged list, document numbers
+/// may be of any size.
+const MAX_SEGMENT: usize = 1 << 24;
+
+/// Returns the sums of the documents of each segment, including void documents, by the number of its first document.
+fn sums_of_segments(conn: &Connection) -> Result<BTreeMap<i64, Vec<Sum>>, StoreError> {
     // All segments are read in one pass, because looking up each memory would read every list of a term again.
-    let mut sums: HashMap<i64, Sum> = HashMap::new();
+    let mut sums: BTreeMap<i64, Vec<Sum>> = BTreeMap::new();
     let mut statement = conn
         .prepare("SELECT s.first, p.term, p.docs FROM search_segments s JOIN search_postings p ON p.segment = s.id")?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
         let (first, term): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let sums = sums.entry(first).or_default();
         unpacked(row.get_ref(2)?.as_blob().unwrap_or_default(), &(0..u32::MAX), |posting| {
-            sums.entry(first + i64::from(posting.document)).or_default().add(term, posting.weight);
+            let document = posting.document as usize;
+            if (sums.len()..MAX_SEGMENT).contains(&document) {
+                sums.resize(document + 1, Sum::default());
+            }
+            if let Some(sum) = sums.get_mut(document) {
+                sum.add(term, posting.weight);
+            }
         });
     }
     Ok(sums)
+}
+
+/// Returns the sum of a document; empty if no segment contains it.
+fn sum_of(sums: &BTreeMap<i64, Vec<Sum>>, document: i64) -> Sum {
+    let segment = sums.range(..=document).next_back();
+    let sum = segment.and_then(|(first, sums)| sums.get(usize::try_from(document - first).ok()?));
+    sum.copied().unwrap_or_default()
 }
 
 const ENTRIES: &str = "SELECT memory_id, entity, before, after FROM history WHERE entity IN ('memory', 'evidence') ORDER BY memory_id, id";

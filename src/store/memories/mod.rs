@@ -12,6 +12,7 @@ pub(super) mod review;
 pub(super) mod row;
 pub(super) mod upkeep;
 
+use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
 use crate::changeset::{Action, Row, memory_as_stored};
@@ -90,6 +91,28 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub fn list(&self, filter: &Filter, order: Order, limit: usize, offset: usize) -> Result<Vec<Memory>, StoreError> {
         self.list_in(filter, (order, false), limit, offset)
+    }
+
+    /// Returns at most `limit` memories that pass `filter` and follow `after` in the order of ids.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn list_after(
+        &self,
+        filter: &Filter,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        let mut clauses = Clauses::of(filter);
+        // An offset would make SQLite read all earlier rows for each page.
+        clauses.push("m.id > ?", [Value::Text(after.map_or("", MemoryId::as_str).to_owned())]);
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.seq IN
+                 (SELECT m.seq FROM memories m WHERE {} ORDER BY m.id LIMIT {}) ORDER BY m.id",
+            clauses.sql(),
+            rows(limit),
+        );
+        self.memories(&sql, clauses)
     }
 
     /// Returns memories as [`Database::list`] does, in reverse order if the order is marked as ascending.

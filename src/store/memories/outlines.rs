@@ -55,6 +55,25 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn outlines(&self, filter: &Filter) -> Result<Vec<Outline>, StoreError> {
+        let mut found = Vec::new();
+        self.each_outline(filter, |outline| {
+            found.push(outline);
+            Ok(())
+        })?;
+        // Sorting rows of so many columns would take SQLite longer than all other work.
+        found.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        Ok(found)
+    }
+
+    /// Passes the outline of each memory that passes `filter` to `take`, in any order.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read, or the error of `take`.
+    pub(crate) fn each_outline(
+        &self,
+        filter: &Filter,
+        mut take: impl FnMut(Outline) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let clauses = Clauses::of(filter);
         let sql = format!(
             "SELECT {COLUMNS} FROM memories m JOIN memory_usage u ON u.memory_id = m.id WHERE {}",
@@ -62,12 +81,20 @@ impl Database {
         );
         self.read(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(params_from_iter(clauses.values), outline_from_row)?;
-            let mut found = found.collect::<Result<Vec<Outline>, _>>()?;
-            // Sorting rows of so many columns would take SQLite longer than all other work.
-            found.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-            Ok(found)
+            for outline in statement.query_map(params_from_iter(clauses.values), outline_from_row)? {
+                take(outline?)?;
+            }
+            Ok(())
         })
+    }
+
+    /// Returns the outline of a memory; `None` if the memory does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn outline(&self, id: &MemoryId) -> Result<Option<Outline>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM memories m JOIN memory_usage u ON u.memory_id = m.id WHERE m.id = ?1");
+        self.query_one(&sql, [id.as_str()], outline_from_row)
     }
 }
 

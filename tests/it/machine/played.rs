@@ -351,7 +351,7 @@ impl Machine {
         };
         let memories: Vec<Imported> = lines.iter().enumerate().map(parse).collect();
         if !consolidate {
-            let gathered = Gathered { memories, ..Gathered::default() };
+            let gathered = Gathered { memories: memories.into_iter().collect(), ..Gathered::default() };
             import_as_is(&self.store, gathered, &Namespace::global(), None, self.now()).unwrap();
             return;
         }
