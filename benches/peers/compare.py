@@ -1,4 +1,4 @@
-"""Processes one LoCoMo conversation with afterthought and its peers against a mock model, and prints one table.
+"""Processes one LoCoMo conversation, or all, with afterthought and its peers against a mock model, and prints one table.
 
 See README.md for what is measured. Each system runs in a process of its own, which includes its start.
 """
@@ -13,6 +13,7 @@ import tempfile
 import time
 import urllib.request
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
@@ -49,10 +50,11 @@ def dated(session):
     return [{"role": "user", "content": text} for text in texts]
 
 
-# The peers, each as its own documentation shows: one call for each session, in order.
+# The peers, each as its own documentation shows: one call for each session, in order. Every conversation has a namespace
+# of its own.
 
 
-def drive_langmem(sample, url, _folder):
+def drive_langmem(samples, url, _folder, jobs):
     from langchain_openai import ChatOpenAI, OpenAIEmbeddings
     from langgraph.store.memory import InMemoryStore
     from langmem import create_memory_store_manager
@@ -60,13 +62,19 @@ def drive_langmem(sample, url, _folder):
     embeddings = OpenAIEmbeddings(model="mock", base_url=url, api_key="mock", check_embedding_ctx_length=False)
     store = InMemoryStore(index={"dims": 1536, "embed": embeddings})
     model = ChatOpenAI(model="mock", base_url=url, api_key="mock")
-    manager = create_memory_store_manager(model, namespace=("memories",), store=store)
-    for session in sessions_of(sample):
-        manager.invoke({"messages": dated(session)})
-    return len(store.search(("memories",), limit=10_000))
+
+    def process(sample):
+        namespace = ("memories", sample["sample_id"])
+        manager = create_memory_store_manager(model, namespace=namespace, store=store)
+        for session in sessions_of(sample):
+            manager.invoke({"messages": dated(session)})
+        return len(store.search(namespace, limit=10_000))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return sum(pool.map(process, samples))
 
 
-def drive_mem0(sample, url, folder):
+def drive_mem0(samples, url, folder, _jobs):
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ["MEM0_DIR"] = folder
     from mem0 import Memory
@@ -79,9 +87,13 @@ def drive_mem0(sample, url, folder):
         "vector_store": {"provider": "qdrant", "config": qdrant},
         "history_db_path": f"{folder}/history.db",
     })
-    for session in sessions_of(sample):
-        memory.add(dated(session), user_id="conv")
-    return len(memory.get_all(filters={"user_id": "conv"}, top_k=10_000)["results"])
+    kept = 0
+    for sample in samples:
+        name = sample["sample_id"]
+        for session in sessions_of(sample):
+            memory.add(dated(session), user_id=name)
+        kept += len(memory.get_all(filters={"user_id": name}, top_k=10_000)["results"])
+    return kept
 
 
 def environment(root, name):
@@ -104,8 +116,8 @@ def environment(root, name):
 class Mock:
     """The mock model in a process of its own."""
 
-    def __init__(self, python, sample, given):
-        command = [python, HERE / "mock.py", sample, "--delay", str(given.delay)]
+    def __init__(self, python, path, given):
+        command = [python, HERE / "mock.py", path, "--delay", str(given.delay)]
         if given.per_token:
             command += ["--per-token", str(given.per_token)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -153,16 +165,16 @@ def measured(command, home, mock):
         return out.read().decode(), row
 
 
-def run_peer(name, root, sample, mock, home):
-    python = environment(root, name)
-    command = [python, Path(__file__).resolve(), "--drive", name, sample, f"{mock.root}/v1", home]
+def run_peer(name, given, path, mock, home):
+    python = environment(given.environments, name)
+    command = [python, Path(__file__).resolve(), "--drive", name, path, f"{mock.root}/v1", home, str(given.jobs)]
     printed, row = measured(command, home, mock)
     return row | {"facts kept": int(printed.split()[-1])}
 
 
-def run_ours(program, sample, mock, home):
+def run_ours(program, given, path, mock, home):
     database = home / "memories.db"
-    command = [program, "--db", database, "run", sample, "--extractor", "llm", "--model", "mock"]
+    command = [program, "--db", database, "run", path, "--extractor", "llm", "--model", "mock", "--jobs", str(given.jobs)]
     printed, row = measured([*command, "--base-url", f"{mock.root}/v1"], home, mock)
     listed = [program, "--db", database, "--json", "memory", "list", "--everywhere", "--limit", "100000"]
     env = os.environ | {"HOME": str(home)}
@@ -178,7 +190,8 @@ def print_table(rows):
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 
-def read_sample(name):
+def read_samples(name):
+    """Returns the conversation with this name, or all conversations of the file for `all`."""
     path = os.environ.get(VARIABLE)
     if not path:
         raise SystemExit(f"error: set {VARIABLE} to the path of LoCoMo's JSON file")
@@ -189,10 +202,12 @@ def read_sample(name):
     except ValueError as error:
         raise SystemExit(f"error: {path} is not JSON: {error}")
     samples = samples if isinstance(samples, list) else [samples]
-    for sample in samples:
-        if isinstance(sample, dict) and sample.get("sample_id") == name and sample.get("observation"):
-            return sample
-    raise SystemExit(f"error: {path} has no conversation {name} with observations")
+    samples = [one for one in samples if isinstance(one, dict) and one.get("sample_id") and one.get("observation")]
+    chosen = samples if name == "all" else [one for one in samples if one["sample_id"] == name]
+    if not chosen:
+        which = "no conversation" if name == "all" else f"no conversation {name}"
+        raise SystemExit(f"error: {path} has {which} with observations")
+    return chosen
 
 
 def version_of(program):
@@ -210,35 +225,37 @@ def arguments():
     parser.add_argument("--delay", type=float, default=500, metavar="MS", help="time that each reply takes (500)")
     parser.add_argument("--per-token", type=float, metavar="MS", help="time that each written token takes, instead")
     parser.add_argument("--only", default=",".join(PEERS), help="peers to run, separated by commas")
-    parser.add_argument("--sample", default="conv-26", help="the conversation's id (conv-26)")
+    parser.add_argument("--sample", default="conv-26", help="the conversation's id, or all (conv-26)")
+    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="requests of afterthought, or conversations of "
+                        "langmem, at a time (4)")
     parser.add_argument("--environments", type=Path, default=root / "peers", help="folder for the peers' environments")
     return parser.parse_args()
 
 
 def main():
     if sys.argv[1:2] == ["--drive"]:
-        _, _, name, sample, url, folder = sys.argv
+        _, _, name, path, url, folder, jobs = sys.argv
         # A peer that imports a module called `mock` must not find the file beside this one.
         sys.path = [one for one in sys.path if Path(one or ".").resolve() != HERE]
-        print(globals()[f"drive_{name}"](json.loads(Path(sample).read_text()), url, folder))
+        print(globals()[f"drive_{name}"](json.loads(Path(path).read_text()), url, folder, int(jobs)))
         return
     given = arguments()
     names = [one for one in given.only.split(",") if one]
     unknown = sorted(set(names) - set(PEERS))
     if unknown:
         raise SystemExit(f"error: unknown peer {unknown[0]}; known are {', '.join(PEERS)}")
-    sample, program = read_sample(given.sample), Path(given.program).resolve()
+    samples, program = read_samples(given.sample), Path(given.program).resolve()
     version = version_of(program)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sample.json"
-        path.write_text(json.dumps(sample, ensure_ascii=False), encoding="utf-8")
+        path = Path(folder) / "samples.json"
+        path.write_text(json.dumps(samples, ensure_ascii=False), encoding="utf-8")
         try:
             mock = Mock(environment(given.environments, "mock"), path, given)
         except RuntimeError as error:
             raise SystemExit(f"error: the mock model cannot be installed: {error}")
         rows, left_out = [], []
-        runs = [(name, lambda home, name=name: run_peer(name, given.environments, path, mock, home)) for name in names]
-        runs.append((version, lambda home: run_ours(program, path, mock, home)))
+        runs = [(name, lambda home, name=name: run_peer(name, given, path, mock, home)) for name in names]
+        runs.append((version, lambda home: run_ours(program, given, path, mock, home)))
         try:
             for name, run in runs:
                 home = Path(folder) / f"home-{name.split()[0]}"

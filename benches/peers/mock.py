@@ -61,14 +61,21 @@ class Fact:
         return longest[: 2 + self.number % 2]
 
 
-def facts_of(sample):
-    """Returns the facts of a conversation by the text of their message."""
-    stated = {}
+def facts_of(samples):
+    """Returns the facts of conversations by the text of their message."""
+    facts = {}
+    for sample in samples:
+        add_facts(sample, facts)
+    return facts
+
+
+def add_facts(sample, facts):
+    stated, count = {}, sum(map(len, facts.values()))
     for session in sample["observation"].values():
         for of_speaker in session.values():
             for text, turn in of_speaker:
-                stated.setdefault(turn, []).append(plain(text))
-    facts, count = {}, 0
+                # The file cites some facts by several messages.
+                stated.setdefault(turn if isinstance(turn, str) else turn[0], []).append(plain(text))
     for _, turns in sessions_of(sample):
         for turn in turns:
             texts = stated.get(turn["dia_id"], [])
@@ -78,14 +85,13 @@ def facts_of(sample):
             for text in texts:
                 facts.setdefault(plain(turn["text"]), []).append(Fact(count, turn, text))
                 count += 1
-    return facts
 
 
 class Model:
     """Writes replies and counts what they cost."""
 
-    def __init__(self, sample, delay_ms, per_token_ms):
-        self.facts = facts_of(sample)
+    def __init__(self, samples, delay_ms, per_token_ms):
+        self.facts = facts_of(samples)
         self.delay_ms, self.per_token_ms = delay_ms, per_token_ms
         self.lock = threading.Lock()
         self.reset()
@@ -278,11 +284,11 @@ class Handler(BaseHTTPRequestHandler):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("sample", help="a JSON file with one LoCoMo conversation")
+    arguments.add_argument("samples", help="a JSON file with a list of LoCoMo conversations")
     arguments.add_argument("--delay", type=float, default=500, metavar="MS", help="time that each reply takes")
     arguments.add_argument("--per-token", type=float, metavar="MS", help="time that each written token takes, instead")
     given = arguments.parse_args()
-    with open(given.sample, encoding="utf-8") as file:
+    with open(given.samples, encoding="utf-8") as file:
         Handler.model = Model(json.load(file), given.delay, given.per_token)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(server.server_port, flush=True)
