@@ -34,7 +34,7 @@ pub(crate) fn allow_categories(memories: &mut [Imported], allowed: &[String]) ->
 
 /// The changes of an import to each memory of a file, apart from redaction.
 #[derive(Debug, Default)]
-pub struct Adaptation {
+pub struct ImportChange {
     /// The namespace in which memories are stored that specify another, by the namespace that they specify, and by
     /// whether they come from an export of this program.
     pub(crate) places: BTreeMap<(Namespace, bool), Namespace>,
@@ -44,7 +44,7 @@ pub struct Adaptation {
     pub(crate) categories: Option<Vec<String>>,
 }
 
-impl Adaptation {
+impl ImportChange {
     /// Changes a memory of the file.
     pub(crate) fn apply(&self, imported: &mut Imported) {
         let Imported { memory, id, .. } = imported;

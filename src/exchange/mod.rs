@@ -9,7 +9,7 @@ mod notes;
 pub(crate) mod pack;
 mod parts;
 mod place;
-mod spill;
+mod memory_file;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,13 +27,13 @@ use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
-pub use import::{Adaptation, Counts, import_as_is};
+pub use import::{Counts, ImportChange, import_as_is};
 pub(crate) use import::{allow_categories, fallback_category};
 pub use line::parse_line;
+pub use memory_file::MemoryFile;
 pub use pack::PackError;
 pub(crate) use parts::structured;
 pub(crate) use place::{FilePlace, place_of};
-pub use spill::Spill;
 
 /// One memory as it is exported: one line of JSONL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -213,9 +213,9 @@ pub struct Gathered {
     /// The memories that wait for review.
     pub review: ReviewPolicy,
     /// The changes to the memories before they are written.
-    pub adaptation: Adaptation,
+    pub adaptation: ImportChange,
     /// Memories.
-    pub memories: Spill,
+    pub memories: MemoryFile,
     /// Tasks of a work ledger.
     pub tasks: Vec<Task>,
     /// The start of the keys of all bullets that earlier imports of the file stored, for a file of notes.

@@ -57,12 +57,12 @@ static WISH: HintedPattern = HintedPattern::new(
         r"(?x)(?:^|[,;:(–—]\s?|\b(?:but|and|so|please|just|ok|okay|also)\s)(?:please\s)?(?:",
         // English.
         r"(?:do\snot|don't|dont|never|let's\snot)\s(?:ever\s)?(?:",
-        r"(?:remember|memori[sz]e)\s(?:this|that|it|any\sof\s(?:this|that|it)|what\si\s(?:just\s)?(?:said|told\syou|wrote))",
-        r"|(?:keep|save|store|record|note|retain)\s(?:this|that|any\sof\s(?:this|that)|what\si\s(?:just\s)?(?:said|told\syou|wrote)|(?:this|that|my\slast)\smessage)(?:\sdown)?",
+        r"(?:remember|memori[sz]e)\s(?:this|that|it|any\sof\s(?:this|that|it)|what\si\s(?:just\s)?(?:said|\w+\syou|wrote))",
+        r"|(?:keep|save|store|record|note|retain)\s(?:this|that|any\sof\s(?:this|that)|what\si\s(?:just\s)?(?:said|\w+\syou|wrote)|(?:this|that|my\slast)\smessage)(?:\sdown)?",
         r"|(?:keep|save|store|record|note|put)\sit\s(?:in|to|on)\s(?:your\s|the\s)?(?:memory|memories|record|records|notes)",
         r"|write\s(?:this|that|it)\sdown",
         r")(?:\s(?:in|to|on)\s(?:your\s|the\s)?(?:memory|memories|record|records|notes)|\sas\sa\smemory|\sanywhere|\sfor\slater)?(?:,?\splease)?\W*$",
-        r"|(?:forget|disregard)\s(?:(?:what|everything|anything|all)\si(?:'ve|\shave)?\s(?:just\s)?(?:said|told\syou|wrote|mentioned)|(?:that\s)?i\s(?:ever\s)?(?:said|mentioned|told\syou)(?:\s(?:that|this|it|anything))?)(?:\s(?:just\snow|earlier|before))?(?:,?\splease)?\W*$",
+        r"|(?:forget|disregard)\s(?:(?:what|everything|anything|all)\si(?:'ve|\shave)?\s(?:just\s)?(?:said|\w+\syou|wrote|mentioned)|(?:that\s)?i\s(?:ever\s)?(?:said|mentioned|\w+\syou)(?:\s(?:that|this|it|anything))?)(?:\s(?:just\snow|earlier|before))?(?:,?\splease)?\W*$",
         r"|(?:(?:this|that|it)(?:'s|\sis|\sstays)\s)?(?:strictly\s|all\s|just\s)?off\sthe\srecord(?:\W*$|\s?[,:–—])",
         // German.
         r"|(?:bitte\s)?(?:merke?|speichere?|notiere?|behalte?)\s(?:dir\s)?(?:das|dies)\s(?:bitte\s)?nicht\W*$",
@@ -84,9 +84,9 @@ static WISH: HintedPattern = HintedPattern::new(
 
 /// Messages that must not be kept, by their index in the transcript.
 #[derive(Debug, Default)]
-pub(super) struct Withheld(BTreeSet<usize>);
+pub(super) struct WithheldMessages(BTreeSet<usize>);
 
-impl Withheld {
+impl WithheldMessages {
     /// Returns the messages that their authors ask not to keep.
     pub(super) fn of(messages: &[Message]) -> Self {
         let mut withheld = BTreeSet::new();
@@ -139,7 +139,7 @@ mod tests {
             .iter()
             .map(|text| text.strip_prefix("A: ").map_or_else(|| Message::user(*text), Message::assistant))
             .collect();
-        Withheld::of(&messages).indexes().collect()
+        WithheldMessages::of(&messages).indexes().collect()
     }
 
     #[test]

@@ -29,7 +29,7 @@ use super::claim::claim;
 use super::prompt::Shown;
 use super::reply::normalised;
 use super::schema::Proposal;
-use super::withheld::Withheld;
+use super::withheld::WithheldMessages;
 use super::{DropReason, Dropped, Task};
 use crate::memory::{Candidate, Evidence, Memory};
 use crate::schema::Schema;
@@ -142,7 +142,7 @@ struct EntryChecker<'a> {
     schema: &'a Value,
     checked: Schema,
     injected: Injected,
-    withheld: Withheld,
+    withheld: WithheldMessages,
     evidence_check: EvidenceCheck<'a>,
 }
 
@@ -167,7 +167,7 @@ impl<'a> EntryChecker<'a> {
             schema,
             checked: Schema::from_json(schema),
             injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
-            withheld: Withheld::of(messages),
+            withheld: WithheldMessages::of(messages),
             evidence_check: EvidenceCheck::new(pool, session),
         }
     }

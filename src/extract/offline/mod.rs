@@ -30,7 +30,7 @@ pub(crate) use instructed::unfollowed;
 pub(super) use sentence::own_sentences;
 pub(crate) use sentence::prose_sentences;
 
-use crate::extract::withheld::Withheld;
+use crate::extract::withheld::WithheldMessages;
 use crate::extract::{Extraction, Task};
 use crate::memory::{Candidate, MemoryType};
 use crate::text::change::phrases;
@@ -53,7 +53,7 @@ const MAX_SENTENCES_ASIDE: usize = 8;
 #[must_use]
 pub fn extract(task: &Task<'_>) -> Extraction {
     let scenes = &Scenes::of(task);
-    let withheld = Withheld::of(&task.transcript.messages);
+    let withheld = WithheldMessages::of(&task.transcript.messages);
     let mut gathered = Gathered::new(task);
     for (at, message) in task.messages().iter().enumerate() {
         let at = task.span.start + at;

@@ -15,7 +15,7 @@ const KEPT: usize = if cfg!(test) { 16 } else { 4_096 };
 
 /// Memories in the order of their file.
 #[derive(Debug, Default)]
-pub struct Spill {
+pub struct MemoryFile {
     /// The last memories.
     pub(super) recent: Vec<Imported>,
     /// All memories before the last ones, one JSON object a line. The file has no name, and disappears when it is closed.
@@ -30,7 +30,7 @@ pub struct Spill {
     failed: Option<io::ErrorKind>,
 }
 
-impl Spill {
+impl MemoryFile {
     /// Adds a memory at the end.
     pub(super) fn push(&mut self, imported: Imported) {
         if self.failed.is_some() {
@@ -43,7 +43,7 @@ impl Spill {
         self.has_file_keys |= memory.claim.key.as_deref().is_some_and(|key| key.starts_with("import."));
         self.recent.push(imported);
         if self.recent.len() >= KEPT {
-            self.failed = self.spill().err().map(|error| error.kind());
+            self.failed = self.write_out().err().map(|error| error.kind());
         }
     }
 
@@ -57,7 +57,7 @@ impl Spill {
         &self.categories
     }
 
-    fn spill(&mut self) -> io::Result<()> {
+    fn write_out(&mut self) -> io::Result<()> {
         let file = match &mut self.earlier {
             Some(file) => file,
             None => self.earlier.insert(BufWriter::new(tempfile::tempfile()?)),
@@ -95,11 +95,11 @@ impl Spill {
     }
 }
 
-impl FromIterator<Imported> for Spill {
+impl FromIterator<Imported> for MemoryFile {
     fn from_iter<T: IntoIterator<Item = Imported>>(memories: T) -> Self {
-        let mut spill = Self::default();
-        memories.into_iter().for_each(|imported| spill.push(imported));
-        spill
+        let mut file = Self::default();
+        memories.into_iter().for_each(|imported| file.push(imported));
+        file
     }
 }
 
@@ -120,26 +120,26 @@ mod tests {
             imported
         };
         let all: Vec<Imported> = (0..2 * KEPT + 3).map(imported).collect();
-        let spill: Spill = all.iter().cloned().collect();
-        assert_eq!(spill.recent.len(), 3, "the others are in the file");
+        let file: MemoryFile = all.iter().cloned().collect();
+        assert_eq!(file.recent.len(), 3, "the others are in the file");
         // Each reading begins with the first memory.
         for _ in 0..2 {
             let mut found = Vec::new();
-            let read = spill.each(|imported| {
+            let read = file.each(|imported| {
                 found.push(imported);
                 Ok::<_, StoreError>(())
             });
             read.unwrap();
             assert_eq!(found, all);
         }
-        let stopped = spill.each(|_| Err(StoreError::NothingToUndo));
+        let stopped = file.each(|_| Err(StoreError::NothingToUndo));
         assert!(matches!(stopped, Err(StoreError::NothingToUndo)));
     }
 
     #[test]
     fn a_temporary_file_that_cannot_be_written_stops_the_import() {
-        let spill = Spill { failed: Some(io::ErrorKind::StorageFull), ..Spill::default() };
-        let read = spill.each(|_| Ok::<_, StoreError>(()));
+        let file = MemoryFile { failed: Some(io::ErrorKind::StorageFull), ..MemoryFile::default() };
+        let read = file.each(|_| Ok::<_, StoreError>(()));
         assert!(matches!(read, Err(StoreError::Unwritable { .. })), "{read:?}");
     }
 }
