@@ -166,7 +166,7 @@ impl Memories {
                 remembered.memory = Some(memory);
             }
             Err(error @ (ApiError::Pinned { .. } | ApiError::NotNow { .. } | ApiError::ForgottenText { .. })) => {
-                *reason = format!("{reason}; its other fields stay as they are: {error}");
+                *reason = format!("{reason}; no other field was changed, because {error}");
             }
             Err(error) => return Err(error),
         }

@@ -316,8 +316,8 @@ fn print_losses(out: &Printer, summary: &Summary) {
             (
                 files.unnamed_captions,
                 "file",
-                "with captions that name no speaker, so the text is attributed to nobody; in WebVTT, `<v Ana>` before a \
-                 text names its speaker",
+                "with captions that name no speaker, so the text is attributed to nobody; if one person speaks, pass \
+                 --speaker NAME",
             ),
         ],
     );

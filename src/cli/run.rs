@@ -125,6 +125,9 @@ struct LogArgs {
     /// Read every log in this format (see `log formats`)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
+    /// Attribute captions that name no speaker to this person, e.g. for a talk
+    #[arg(long, value_name = "NAME")]
+    speaker: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
     /// Send up to this many conversation tokens per request [default: 8000]
@@ -147,7 +150,9 @@ impl LogArgs {
         );
         self.below.iter().try_for_each(|folder| must_be_folder(folder))?;
         let found = known::logs_of(&self.from, &machine(), &self.below)?;
-        Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone(), ..Sources::default() })
+        let speaker = self.speaker.as_deref().map(str::trim).map(str::to_owned);
+        ensure!(speaker.as_deref() != Some(""), "--speaker is empty; give a name, or leave it out");
+        Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone(), speaker, ..Sources::default() })
     }
 
     fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
@@ -198,6 +203,8 @@ impl LogArgs {
             // With -v, the run prints the records that could not be used, which requires reading the logs again.
             reread: match (self.reread, is_verbose) {
                 _ if self.reread_erased => RereadPolicy::Erased,
+                // An earlier run may have read the captions without a speaker.
+                _ if self.speaker.is_some() => RereadPolicy::All,
                 (true, _) => RereadPolicy::All,
                 (false, true) => RereadPolicy::Flawed,
                 (false, false) => RereadPolicy::Nothing,
@@ -211,6 +218,7 @@ impl LogArgs {
                 "project": self.project,
                 "exclude": self.exclude,
                 "format": self.format,
+                "speaker": self.speaker,
                 "namespace": config.namespace.value,
             }),
         })
@@ -230,6 +238,7 @@ enum Mode<'a> {
 pub(crate) fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     #[cfg(feature = "scale")]
     if let Some(address) = &args.queue {
+        ensure!(args.logs.speaker.is_none(), "--speaker does not apply to a queue; name the speakers in the files");
         let config = args.logs.settings(context)?;
         let request = args.logs.request(&config, false)?;
         return super::queue::fill(address, &config, request, args.logs.model.max_cost, context);

@@ -15,8 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use transcripts::{
-    self as ingest, Folder, Found, IngestError, Ingestor, Input, Logs, Message, MessageTime, Sink, Skipped, Transcript,
-    hex, true_path,
+    self as ingest, Folder, Found, IngestError, Ingestor, Input, Kind, Logs, Message, MessageTime, Role, Sink, Skipped,
+    Transcript, UNNAMED_CAPTIONS, hex, true_path,
 };
 
 use crate::guard::{Cleaning, Guard, Redacted};
@@ -70,6 +70,8 @@ pub struct Sources {
     pub found: Vec<Found>,
     /// The format in which all logs are read; if unset, the format of each log is recognised.
     pub format: Option<String>,
+    /// The speaker of captions that name no speaker; if unset, their text is attributed to nobody.
+    pub speaker: Option<String>,
     /// Conversations that the calling program already has in memory; they come before all others.
     pub transcripts: Vec<Transcript>,
 }
@@ -104,11 +106,11 @@ pub(super) fn start(
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let found = sources.discover()?;
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
-    let (selection, held) = (selection.clone(), sources.transcripts.clone());
+    let (selection, held, speaker) = (selection.clone(), sources.transcripts.clone(), sources.speaker.clone());
     // Reading blocks on file access, so it runs on a thread instead of in a task.
     std::thread::spawn(move || {
         let linked = LinkedFiles::new(&selection.exclude);
-        let reader = Reader { forced, selection, linked, finished, guard, sender };
+        let reader = Reader { forced, speaker, selection, linked, finished, guard, sender };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
                 return;
@@ -128,6 +130,7 @@ struct Closed;
 
 struct Reader {
     forced: Option<&'static dyn Ingestor>,
+    speaker: Option<String>,
     selection: Selection,
     linked: LinkedFiles,
     finished: Finished,
@@ -243,14 +246,17 @@ impl Reader {
         path: PathBuf,
         read: impl FnOnce(&mut Sink<'_>) -> Result<(), IngestError>,
     ) -> Result<FileReport, IngestError> {
-        let mut accept = |transcript| {
+        let mut is_attributed = false;
+        let mut accept = |mut transcript: Transcript| {
+            is_attributed |= self.speaker.as_deref().is_some_and(|name| attribute_captions(&mut transcript, name));
             let (transcript, cleaned) = self.guard.clean_transcript(transcript);
             // A closed channel means that the remaining logs are not needed; the thread ends after this file.
             self.sender.blocking_send(ReadEvent::Transcript(Box::new(transcript), cleaned)).ok();
         };
         let mut sink = Sink::new(&mut accept);
         read(&mut sink)?;
-        let Sink { skipped, repaired, .. } = sink;
+        let Sink { mut skipped, repaired, .. } = sink;
+        skipped.retain(|one| !is_attributed || one.reason != UNNAMED_CAPTIONS);
         Ok(FileReport { format: Some(ingestor.name()), skipped, repaired, ..FileReport::unread(path) })
     }
 
@@ -261,6 +267,20 @@ impl Reader {
     fn send(&self, event: ReadEvent) -> Result<(), Closed> {
         self.sender.blocking_send(event).map_err(|_| Closed)
     }
+}
+
+/// Attributes captions to `speaker` if none of them names a speaker, and returns whether that is so.
+fn attribute_captions(transcript: &mut Transcript, speaker: &str) -> bool {
+    let is_unnamed = |message: &Message| message.kind == Kind::Prose && message.role == Role::Other;
+    let is_caption = matches!(transcript.source.as_str(), "srt" | "webvtt");
+    if !is_caption || transcript.messages.iter().any(|message| message.speaker.is_some()) {
+        return false;
+    }
+    for message in transcript.messages.iter_mut().filter(|message| is_unnamed(message)) {
+        message.role = Role::User;
+        message.speaker = Some(speaker.to_owned());
+    }
+    true
 }
 
 impl FileReport {

@@ -70,7 +70,7 @@ impl Identity {
         (!name.is_empty()).then(|| Self { basis, key: key.into(), name })
     }
 
-    /// Returns the identity of a project that a person named.
+    /// Returns the identity of a project that a person specified by its name.
     #[must_use]
     pub(crate) fn named(name: &str) -> Option<Self> {
         checked(name).map(|name| Self { basis: Basis::Name, key: name.clone(), name })

@@ -316,7 +316,7 @@ fn every_changed_byte_of_an_encrypted_item_is_noticed() {
         assert_eq!(b.contents().len(), 0);
         fs::remove_file(&forged).unwrap();
     }
-    // An item in the place of another one, or cut short.
+    // An item in place of another one, or cut short.
     fs::write(file.with_file_name(format!("00000002-{}.change", hash_of(&bytes))), &bytes).unwrap();
     fs::write(&file, &bytes).unwrap();
     assert!(b.problems()[0].contains("belongs to another place in the logs"));

@@ -334,7 +334,7 @@ fn a_target_that_lost_files_gets_everything_again() {
 fn a_target_that_cannot_be_written_keeps_changes_for_later() {
     let (folder, a, b) = two(&["project/*"]);
     a.insert(&memory("Tea", "The shop sells tea."));
-    // A file in the place of the folder is an obstacle even for a privileged user.
+    // A file in place of the folder is an obstacle even for a privileged user.
     let obstacle = a.log(&folder);
     fs::write(&obstacle, "").unwrap();
     let error = a.try_sync().unwrap_err().to_string();

@@ -175,6 +175,29 @@ fn captions_without_names_are_reported_once_a_run() {
 }
 
 #[test]
+fn captions_without_names_can_be_attributed_to_a_speaker() {
+    let desk = Desk::new();
+    let unnamed = "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\nWe always deploy on Fridays.\n";
+    desk.write("talks/one.vtt", unnamed);
+    desk.write("talks/two.vtt", unnamed.replace("We", "<v Ben>We").replace("Fridays", "Mondays"));
+    let talks = desk.path("talks").to_string_lossy().into_owned();
+    let run = desk.run(&["run", &talks, "--extractor", "rules"]);
+    assert!(!run.out.contains("Fridays") && run.out.contains("Mondays"), "{}", run.out);
+    // The files are unchanged, but the text of one of them now has a speaker.
+    let run = desk.run(&["run", &talks, "--extractor", "rules", "--speaker", "Ana"]);
+    assert!(run.out.contains("Fridays") && !run.err.contains("name no speaker"), "{} {}", run.out, run.err);
+    let memories = desk.run(&["memory", "list", "--everywhere", "--json"]).out;
+    let of = |day: &str| memories.lines().find(|line| line.contains(day)).unwrap().to_owned();
+    let id = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].as_str().unwrap().to_owned();
+    for (day, speaker) in [("Fridays", "Ana"), ("Mondays", "Ben")] {
+        let shown = desk.run(&["memory", "show", &id(&of(day)), "--json"]).out;
+        assert!(shown.contains(&format!("\"speaker\":\"{speaker}\"")), "{shown}");
+    }
+    let empty = desk.run(&["run", &talks, "--speaker", " "]);
+    assert!(empty.err.contains("--speaker is empty; give a name"), "{}", empty.err);
+}
+
+#[test]
 fn sessions_in_folders_that_are_gone_share_the_repository_of_their_pull_requests() {
     let desk = Desk::new();
     for (id, folder) in [(ONE, "lively-fox"), (OTHER, "quiet-owl")] {

@@ -332,7 +332,7 @@ fn a_target_that_was_added_as_manual_waits_for_the_command() {
     assert_eq!(sync(&one)["sent"], 1);
 }
 
-/// A program in the place of `ssh`, which reaches this machine, slowly or not at all.
+/// A program in place of `ssh`, which reaches this machine, slowly or not at all.
 #[cfg(unix)]
 fn ssh(folder: &TempDir) -> String {
     use std::os::unix::fs::PermissionsExt as _;

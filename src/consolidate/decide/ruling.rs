@@ -104,7 +104,7 @@ impl ValidTime {
         self.from.filter(|_| !(self.is_plan || other.is_plan && is_ahead(self.from, self.said)))
     }
 
-    /// Compares a claim that has a known starting time with a claim for which only the time of saying is known.
+    /// Compares a claim that has a known starting time with a claim of which it is only known when it was said.
     fn compare_begun(&self, from: Timestamp, other: &Self) -> Option<Ordering> {
         let theirs = other.said?;
         Some(if theirs < from { Ordering::Greater } else { self.said.unwrap_or(from).cmp(&theirs) })
@@ -425,7 +425,7 @@ mod tests {
             ValidTime::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
         };
         let rows = [
-            // For both, only the time of saying is known.
+            // For both, it is only known when they were said.
             (("2026-04-01", None, None), ("2026-03-01", None, None), Some(Ordering::Greater)),
             // Said last, about a period that began before the other claim was said.
             (("2026-04-01", Some("2025-12-01"), None), ("2026-03-01", None, None), Some(Ordering::Greater)),

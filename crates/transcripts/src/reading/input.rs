@@ -186,7 +186,7 @@ impl Input {
         start(name.into(), Box::new(Cursor::new(bytes)), None, None)
     }
 
-    /// Opens the file called `name` in the same directory or archive, such as a file that contains the title; `None` if
+    /// Opens another file, called `name`, in the same directory or archive, for example to read a title; `None` if
     /// it does not exist.
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
         let (folder, parent) = self.place()?;
