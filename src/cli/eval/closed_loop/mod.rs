@@ -191,10 +191,10 @@ impl Experiment<'_> {
                         rows.push(empty_row(loaded, arm).failed("interrupted before it began".to_owned()));
                         continue;
                     }
-                    let mut ran = self.run_one(loaded, arm, repeat, &mut sessions).await;
+                    let mut ran = Box::pin(self.run_one(loaded, arm, repeat, &mut sessions)).await;
                     if ran.is_err() && self.args.keep.is_none() {
                         // The protocol allows one more attempt, because a server may have failed.
-                        ran = self.run_one(loaded, arm, repeat, &mut sessions).await;
+                        ran = Box::pin(self.run_one(loaded, arm, repeat, &mut sessions)).await;
                     }
                     let mut row = ran.unwrap_or_else(|error| empty_row(loaded, arm).failed(spelled(&error)));
                     row.repeat = repeat;
