@@ -89,8 +89,8 @@ impl Memories {
             }
             None => Ok(None),
             Some(settings) => match lists_model(&settings).await {
-                Ok(true) => Ok(Some(settings.model)),
-                Ok(false) => Err(not_ready(format!("the server does not list the model {}", settings.model))),
+                Ok(Some(true) | None) => Ok(Some(settings.model)),
+                Ok(Some(false)) => Err(not_ready(format!("the server does not list the model {}", settings.model))),
                 Err(reason) => Err(not_ready(format!("{}: {reason}", settings.model))),
             },
         }
@@ -216,10 +216,10 @@ pub(crate) fn vector_status(config: &Config, memories: Option<&Memories>) -> Res
 ///
 /// # Errors
 /// A short description of why the server cannot be used, without secrets.
-pub(crate) async fn lists_embedding_model(config: &Config) -> Result<bool, String> {
+pub(crate) async fn lists_embedding_model(config: &Config) -> Result<Option<bool>, String> {
     match embedder(config) {
         Ok(Some(embedder)) => embedder.is_listed().await,
-        Ok(None) => Ok(true),
+        Ok(None) => Ok(Some(true)),
         Err(error) => Err(error.to_string()),
     }
 }

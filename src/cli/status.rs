@@ -10,6 +10,7 @@ use crate::api::{
 };
 use crate::config::{Config, Layer};
 use crate::serve::hook::{Agent, HookLog, Installed, commands_in};
+use crate::text::address::printable_address;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 use serde_json::json;
@@ -211,7 +212,7 @@ fn model(config: &Config) -> Check {
     let at = match settings.base_url.as_str() {
         "" => "through its program".to_owned(),
         DEFAULT_BASE_URL => "at OpenAI".to_owned(),
-        url => format!("at {}", config.base_url.value.as_deref().unwrap_or(url)),
+        url => format!("at {}", printable_address(config.base_url.value.as_deref().unwrap_or(url))),
     };
     let what = format!("{} {at}{from}", settings.model);
     // A key and an address alone do not show that a server answers.
@@ -219,11 +220,16 @@ fn model(config: &Config) -> Check {
 }
 
 /// Checks whether a server answers.
-fn answer(name: &'static str, what: &str, asked: impl Future<Output = Result<bool, String>>) -> Check {
+fn answer(name: &'static str, what: &str, asked: impl Future<Output = Result<Option<bool>, String>>) -> Check {
     let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| runtime.block_on(asked));
     match answer {
-        Ok(true) => Check::new(name, State::Good, format!("{what}: the server replies")),
-        Ok(false) => Check::new(
+        Ok(Some(true)) => Check::new(name, State::Good, format!("{what}: the server replies")),
+        Ok(None) => Check::new(
+            name,
+            State::Note,
+            format!("{what}: the server replies, but not with a list of models; most addresses end in /v1"),
+        ),
+        Ok(Some(false)) => Check::new(
             name,
             State::Note,
             format!("{what}: the server replies, but its list of models does not contain this name"),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::text::address::printable_address;
+
 /// The layer that sets a value, from weakest to strongest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
@@ -28,6 +30,16 @@ impl fmt::Display for Layer {
             Self::Environment(name) => write!(f, "${name}"),
             Self::Flag => f.write_str("command line"),
         }
+    }
+}
+
+/// Returns the value of a setting as it may be printed. The name, the password and the query of an address are left out,
+/// because they may contain keys.
+pub(crate) fn printable(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.contains("://") => Value::String(printable_address(&text)),
+        Value::Array(values) => Value::Array(values.into_iter().map(printable).collect()),
+        value => value,
     }
 }
 
@@ -172,13 +184,14 @@ macro_rules! settings {
                 $($(self.$table.apply(partial.$table, layer);)+)?
             }
 
-            /// Returns the full name of every setting, its value as JSON, and the layer that sets it.
+            /// Returns the full name of every setting, its value as JSON without the secrets in addresses, and the layer
+            /// that sets it.
             #[must_use]
             pub fn each(&self) -> Vec<$crate::config::setting::Listed<'_>> {
                 #[allow(unused_mut, reason = "a table may contain no other tables")]
                 let mut all = vec![$((
                     concat!($prefix, stringify!($field)),
-                    serde_json::to_value(&self.$field.value).unwrap_or_default(),
+                    $crate::config::setting::printable(serde_json::to_value(&self.$field.value).unwrap_or_default()),
                     &self.$field.layer,
                 )),+];
                 $($(all.extend(self.$table.each());)+)?

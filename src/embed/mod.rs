@@ -177,7 +177,7 @@ impl Embedder {
     ///
     /// # Errors
     /// A short description of why the server cannot be used, without secrets.
-    pub(crate) async fn is_listed(&self) -> Result<bool, String> {
+    pub(crate) async fn is_listed(&self) -> Result<Option<bool>, String> {
         lists_model(&self.settings).await
     }
 

@@ -5,7 +5,7 @@ use transcripts::{Kind, Message, Role, Transcript, changed_names, hex};
 
 use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
 use crate::guard::scan::{Findings, names_secret, secrets};
-use crate::project::without_credentials;
+use crate::text::address::without_credentials;
 
 /// Maximum number of rounds of removing injected text. Each round finds text that the previous round joined.
 // The number is limited, because a crafted text could need a round for each level of its nesting.

@@ -446,12 +446,12 @@ pub(crate) async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Resu
     Ok(chosen(&tags, named).map(|model| ModelSettings { model, ..settings }))
 }
 
-/// Asks the server of `settings` for its list of models, which costs nothing. `Ok(false)` means that the server answers
-/// but does not list the model. A server without a list is assumed to have the model.
+/// Asks the server of `settings` for its list of models, which costs nothing. `Some(false)` means that the list does not
+/// contain the model, and `None` that the server replies without a list, as it does if the address is wrong.
 ///
 /// # Errors
 /// A short description of why the server cannot be used, without secrets.
-pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String> {
+pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<Option<bool>, String> {
     #[derive(serde::Deserialize)]
     struct Listed {
         id: String,
@@ -461,7 +461,7 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
         data: Vec<Listed>,
     }
     if settings.protocol.program().is_some() {
-        return program::check(&settings.protocol, CHECK_PATIENCE).await.map(|()| true);
+        return program::check(&settings.protocol, CHECK_PATIENCE).await.map(|()| Some(true));
     }
     let endpoint = Endpoint::new(settings).map_err(|error| error.to_string())?;
     let http = http_client(&endpoint).map_err(|error| error.to_string())?;
@@ -469,15 +469,15 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
     let request = request.timeout(CHECK_PATIENCE).build().map_err(|error| endpoint.clean(&error.to_string()))?;
     match fetch(&http, request, LONGEST_LIST).await {
         Ok(body) => {
-            let list = serde_json::from_slice::<List>(&body).map(|list| list.data).unwrap_or_default();
-            // Gateways may list models under names that differ from those they accept, so an empty or missing list
-            // proves nothing.
+            // A page in HTML is not a list, so the address may be wrong.
+            let Ok(List { data: list }) = serde_json::from_slice(&body) else { return Ok(None) };
+            // Gateways may list models under names that differ from those they accept, so an empty list proves nothing.
             // Ollama lists a model that was named without a tag under the tag `latest`.
             let is_named = |listed: &Listed| listed.id.strip_suffix(":latest").unwrap_or(&listed.id) == settings.model;
-            Ok(list.is_empty() || list.iter().any(|listed| listed.id == settings.model || is_named(listed)))
+            Ok(Some(list.is_empty() || list.iter().any(|listed| listed.id == settings.model || is_named(listed))))
         }
         // A server that supports only the call that extraction needs is sufficient.
-        Err(Fault::Status { status: 404 | 405, .. }) => Ok(true),
+        Err(Fault::Status { status: 404 | 405, .. }) => Ok(None),
         Err(fault) => Err(endpoint.clean(&fault.to_string())),
     }
 }

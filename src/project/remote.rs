@@ -131,18 +131,6 @@ fn is_drive(text: &str) -> bool {
     chars.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && chars.next() == Some(':')
 }
 
-/// Returns `text` without the name and password in addresses of the form `scheme://name:password@host`.
-#[must_use]
-pub(crate) fn without_credentials(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let is_host = |authority: &str| authority.split_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_ok());
-    // A password may contain an unescaped slash.
-    let until = if rest[..end].contains('@') || is_host(&rest[..end]) { end } else { rest.len() };
-    let start = rest[..until].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[start..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,21 +221,5 @@ mod tests {
             assert_eq!(Remote::named(project), None, "{project}");
         }
         assert_eq!(Remote::named("git@host:shop.git").unwrap().key, "host/shop");
-    }
-
-    #[test]
-    fn credentials_go_and_the_rest_stays() {
-        let table = [
-            ("https://ana:Maple9Syrup@host/ana/shop?x=1", "https://host/ana/shop?x=1"),
-            ("https://Maple9Syrup@host", "https://host"),
-            ("https://ana:Map/le9@host/shop", "https://host/shop"),
-            ("https://host:8443/@ana/shop", "https://host:8443/@ana/shop"),
-            ("https://host/a@b", "https://host/a@b"),
-            ("git@github.com:ana/shop.git", "git@github.com:ana/shop.git"),
-            ("/home/ana/a@b", "/home/ana/a@b"),
-        ];
-        for (text, expected) in table {
-            assert_eq!(without_credentials(text), expected);
-        }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Extraction, checks, comparison and search all use this module, so that they treat texts in the same way.
 
+pub(crate) mod address;
 pub(crate) mod change;
 pub(crate) mod code;
 pub(crate) mod date;
