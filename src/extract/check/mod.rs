@@ -167,7 +167,7 @@ impl<'a> EntryChecker<'a> {
             schema,
             checked: Schema::from_json(schema),
             injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
-            withheld: WithheldMessages::of(messages),
+            withheld: WithheldMessages::of(messages, task.span),
             evidence_check: EvidenceCheck::new(pool, session),
         }
     }

@@ -53,7 +53,7 @@ const MAX_SENTENCES_ASIDE: usize = 8;
 #[must_use]
 pub fn extract(task: &Task<'_>) -> Extraction {
     let scenes = &Scenes::of(task);
-    let withheld = WithheldMessages::of(&task.transcript.messages);
+    let withheld = WithheldMessages::of(&task.transcript.messages, task.span);
     let mut gathered = Gathered::new(task);
     for (at, message) in task.messages().iter().enumerate() {
         let at = task.span.start + at;
