@@ -171,10 +171,13 @@ impl MemoryChange {
         };
         let title = change.title.map_or(title, |text| given(&text).unwrap_or_else(|| title_of(&content)));
         let value = change.value.or(if is_same { claim.value.clone() } else { value });
+        let is_revised = !is_same || value != claim.value;
         let derived = |mut parts: Structured| {
-            let pairs = [(&claim.content, Some(&content)), (&claim.title, Some(&title))];
-            let of_value = claim.value.as_ref().map(|old| (old, value.as_ref()));
-            parts.edit_texts(&mut |text| restate(text, pairs.into_iter().chain(of_value)));
+            if !is_revised {
+                return Some(parts);
+            }
+            let of_value = claim.value.as_ref().zip(value.as_ref());
+            parts.edit_texts(&mut |text| restate(text, (&claim.content, &content), of_value));
             let Structured::Profile { mut profile } = parts else { return Some(parts) };
             profile.retain(|_, stated| states(stated, |text| content.contains(text) || !claim.content.contains(text)));
             (!profile.is_empty()).then_some(Structured::Profile { profile })
@@ -215,18 +218,19 @@ fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.to_owned())
 }
 
-/// Changes a part of a memory that repeats its content, title or value to the new one. A value of more than two
-/// characters is also replaced within a longer text.
-fn restate<'t>(text: &mut String, pairs: impl Iterator<Item = (&'t String, Option<&'t String>)>) {
-    for (old, new) in pairs {
-        let Some(new) = new.filter(|new| *new != old) else { continue };
-        if text == old {
-            new.clone_into(text);
-            return;
-        }
-        if old.chars().count() > 2 && text.contains(old.as_str()) {
-            *text = text.replace(old.as_str(), new);
-            return;
+/// Changes a part of a memory that repeats its content to the new content, and replaces its value, where it stands as a
+/// word of its own, with the new value.
+fn restate(text: &mut String, content: (&String, &String), value: Option<(&String, &String)>) {
+    if text == content.0 {
+        content.1.clone_into(text);
+    } else if let Some((old, new)) = value.filter(|(old, new)| old != new && !old.is_empty()) {
+        let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        let places: Vec<usize> = text.match_indices(old.as_str()).map(|(at, _)| at).collect();
+        for at in places.into_iter().rev() {
+            let (before, after) = (&text[..at], &text[at + old.len()..]);
+            if is_edge(before.chars().next_back()) && is_edge(after.chars().next()) {
+                text.replace_range(at..at + old.len(), new);
+            }
         }
     }
 }
