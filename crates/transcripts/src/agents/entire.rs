@@ -3,6 +3,9 @@
 
 use serde_json::Value;
 
+use crate::agents::claude_code::ClaudeCode;
+use crate::agents::codex::Codex;
+use crate::agents::gemini_cli::GeminiCli;
 use crate::agents::turn::{answer, call, user_words};
 use crate::json::Json;
 use crate::message::identity;
@@ -24,7 +27,12 @@ impl Ingestor for Entire {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        if input.sibling(FULL_LOG).is_some() {
+        // A log of another agent cannot be read, so the copy is all that there is.
+        let is_read = |full: Input| {
+            let head = Head::of(&full);
+            ClaudeCode.sniff(&head) || Codex.sniff(&head) || GeminiCli.sniff(&head)
+        };
+        if input.sibling(FULL_LOG).is_some_and(is_read) {
             sink.skip(
                 1,
                 format!("a compact copy of {FULL_LOG} in the same folder, from which the conversation is read"),
@@ -111,7 +119,9 @@ mod tests {
     fn a_conversation_is_read_once_and_has_the_id_of_its_session() {
         let about = ("metadata.json", r#"{"session_id":"s-1"}"#);
         assert_eq!(read(&[("transcript.jsonl", LOG), about]), (vec!["s-1".to_owned()], 0));
-        assert_eq!(read(&[("transcript.jsonl", LOG), about, ("full.jsonl", "{}\n")]), (vec![], 1));
+        let full = r#"{"type":"user","sessionId":"s-1","uuid":"u","timestamp":"2026-03-02T09:00:00Z","message":{"role":"user","content":"I prefer tabs."}}"#;
+        assert_eq!(read(&[("transcript.jsonl", LOG), about, ("full.jsonl", full)]), (vec![], 1));
+        assert_eq!(read(&[("transcript.jsonl", LOG), about, ("full.jsonl", "{}\n")]), (vec!["s-1".to_owned()], 0));
         let (unnamed, _) = read(&[("transcript.jsonl", LOG)]);
         assert!(unnamed.len() == 1 && unnamed[0].len() > 8, "{unnamed:?}");
     }

@@ -77,7 +77,13 @@ impl Template {
 /// Returns the user's words in place of a placeholder, unless an earlier placeholder contained them or none were given.
 fn argument<'a>(text: &'a str, seen: &mut HashSet<&'a str>) -> Option<Message> {
     let text = text.trim();
-    (!text.is_empty() && !text.starts_with('$') && seen.insert(text)).then(|| Message::user(text))
+    (!text.is_empty() && !is_placeholder(text) && seen.insert(text)).then(|| Message::user(text))
+}
+
+/// Whether a text is a placeholder that was not replaced, such as `$1` or `$ARGUMENTS`.
+fn is_placeholder(text: &str) -> bool {
+    let name = text.strip_prefix('$').unwrap_or_default();
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
 fn without_front_matter(text: &str) -> &str {
