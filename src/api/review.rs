@@ -236,10 +236,10 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::undo`].
     pub(crate) fn would_undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
-        // The undo is carried out and rolled back, so that the preview cannot differ from the actual result.
-        Ok(self
-            .ledger("undo a run")?
-            .rehearse(|store| Ok((undone_in(store, runs, redo)?, reopened_in(store, runs, redo)?)))?)
+        // The undo is carried out in a copy, so that the preview cannot differ from the actual result. An undo that is
+        // rolled back would keep other processes from writing for as long.
+        let copy = self.ledger("undo a run")?.copy_in_memory()?;
+        Ok((undone_in(&copy, runs, redo)?, reopened_in(&copy, runs, redo)?))
     }
 
     /// Reverses the changes of runs, newest first, and returns a report. With `redo`, the next run applies the same

@@ -616,11 +616,13 @@ impl LinkedFiles {
 
     fn listed(&self) -> Option<HashSet<FileId>> {
         let matched = |pattern: &String| glob::glob_with(pattern, MATCHING).ok();
-        let mut waiting: Vec<PathBuf> = self.patterns.iter().filter_map(matched).flatten().flatten().collect();
-        let (mut files, mut count) = (HashSet::new(), waiting.len());
+        let found = self.patterns.iter().filter_map(matched).flatten().flatten();
+        let mut waiting: Vec<PathBuf> = found.take(MOST_LISTED).collect();
+        let (mut files, mut folders, mut count) = (HashSet::new(), HashSet::new(), waiting.len());
         while let Some(path) = waiting.pop() {
-            let Ok(data) = path.symlink_metadata() else { continue };
-            if data.is_dir() {
+            // Links are followed, because what they lead to is excluded as well.
+            let Ok(data) = path.metadata() else { continue };
+            if data.is_dir() && path.canonicalize().is_ok_and(|path| folders.insert(path)) {
                 let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
                 waiting.extend(entries.map(|entry| entry.path()).inspect(|_| count += 1));
             }

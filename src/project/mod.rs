@@ -26,12 +26,13 @@ use transcripts::{Transcript, folder_path, hex};
 
 use crate::config::{Folders, TrustedFiles};
 use crate::memory::{Namespace, string_enum};
+use crate::text::address::without_credentials;
 
 pub(crate) use branch::BranchNames;
 pub(crate) use freshness::{Checkout, CitedPart, spelled_states};
 pub use freshness::{Freshness, FreshnessState};
 pub(crate) use references::{References, references};
-pub(crate) use remote::{Remote, without_credentials};
+pub(crate) use remote::Remote;
 
 /// Maximum length of a part of a namespace, in bytes.
 const MAX_PART: usize = 200;
@@ -197,13 +198,15 @@ impl Machine {
         }
         let here = place.and_then(|place| git::find(place, self.home.as_deref()));
         let is_gone = here.is_none() && !place.is_some_and(Path::is_dir);
+        let is_linked = address.is_none() && linked.is_some();
         let address = address.or(linked.filter(|_| is_gone));
         // If the address differs from that of the repository here, the log is from another machine.
         let elsewhere = address.is_some() && here.as_ref().is_none_or(|here| here.remote != address);
         if let Some(address) = address.filter(|_| elsewhere) {
             let is_free = here.is_none() && place.is_some_and(Path::is_dir);
             let named = if is_free { self.named(place) } else { Named::default() };
-            let is_claim = is_gone && Remote::named(path).is_none();
+            // A pull request may be to another repository, so it says nothing about other logs of the folder.
+            let is_claim = is_gone && !is_linked && Remote::named(path).is_none();
             let sighting = ProjectSighting { is_claim, ..Self::sight_address(&address, text)? };
             return Some(sighting.renamed(named));
         }

@@ -328,7 +328,8 @@ fn the_repository_of_a_pull_request_counts_if_nothing_better_is_known() {
         (sighting.identity.id().replace(&*desk.home.to_string_lossy(), "~"), sighting.is_claim)
     };
     let linked = "remote:github.com/ana/shop".to_owned();
-    assert_eq!(id(Some("~/gone/lively-fox"), None), (linked.clone(), true));
+    // Other logs of the folder do not follow, because a pull request may be to another repository.
+    assert_eq!(id(Some("~/gone/lively-fox"), None), (linked.clone(), false));
     assert_eq!(id(Some("~"), None), (linked.clone(), false));
     assert_eq!(id(None, None), (linked, false));
     // A fork, a folder without a repository, and the repository in the log itself.

@@ -217,7 +217,7 @@ fn items(shared: &Shared, said: &mut Sentences) {
         fs::remove_file(&files(logs)[1]).unwrap();
         put(&files(logs)[0], 2, &kept[0]);
     });
-    case("7 a file in place of another", said);
+    case("7 a file in the place of another", said);
     shared.tamper(|logs| {
         put(&files(logs)[0], 2, &kept[1]);
     });

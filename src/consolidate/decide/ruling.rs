@@ -96,7 +96,11 @@ impl ValidTime {
     /// states with different words, such as "in Lima from 13 May" and "in Quito from 20 May", may follow one another.
     fn announces_the_same_as(&self, other: &Self) -> bool {
         let (ours, theirs) = (&self.announced, &other.announced);
-        !ours.is_empty() && !theirs.is_empty() && (ours.is_subset(theirs) || theirs.is_subset(ours))
+        let contrary = |words: &BTreeSet<String>| CONTRARY.iter().filter(|word| words.contains(**word)).count();
+        !ours.is_empty()
+            && !theirs.is_empty()
+            && (ours.is_subset(theirs) || theirs.is_subset(ours))
+            && contrary(ours) == contrary(theirs)
     }
 
     /// Returns the starting time that counts in a comparison with `other`.
@@ -150,6 +154,10 @@ fn is_day(written: &Written, from: Timestamp) -> bool {
     written.meanings.iter().any(|days: &Days| days.within(day.year()) == Some((day, day)))
 }
 
+/// Function words that turn a statement into its opposite: "on from 1 May" and "off from 1 June" are different states.
+const CONTRARY: [&str; 14] =
+    ["off", "not", "no", "never", "without", "nicht", "kein", "keine", "aus", "zu", "sin", "nunca", "pas", "jamais"];
+
 /// Returns the words of a claim whose text states the day from which it is valid, without that day.
 fn announced(claim: &Claim) -> BTreeSet<String> {
     let (content, from) = (&claim.content, claim.valid_from);
@@ -163,7 +171,9 @@ fn announced(claim: &Claim) -> BTreeSet<String> {
     let is_in_day = |at: usize| written.iter().any(|one| one.at.contains(&at));
     let rest: String = content.char_indices().map(|(at, c)| if is_in_day(at) { ' ' } else { c }).collect();
     // The words are not reduced to stems, because the language of a few words is not always recognised.
-    units(&rest).into_iter().filter(|word| !is_stop_word(word) && date::weekday(word).is_none()).collect()
+    let counts =
+        |word: &String| CONTRARY.contains(&word.as_str()) || !is_stop_word(word) && date::weekday(word).is_none();
+    units(&rest).into_iter().filter(counts).collect()
 }
 
 /// A candidate prepared for comparison.
@@ -492,6 +502,7 @@ mod tests {
                 "2026-03-12T00:00:00Z",
                 Ordering::Greater,
             ),
+            ("2026-03-02", "The release of Kelpie is not on 13 March 2026.", "2026-03-13T00:00:00Z", Ordering::Less),
             // Something else, and a day that had passed when it was mentioned.
             ("2026-03-02", "The fair in Turin is on 13 March 2026.", "2026-03-13T00:00:00Z", Ordering::Less),
             ("2026-03-02", "The release of Kelpie was on 1 March 2026.", "2026-03-01T00:00:00Z", Ordering::Less),
