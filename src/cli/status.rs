@@ -8,9 +8,8 @@ use crate::api::{
     DEFAULT_BASE_URL, DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics,
     WATCH_LEASE, WORKER_LEASE, lists_embedding_model, lists_model, logins, model_settings, on_path,
 };
-use crate::config::{Config, Layer};
+use crate::config::{Config, Layer, printable_address};
 use crate::serve::hook::{Agent, HookLog, Installed, commands_in};
-use crate::text::address::printable_address;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 use serde_json::json;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{CATEGORIES, Namespace};
+pub(crate) use crate::text::address::printable_address;
 
 #[cfg(feature = "serve")]
 pub(crate) use edit::save;

@@ -10,8 +10,15 @@ use super::{IdOrigin, Imported};
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
-/// Number of memories that are kept in memory; tests use a small number to write temporary files.
-const KEPT: usize = if cfg!(test) { 16 } else { 4_096 };
+/// Number of memories that are kept in memory; tests use a small number to write temporary files. With encryption, nothing
+/// is written to a temporary file, because it would not be encrypted.
+const KEPT: usize = if cfg!(test) {
+    16
+} else if cfg!(feature = "encryption") {
+    usize::MAX
+} else {
+    4_096
+};
 
 /// Memories in the order of their file.
 #[derive(Debug, Default)]
