@@ -5,6 +5,7 @@
 //! message of the same person. In sessions of coding agents, "don't save that" is about a file, so these sessions need
 //! words such as "in your memory".
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use transcripts::{Kind, Message};
@@ -108,12 +109,13 @@ pub(super) struct WithheldMessages(BTreeSet<usize>);
 impl WithheldMessages {
     /// Returns the messages that their authors ask not to keep, as far as wishes in `span` and shortly after it show.
     pub(super) fn of(messages: &[Message], span: Span) -> Self {
-        let has_tools = messages.iter().any(|message| message.kind == Kind::ToolCall);
+        // Few messages contain the words of a wish, so most windows need not search the whole transcript.
+        let has_tools = LazyCell::new(|| messages.iter().any(|message| message.kind == Kind::ToolCall));
         let mut withheld = BTreeSet::new();
         let end = messages.len().min(span.end.saturating_add(MAX_AHEAD));
         let searched = messages[..end].iter().enumerate().skip(span.start);
         for (at, message) in searched.filter(|(_, message)| message.is_human() && message.text.len() <= MAX_BYTES) {
-            let Some(is_alone) = wish(&message.text, has_tools) else { continue };
+            let Some(is_alone) = wish(&message.text, || *has_tools) else { continue };
             withheld.insert(at);
             if is_alone {
                 let before = messages[..at].iter().enumerate().rev().filter(|(_, before)| before.is_human());
@@ -136,7 +138,7 @@ impl WithheldMessages {
 }
 
 /// Returns whether a message with a wish contains nothing else; `None` if it contains no wish.
-fn wish(text: &str, has_tools: bool) -> Option<bool> {
+fn wish(text: &str, has_tools: impl FnOnce() -> bool) -> Option<bool> {
     let lower = text.to_lowercase().replace('’', "'");
     WISH.for_text(&lower)?;
     // Code and quotations are not the author's own words.
@@ -151,7 +153,7 @@ fn wish(text: &str, has_tools: bool) -> Option<bool> {
         rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).all(|word| is_listed(FILLERS, word))
     };
     let both = [&EXPLICIT_WISH, &WISH];
-    if let Some(found) = found(if has_tools { &both[..1] } else { &both }) {
+    if let Some(found) = found(if has_tools() { &both[..1] } else { &both }) {
         return Some(is_alone(found));
     }
     found(&[&TAKEN_BACK]).filter(|found| is_alone(found)).map(|_| true)
