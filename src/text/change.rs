@@ -108,14 +108,14 @@ pub(crate) fn phrases(text: &str) -> Vec<ChangePassage> {
     }
     let text = &text.replace('’', "'");
     let Forms { patterns, kinds } = &RULES.forms;
-    if !patterns.may_match(text) {
-        return Vec::new();
-    }
     let mut found = Vec::new();
-    for sentence in sentences(text).into_iter().filter(|sentence| !RULES.passing.is_match(sentence)) {
-        found.extend(patterns.candidates(sentence).flat_map(|(place, pattern)| {
-            pattern.captures_iter(sentence).filter_map(move |hit| phrase(sentence, &hit, kinds[place]))
-        }));
+    for sentence in sentences(text) {
+        let mut candidates = patterns.candidates(sentence).peekable();
+        if candidates.peek().is_some() && !RULES.passing.is_match(sentence) {
+            found.extend(candidates.flat_map(|(place, pattern)| {
+                pattern.captures_iter(sentence).filter_map(move |hit| phrase(sentence, &hit, kinds[place]))
+            }));
+        }
     }
     found
 }

@@ -30,14 +30,17 @@ pub(crate) enum Language {
     Korean,
 }
 
-/// Words that are frequent in a language and rare in most others.
-static FREQUENT: LazyLock<HashMap<Language, HashSet<String>>> = LazyLock::new(|| {
-    let words: HashMap<Language, String> =
+/// Words that are frequent in a language and rare in most others, each with its languages.
+static FREQUENT: LazyLock<HashMap<String, Vec<Language>>> = LazyLock::new(|| {
+    let tables: HashMap<Language, String> =
         toml::from_str(include_str!("frequent.toml")).expect("the table is a constant");
-    words
-        .into_iter()
-        .map(|(language, words)| (language, words.split_whitespace().map(str::to_owned).collect()))
-        .collect()
+    let mut languages: HashMap<String, Vec<Language>> = HashMap::new();
+    for (language, words) in tables {
+        for word in words.split_whitespace().collect::<HashSet<_>>() {
+            languages.entry(word.to_owned()).or_default().push(language);
+        }
+    }
+    languages
 });
 
 /// Languages that the offline extractor reads.
@@ -109,11 +112,11 @@ fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
     }
     // Phones and word processors write `don’t` with a typographic apostrophe.
     let lower = lower.replace('’', "'");
-    let words: Vec<&str> =
-        lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
-    let count = |frequent: &HashSet<String>| words.iter().filter(|word| frequent.contains(**word)).count();
-    let counted = |language: &Language| Some((count(FREQUENT.get(language)?), *language));
-    let mut counts: Vec<(usize, Language)> = among.iter().filter_map(counted).collect();
+    let words = lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty());
+    let mut counts: Vec<(usize, Language)> = among.iter().map(|language| (0, *language)).collect();
+    for languages in words.filter_map(|word| FREQUENT.get(word)) {
+        counts.iter_mut().filter(|(_, language)| languages.contains(language)).for_each(|(count, _)| *count += 1);
+    }
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     match counts[..] {
         // If there is a tie, as in text with two languages, no guess is better than a wrong guess.

@@ -16,6 +16,7 @@ pub(crate) mod pattern_set;
 pub(crate) mod person;
 pub(crate) mod recent;
 pub(crate) mod relative;
+mod required;
 pub(crate) mod script;
 pub(crate) mod shell;
 pub(crate) mod stem;

@@ -1,55 +1,93 @@
 //! A set of many patterns, few of which match any one text.
 //!
 //! A counted repetition such as `.{2,60}` is compiled to sixty copies, so hundreds of such patterns take a tenth of a
-//! second and tens of megabytes. One automaton, in which repetitions are not counted, finds the patterns that may match
-//! a text. Only these are compiled, when they are first needed.
+//! second and tens of megabytes. Most texts contain none of the literals that a pattern requires. For the others, a
+//! relaxed form of the pattern, in which repetitions are not counted, finds out whether the pattern may match. The
+//! pattern itself is compiled when it may match a text for the first time.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use aho_corasick::AhoCorasick;
+use regex::Regex;
 use serde::Deserialize;
 
-/// Largest automaton.
-const MAX_BYTES: usize = 64 << 20;
+use super::required::literals;
 
 /// Patterns, in the order in which they are tried.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PatternSet {
-    /// Matches everything that any of the patterns matches, and more.
-    relaxed: OnceLock<RegexSet>,
-    patterns: Vec<(String, OnceLock<Regex>)>,
+    patterns: Vec<LazyPattern>,
+    literals: OnceLock<Literals>,
+}
+
+/// A pattern that is compiled when it is first needed.
+#[derive(Debug)]
+struct LazyPattern {
+    source: String,
+    relaxed: OnceLock<Regex>,
+    exact: OnceLock<Regex>,
+}
+
+/// The literals that patterns require.
+#[derive(Debug)]
+struct Literals {
+    automaton: AhoCorasick,
+    /// The pattern of each literal, as an index.
+    owners: Vec<usize>,
+    /// The patterns that require no literal.
+    free: Vec<usize>,
 }
 
 impl PatternSet {
     /// Returns the set of these patterns.
     pub(crate) fn new(patterns: impl IntoIterator<Item = String>) -> Self {
-        let patterns = patterns.into_iter().map(|pattern| (pattern, OnceLock::new())).collect();
-        Self { relaxed: OnceLock::new(), patterns }
-    }
-
-    fn relaxed(&self) -> &RegexSet {
-        self.relaxed.get_or_init(|| {
-            RegexSetBuilder::new(self.patterns.iter().map(|(pattern, _)| uncounted(pattern)))
-                .size_limit(MAX_BYTES)
-                .build()
-                .expect("the patterns are constants")
-        })
-    }
-
-    /// Whether one of the patterns may match `text`.
-    pub(crate) fn may_match(&self, text: &str) -> bool {
-        self.relaxed().is_match(text)
+        let lazy = |source| LazyPattern { source, relaxed: OnceLock::new(), exact: OnceLock::new() };
+        Self { patterns: patterns.into_iter().map(lazy).collect(), literals: OnceLock::new() }
     }
 
     /// Returns the patterns that may match `text`, each with its index.
-    pub(crate) fn candidates(&self, text: &str) -> impl Iterator<Item = (usize, &Regex)> {
-        self.relaxed().matches(text).into_iter().map(|place| (place, self.pattern(place)))
+    pub(crate) fn candidates<'s>(&'s self, text: &str) -> impl Iterator<Item = (usize, &'s Regex)> {
+        let literals = self.literals.get_or_init(|| Literals::of(&self.patterns));
+        let places = literals.found_in(text).into_iter();
+        places.filter(|place| self.patterns[*place].may_match(text)).map(|place| (place, self.patterns[place].exact()))
+    }
+}
+
+impl LazyPattern {
+    fn may_match(&self, text: &str) -> bool {
+        let relaxed = || Regex::new(&relaxed(&self.source)).expect("the patterns are constants");
+        self.relaxed.get_or_init(relaxed).is_match(text)
     }
 
-    fn pattern(&self, place: usize) -> &Regex {
-        let (pattern, compiled) = &self.patterns[place];
-        compiled.get_or_init(|| Regex::new(pattern).expect("the patterns are constants"))
+    fn exact(&self) -> &Regex {
+        self.exact.get_or_init(|| Regex::new(&self.source).expect("the patterns are constants"))
+    }
+}
+
+impl Literals {
+    fn of(patterns: &[LazyPattern]) -> Self {
+        let (mut owned, mut owners, mut free) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, pattern) in patterns.iter().enumerate() {
+            match literals(&pattern.source) {
+                Some(literals) => {
+                    owners.extend(literals.iter().map(|_| place));
+                    owned.extend(literals);
+                }
+                None => free.push(place),
+            }
+        }
+        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(owned);
+        Self { automaton: automaton.expect("the patterns are constants"), owners, free }
+    }
+
+    /// Returns the patterns whose literals `text` contains, in order.
+    fn found_in(&self, text: &str) -> Vec<usize> {
+        let mut found = self.free.clone();
+        found.extend(self.automaton.find_overlapping_iter(text).map(|hit| self.owners[hit.pattern()]));
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 
@@ -111,27 +149,27 @@ pub(crate) fn at_start(pattern: &str) -> String {
     format!("(?i)^(?:{pattern})")
 }
 
-/// Patterns that ignore case, one of which has to match. They are compiled when they are first needed.
+/// Patterns that ignore case, one of which has to match.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Vec<String>")]
-pub(crate) struct Patterns(Vec<String>, OnceLock<RegexSet>);
+pub(crate) struct Patterns(PatternSet);
 
 impl From<Vec<String>> for Patterns {
     fn from(patterns: Vec<String>) -> Self {
-        Self(patterns, OnceLock::new())
+        Self(PatternSet::new(patterns.into_iter().map(|pattern| format!("(?i){pattern}"))))
     }
 }
 
-impl Deref for Patterns {
-    type Target = RegexSet;
-    fn deref(&self) -> &RegexSet {
-        let patterns = || self.0.iter().map(|pattern| format!("(?i){pattern}"));
-        self.1.get_or_init(|| RegexSet::new(patterns()).expect("the patterns are constants"))
+impl Patterns {
+    /// Whether one of the patterns matches `text`.
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        self.0.candidates(text).any(|(_, pattern)| pattern.is_match(text))
     }
 }
 
-/// Returns the pattern without repetition counts: `{2,60}` becomes `+`, and `{0,4}` becomes `*`.
-fn uncounted(pattern: &str) -> String {
+/// Returns a pattern that matches at least where `pattern` does, without repetition counts: `{2,60}` becomes `+`, and
+/// `{0,4}` becomes `*`. Word boundaries are left out, because an automaton cannot find them beside letters outside ASCII.
+fn relaxed(pattern: &str) -> String {
     let mut relaxed = String::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some(at) = rest.find('{') {
@@ -149,7 +187,9 @@ fn uncounted(pattern: &str) -> String {
         });
         rest = after;
     }
-    relaxed + rest
+    relaxed.push_str(rest);
+    // A backslash before the backslash would escape it.
+    relaxed.replace(r"\\", "\0").replace(r"\b", "").replace('\0', r"\\")
 }
 
 #[cfg(test)]
@@ -162,9 +202,10 @@ mod tests {
             (r"a{2,60}?b", "a+?b"),
             (r"(?:\w+ ){0,4}x{3}", r"(?:\w+ )*x+"),
             (r"[\p{L}\u{00}-\x{41}]\p{Han}{2,}", r"[\p{L}\u{00}-\x{41}]\p{Han}+"),
+            (r"\bno\b|\\b", r"no|\\b"),
             ("plain", "plain"),
         ] {
-            assert_eq!(uncounted(pattern), expected);
+            assert_eq!(relaxed(pattern), expected);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Finds claims that explicitly say that a known claim is no longer true or has a different value.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
 use super::tokens::is_stop_word;
@@ -8,6 +9,7 @@ use super::view::{View, is_episode, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};
 use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
 use crate::text::normalise::comparable;
+use crate::text::recent::RecentResults;
 use crate::text::script::{Script, is_han, is_hiragana};
 use crate::text::tokens::{is_listed, words};
 
@@ -59,14 +61,14 @@ fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> O
         return None;
     }
     let named = Naming::of(phrase, known);
-    let matter = phrase.matter.as_ref().map(|matter| Naming::words(matter));
+    let matter = phrase.matter.as_ref().map(|matter| content_words(matter));
     let other_matter = matter.is_some_and(|words| {
         let shared = words.iter().filter(|word| in_text(word, known)).count();
         shared == 0 || shared * 2 < words.len()
     });
     // A known claim that reports the same change itself does not describe the state before the change.
     let already = known.changes().iter().any(|other| {
-        let theirs = Naming::words(&other.named);
+        let theirs = content_words(&other.named);
         other.kind != ChangeEffect::Moved && named.shared.iter().any(|word| theirs.contains(word))
     });
     // A different number means a different thing: issue 11 is not issue 12.
@@ -155,10 +157,10 @@ fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
         let common = verb.chars().zip(word.chars()).take_while(|(a, b)| a == b).count();
         common >= 3 && common * 2 >= verb.chars().count().max(word.chars().count())
     };
-    let in_known = |verb: &str| Naming::words(&known.claim.content).iter().any(|word| is_form(verb, word));
+    let in_known = |verb: &str| content_words(&known.claim.content).iter().any(|word| is_form(verb, word));
     let other_verb = verb.is_some_and(|verb| !is_listed(GENERAL, &verb) && !in_known(&verb));
     let lead = OPENINGS.iter().fold(phrase.lead.clone(), |lead, opening| lead.replace(opening, " "));
-    let is_led = phrase.kind != ChangeEffect::Replaced && Naming::words(&lead).iter().any(|word| !in_text(word, known));
+    let is_led = phrase.kind != ChangeEffect::Replaced && content_words(&lead).iter().any(|word| !in_text(word, known));
     other_verb || is_led
 }
 
@@ -190,7 +192,7 @@ fn narrows(rest: &str, known: &View<'_>) -> bool {
     let limits = |word: &String| {
         !NO_LIMITS.contains(&word.as_str()) && Features::of(word).figures.is_empty() && !in_text(word, known)
     };
-    limited && !gives_way && Naming::words(rest).iter().any(limits)
+    limited && !gives_way && content_words(rest).iter().any(limits)
 }
 
 /// Whether both claims have a number, a day or a time of the same kind, but with different values.
@@ -266,17 +268,17 @@ pub(super) fn has_other_subject(incoming: &View<'_>, known: &View<'_>) -> bool {
         let has_article = start.next().is_some_and(|first| is_listed(ARTICLES, first));
         // "The user" and "the team" refer to whoever speaks.
         let is_noun = has_article && start.next().is_some_and(|noun| !is_frame(noun));
-        is_noun && Naming::words(&lower).iter().position(|word| in_text(word, known)).is_some_and(|shared| shared > 0)
+        is_noun && content_words(&lower).iter().position(|word| in_text(word, known)).is_some_and(|shared| shared > 0)
     })
 }
 
 /// Returns the share of the content words of the shorter claim that both claims contain, from 0 to 1.
 pub(in crate::consolidate) fn shared_words(claim: &Claim, known: &Claim) -> f64 {
-    let content_words = |claim: &Claim| -> BTreeSet<String> {
-        Naming::words(&claim.content).into_iter().filter(|word| !is_frame(word)).collect()
+    let own_words = |claim: &Claim| -> BTreeSet<String> {
+        content_words(&claim.content).iter().filter(|word| !is_frame(word)).cloned().collect()
     };
-    let (ours, theirs, text) = (content_words(claim), content_words(known), comparable(&known.content));
-    let words = Naming::words(&text);
+    let (ours, theirs, text) = (own_words(claim), own_words(known), comparable(&known.content));
+    let words = content_words(&text);
     part(ours.iter().filter(|word| is_among(word, &text, &words)).count(), ours.len().min(theirs.len()))
 }
 
@@ -299,7 +301,7 @@ struct Naming {
 
 impl Naming {
     fn of(phrase: &ChangePassage, known: &View<'_>) -> Self {
-        let words = Self::words(&phrase.named);
+        let words = content_words(&phrase.named);
         let features = &known.features;
         let (shared, others): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| in_text(word, known));
         let value = known.claim.value.as_deref().map(comparable).unwrap_or_default();
@@ -312,11 +314,11 @@ impl Naming {
                 || (word.is_ascii() && !is_number && word.contains(['-', '_', '.', '/']))
                 || is_capital(word, &known.claim.content)
         };
-        let content: Vec<String> =
-            Self::words(&known.claim.content).into_iter().filter(|word| !is_frame(word)).collect();
+        let content = content_words(&known.claim.content);
+        let content: Vec<&String> = content.iter().filter(|word| !is_frame(word)).collect();
         Self {
             is_value: shared.iter().any(is_name) || is_wide_name(&phrase.named, &features.text),
-            is_head: content.first().is_some_and(|head| shared.contains(head)),
+            is_head: content.first().is_some_and(|head| shared.contains(*head)),
             covers: shared.len() * 3 >= content.len(),
             leads: words.first().is_some_and(|first| shared.contains(first)),
             leaves_names: features.entities.iter().filter(|name| !shared.contains(name)).count() >= MANY_NAMES,
@@ -324,9 +326,12 @@ impl Naming {
             shared: shared.into_iter().collect(),
         }
     }
+}
 
-    /// Returns the content words of `text` in lower case; in scripts without spaces, pairs of characters.
-    fn words(text: &str) -> Vec<String> {
+/// Returns the content words of `text` in lower case; in scripts without spaces, pairs of characters.
+fn content_words(text: &str) -> Rc<[String]> {
+    thread_local!(static RECENT: RecentResults<Rc<[String]>> = RecentResults::default());
+    let examine = || {
         let mut found = Vec::new();
         for word in words(text) {
             let lower = word.text.to_lowercase();
@@ -339,13 +344,14 @@ impl Naming {
                 }
             }
         }
-        found
-    }
+        found.into()
+    };
+    RECENT.with(|recent| recent.get(text, examine))
 }
 
 /// Whether the claim's text contains `word` or a form of it.
 fn in_text(word: &str, known: &View<'_>) -> bool {
-    is_among(word, &known.features.text, &Naming::words(&known.features.text))
+    is_among(word, &known.features.text, &content_words(&known.features.text))
 }
 
 /// Whether `text`, whose words are `words`, contains `word` or a form of it.

@@ -1,7 +1,7 @@
 //! Features of a claim used in comparisons: polarity, numbers, names, people, time, and words that express a change.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -79,9 +79,9 @@ pub enum Turn {
 impl Features {
     /// Returns the features of `text`; only its first 2,000 characters are examined word by word.
     #[must_use]
-    pub(crate) fn of(text: &str) -> Self {
-        thread_local!(static RECENT: RecentResults<Features> = RecentResults::default());
-        RECENT.with(|recent| recent.get(text, || Self::examine(text)))
+    pub(crate) fn of(text: &str) -> Arc<Self> {
+        thread_local!(static RECENT: RecentResults<Arc<Features>> = RecentResults::default());
+        RECENT.with(|recent| recent.get(text, || Arc::new(Self::examine(text))))
     }
 
     fn examine(text: &str) -> Self {
@@ -511,7 +511,7 @@ mod tests {
         ];
         for (a, b) in pairs {
             let (a, b) = (Features::of(a), Features::of(b));
-            assert_eq!((a.tokens, a.polarity, b.polarity), (b.tokens, Polarity::Positive, Polarity::Negative));
+            assert_eq!((&a.tokens, a.polarity, b.polarity), (&b.tokens, Polarity::Positive, Polarity::Negative));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::features::{Features, TimeScope};
 use super::key::attribute;
@@ -23,7 +24,7 @@ pub(crate) struct View<'a> {
     /// The claim.
     pub claim: &'a Claim,
     /// Features of the claim's content.
-    pub features: Features,
+    pub features: Arc<Features>,
     /// Attribute of the claim; see [`attribute`].
     pub key: Option<String>,
     /// Subject of the claim, normalised for comparison.
@@ -53,7 +54,10 @@ impl<'a> View<'a> {
         let mut features = Features::of(&claim.content);
         if let Some(key) = &key {
             // `user.sister.residence` is about the sister even if the content only says "she".
-            features.people.extend(Features::of(&key.replace(['.', '_'], " ")).people);
+            let people = &Features::of(&key.replace(['.', '_'], " ")).people;
+            if !people.is_subset(&features.people) {
+                Arc::make_mut(&mut features).people.extend(people);
+            }
         }
         let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(comparable);
         Self {

@@ -113,8 +113,8 @@ pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -
 }
 
 fn value_is_gone(claim: &Claim, rest: &str) -> bool {
-    let value = claim.value.as_deref().map(|value| Features::of(value).text);
-    value.is_some_and(|value| !Features::of(rest).text.contains(&value))
+    let value = claim.value.as_deref().map(Features::of);
+    value.is_some_and(|value| !Features::of(rest).text.contains(&value.text))
 }
 
 /// Whether nothing but commas divides `content`, so that its parts are details of one statement.
@@ -156,9 +156,9 @@ fn is_wide(c: char) -> bool {
 /// Returns the words at the beginning that name the subject of the whole `content`; empty if the subject is unclear.
 fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a str {
     let begins = |words: &str| {
-        let words = Features::of(words).text;
+        let words = &Features::of(words).text;
         let text = &incoming.features.text;
-        !words.is_empty() && (text.starts_with(&words) || text.contains(&format!(" {words} ")))
+        !words.is_empty() && (text.starts_with(words) || text.contains(&format!(" {words} ")))
     };
     let tagged = view.claim.subject.as_deref().and_then(|tag| {
         let at = content.find(tag).filter(|at| content[..*at].chars().count() <= 8)?;
@@ -272,8 +272,8 @@ impl Gone {
 }
 
 fn terms(text: &str) -> BTreeSet<String> {
-    let Features { tokens, figures, entities, .. } = Features::of(text);
-    tokens.into_iter().chain(figures).chain(entities).collect()
+    let features = Features::of(text);
+    [&features.tokens, &features.figures, &features.entities].into_iter().flatten().cloned().collect()
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
 use serde::Deserialize;
 
 use crate::memory::MemoryType;
 use crate::text::language::Language;
-use crate::text::pattern_set::{AtStart, Patterns};
+use crate::text::pattern_set::{AtStart, PatternSet, Patterns};
 
 /// The patterns of a language.
 #[derive(Deserialize)]
@@ -92,20 +91,21 @@ impl Table {
 #[serde(from = "Vec<(Kind, String)>")]
 struct Cues {
     kinds: Vec<Kind>,
-    patterns: RegexSet,
+    patterns: PatternSet,
 }
 
 impl From<Vec<(Kind, String)>> for Cues {
     fn from(cues: Vec<(Kind, String)>) -> Self {
         let (kinds, patterns): (_, Vec<String>) =
             cues.into_iter().map(|(kind, text)| (kind, format!("(?i){text}"))).unzip();
-        Self { kinds, patterns: RegexSet::new(patterns).expect("the tables are constants") }
+        Self { kinds, patterns: PatternSet::new(patterns) }
     }
 }
 
 impl Cues {
     fn matching(&self, sentence: &str) -> impl Iterator<Item = Kind> {
-        self.patterns.matches(sentence).into_iter().map(|at| self.kinds[at])
+        let candidates = self.patterns.candidates(sentence);
+        candidates.filter(move |(_, pattern)| pattern.is_match(sentence)).map(|(at, _)| self.kinds[at])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Asks a model what groups of episodes have in common, several groups per call, and checks its statements.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
@@ -292,7 +292,7 @@ fn pattern(entry: &Entry) -> Option<Pattern> {
 /// negation must also appear in one of the episodes.
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 pub(super) fn is_grounded(pattern: &Pattern, episodes: &[&str]) -> bool {
-    let said: Vec<Features> = episodes.iter().map(|text| Features::of(text)).collect();
+    let said: Vec<Arc<Features>> = episodes.iter().map(|text| Features::of(text)).collect();
     let holds = |text: &str| {
         let features = Features::of(text);
         let names = features.entities.iter().all(|name| said.iter().any(|one| one.text.contains(name.as_str())));
