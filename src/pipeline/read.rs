@@ -269,11 +269,14 @@ impl Reader {
     }
 }
 
+fn are_captions(transcript: &Transcript) -> bool {
+    matches!(transcript.source.as_str(), "srt" | "webvtt")
+}
+
 /// Attributes captions to `speaker` if none of them names a speaker, and returns whether that is so.
 fn attribute_captions(transcript: &mut Transcript, speaker: &str) -> bool {
     let is_unnamed = |message: &Message| message.kind == Kind::Prose && message.role == Role::Other;
-    let is_caption = matches!(transcript.source.as_str(), "srt" | "webvtt");
-    if !is_caption || transcript.messages.iter().any(|message| message.speaker.is_some()) {
+    if !are_captions(transcript) || transcript.messages.iter().any(|message| message.speaker.is_some()) {
         return false;
     }
     for message in transcript.messages.iter_mut().filter(|message| is_unnamed(message)) {
@@ -281,6 +284,16 @@ fn attribute_captions(transcript: &mut Transcript, speaker: &str) -> bool {
         message.speaker = Some(speaker.to_owned());
     }
     true
+}
+
+/// Returns the redacted name of the only speaker of captions, if it is the person whom the user named for captions
+/// without speakers.
+pub(super) fn attributed_to<'t>(transcript: &'t Transcript, sources: &Sources, guard: &Guard) -> Option<&'t str> {
+    let named = sources.speaker.as_ref().filter(|_| are_captions(transcript))?;
+    let mut names = transcript.messages.iter().filter_map(|message| message.speaker.as_deref());
+    let first = names.next()?;
+    let is_named = first == named || *first == **guard.redact(named.clone()).0;
+    (is_named && names.all(|name| name == first)).then_some(first)
 }
 
 impl FileReport {

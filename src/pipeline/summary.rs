@@ -56,6 +56,9 @@ pub struct Summary {
     pub decisions: BTreeMap<Decision, u64>,
     /// Candidates that wait in the inbox for a person, regardless of the decision.
     pub waiting: u64,
+    /// The conversations whose words were attributed to the person named for the run, each with that person.
+    #[serde(skip)]
+    pub(crate) attributions: Vec<(String, String)>,
     /// Counts of batches; zero if there were none.
     #[serde(skip_serializing_if = "BatchCounts::is_nothing")]
     pub batches: BatchCounts,
