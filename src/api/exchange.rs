@@ -105,8 +105,8 @@ struct DeniedFiles {
 
 impl DeniedFiles {
     fn of(config: &Config) -> Result<Self, ApiError> {
-        let exclude = denied_paths(config)?;
-        Ok(Self { linked: LinkedFiles::new(&exclude), selection: Selection { exclude, ..Selection::default() } })
+        let deny = denied_paths(config)?;
+        Ok(Self { linked: LinkedFiles::new(&deny), selection: Selection { deny, ..Selection::default() } })
     }
 
     /// Whether a file, which may be in an archive, is excluded.

@@ -109,7 +109,7 @@ pub(super) fn start(
     let (selection, held, speaker) = (selection.clone(), sources.transcripts.clone(), sources.speaker.clone());
     // Reading blocks on file access, so it runs on a thread instead of in a task.
     std::thread::spawn(move || {
-        let linked = LinkedFiles::new(&selection.exclude);
+        let linked = LinkedFiles::new(&selection.deny);
         let reader = Reader { forced, speaker, selection, linked, finished, guard, sender };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
@@ -167,7 +167,7 @@ impl Reader {
     /// relative paths and to paths through a link.
     fn leaves(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         let as_given = self.selection.leaves_file(path, changed_at);
-        if as_given.is_some() || self.selection.exclude.is_empty() || path == Path::new("-") {
+        if as_given.is_some() || self.selection.excludes_nothing() || path == Path::new("-") {
             return as_given;
         }
         let spellings = [std::path::absolute(path).ok(), Some(true_path(path))];
@@ -461,6 +461,9 @@ pub struct Selection {
     pub namespaces: Vec<Namespace>,
     /// Patterns of files and projects to leave out.
     pub exclude: Vec<Pattern>,
+    /// Patterns of files and projects that must not be read. Unlike `exclude`, they also apply to the other names (hard
+    /// links) of a matching file.
+    pub deny: Vec<Pattern>,
 }
 
 /// The reason for leaving something out.
@@ -564,12 +567,16 @@ impl Selection {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
+    const fn excludes_nothing(&self) -> bool {
+        self.exclude.is_empty() && self.deny.is_empty()
+    }
+
     /// Returns whether a path is excluded. A pattern without `/` matches any component of the path; any other pattern
     /// matches the path, the end of the path, or a folder above it.
     fn excludes(&self, path: &str) -> bool {
         // An excluded folder must not be read through a link.
         let real = || Path::new(path).is_absolute().then(|| Path::new(path).canonicalize().ok()).flatten();
-        !self.exclude.is_empty()
+        !self.excludes_nothing()
             && (self.excludes_as_spelled(path)
                 || real().is_some_and(|real| self.excludes_as_spelled(&real.to_string_lossy())))
     }
@@ -578,7 +585,7 @@ impl Selection {
         // A log may come from another system, so both separators count.
         let path = path.replace('\\', "/");
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        self.exclude.iter().any(|pattern| {
+        self.exclude.iter().chain(&self.deny).any(|pattern| {
             let text = pattern.as_str();
             if !text.trim_end_matches('/').contains('/') {
                 return parts.iter().any(|part| matches(text.trim_end_matches('/'), part));
@@ -594,7 +601,7 @@ impl Selection {
     }
 }
 
-/// The files below excluded folders, by their inodes, so that such a file is not read through a hard link outside of
+/// The files below denied folders, by their inodes, so that such a file is not read through a hard link outside of
 /// the folder. The folders are listed only when the first file with several names is met, because few files have them.
 pub(crate) struct LinkedFiles {
     patterns: Vec<String>,

@@ -305,3 +305,17 @@ fn a_run_that_could_read_nothing_has_failed() {
     assert_eq!(desk.run(&["run", "notes.txt", "--extractor", "rules"]).code, 2);
     assert_eq!(desk.json(&["runs", "list"])[0]["status"], "failed");
 }
+
+#[cfg(unix)]
+#[test]
+fn an_excluded_backup_of_hard_links_does_not_exclude_the_logs_themselves() {
+    let desk = Desk::new();
+    desk.write("live/a.txt", "User: I live in Lisbon.\n\nAssistant: Noted.\n\nUser: Thanks.\n\nAssistant: Sure.\n");
+    std::fs::create_dir(desk.path("backup")).unwrap();
+    std::fs::hard_link(desk.path("live/a.txt"), desk.path("backup/a.txt")).unwrap();
+    let backup = desk.path("backup").display().to_string();
+    let read = desk.run(&["run", "live", "backup", "--exclude", &backup, "--extractor", "rules", "--json"]);
+    let summary = read.json().pop().unwrap();
+    assert_eq!((&summary["files"]["read"], &summary["filtered"]["files_excluded"]), (&1.into(), &1.into()), "{read:?}");
+    assert_eq!(desk.memories().len(), 1);
+}
