@@ -291,6 +291,7 @@ impl<'a> Tally<'a> {
             ReadEvent::Transcript(transcript, cleaned) => return Some((*transcript, cleaned)),
             ReadEvent::Begun(mark) => self.files.begin(mark),
             ReadEvent::Ended => {}
+            ReadEvent::Warning(text) => (self.watch)(&Event::Warning(&text)),
             ReadEvent::Unchanged(file) => self.unchanged(&file),
             ReadEvent::FileLeftOut(path, reason) => {
                 // A log that was partly left out is not finished, so that a later run opens it again.
