@@ -36,6 +36,14 @@ pub enum StoreError {
         /// The error from the operating system or from SQLite.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The folder for temporary files cannot be written.
+    #[error("cannot use a temporary file in {}; free some space there, or choose another folder with TMPDIR", .folder.display())]
+    Temporary {
+        /// The folder.
+        folder: PathBuf,
+        /// The error from the operating system.
+        source: std::io::Error,
+    },
     /// The file is not a database of this program.
     #[error("{} is not a memory database; choose another file with --db, or move it away", .path.display())]
     NotADatabase {
