@@ -22,7 +22,7 @@ use crate::fault::point;
 use crate::guard::order_in;
 use crate::memory::{ExtractionMethod, Namespace, Status};
 use crate::pipeline::{
-    CachedModel, ImportResult, ImportedMemory, LinkedFiles, Selection, consolidate_imported, path_key,
+    CachedModel, ImportResult, ImportedMemory, LinkedFiles, OtherNames, Selection, consolidate_imported, path_key,
 };
 use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, PlanLedger, Project, RunId, RunStatus, StoreError};
 
@@ -91,6 +91,8 @@ pub enum ImportEvent<'a> {
     Adapted(&'a Path, &'a ImportChanges),
     /// A file was not read, because the setting `guard.deny` excludes it.
     Denied(&'a Path),
+    /// A message that the user should see.
+    Warning(&'a str),
     /// A file was stored.
     Stored(FileImport<'a>),
     /// A pack was imported.
@@ -104,16 +106,24 @@ struct DeniedFiles {
 }
 
 impl DeniedFiles {
-    fn of(config: &Config) -> Result<Self, ApiError> {
-        let exclude = denied_paths(config)?;
-        Ok(Self { linked: LinkedFiles::new(&exclude), selection: Selection { exclude, ..Selection::default() } })
+    fn of(config: &Config, paths: &[PathBuf]) -> Result<Self, ApiError> {
+        let deny = denied_paths(config)?;
+        let linked = LinkedFiles::new(&deny, paths.iter().map(PathBuf::as_path));
+        Ok(Self { linked, selection: Selection { deny, ..Selection::default() } })
     }
 
-    /// Whether a file, which may be in an archive, is excluded.
-    fn contains(&self, path: &Path) -> bool {
+    /// Whether a file, which may be in an archive, is excluded; warns if this is uncertain.
+    fn contains(&self, path: &Path, watch: &mut dyn FnMut(ImportEvent<'_>)) -> bool {
         // The patterns may name folders above the working directory.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        self.selection.leaves_file(&path, None).is_some() || self.linked.contains(&path)
+        if self.selection.leaves_file(&path, None).is_some() {
+            return true;
+        }
+        let names = self.linked.other_names(&path);
+        if names == OtherNames::Unknown {
+            watch(ImportEvent::Warning(&self.linked.warning(&path)));
+        }
+        names == OtherNames::Denied
     }
 }
 
@@ -201,11 +211,11 @@ impl Memories {
         let names: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let arguments = json!({ "paths": names });
         let mut report = ImportReport { arguments, ..ImportReport::default() };
-        let denied = DeniedFiles::of(&self.config)?;
+        let denied = DeniedFiles::of(&self.config, paths)?;
         let imported = paths.iter().try_for_each(|path| {
             if path.is_dir() || is_zip(path) {
                 self.import_folder(path, options, &denied, &mut report, watch)
-            } else if denied.contains(path) {
+            } else if denied.contains(path, watch) {
                 report.denied += 1;
                 watch(ImportEvent::Denied(path));
                 Ok(())
@@ -236,7 +246,7 @@ impl Memories {
         let before = report.files + report.denied;
         for name in folder.all_files() {
             let path = path.join(&name);
-            if denied.contains(&path) {
+            if denied.contains(&path, watch) {
                 report.denied += 1;
                 watch(ImportEvent::Denied(&path));
                 continue;

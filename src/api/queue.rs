@@ -562,8 +562,8 @@ impl QueueWorker<'_> {
         let log = Path::new(&job.log);
         // A log may contain conversations of several projects, each of which has its own job.
         let projects = if job.is_forced { Vec::new() } else { vec![job.shard.clone()] };
-        let (exclude, zone) = (denied_paths(&memories.config)?, Some(Zoned::now().time_zone().clone()));
-        let selection = Selection { zone, projects, exclude, ..Selection::default() };
+        let (deny, zone) = (denied_paths(&memories.config)?, Some(Zoned::now().time_zone().clone()));
+        let selection = Selection { zone, projects, deny, ..Selection::default() };
         let sources = if is_object(log) {
             if selection.leaves_file(log, None).is_some() {
                 return Ok(Ok(()));

@@ -200,7 +200,7 @@ impl Memories {
         Ok(self.ledger("find the last change")?.last_undoable()?)
     }
 
-    /// Returns the newest run of the command `run`, if it was undone and no later run has changed anything.
+    /// Returns the newest run, if it was undone and no later run has changed anything.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -253,6 +253,22 @@ impl Memories {
         let undone = undone_in(store, runs, redo)?;
         self.record(audit, Author::Person, AuditAction::Undo, &undone.removed)?;
         Ok((undone, reopened_in(store, runs, redo)?))
+    }
+
+    /// Makes the changes of an undone run again, as a new run; with `is_dry`, only returns what this would do. This does
+    /// not apply to runs that read logs, whose memories the next run stores again after [`Memories::undo`] with `redo`.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the run is not undone or cannot be redone, or the database cannot be written.
+    pub(crate) fn redo(&self, run: &Run, is_dry: bool) -> Result<(RunId, UndoReport), ApiError> {
+        let (store, now) = (self.ledger("redo a run")?, Timestamp::now());
+        if is_dry {
+            return Ok(store.copy_in_memory()?.redo_run(run, now)?);
+        }
+        let audit = self.audit()?;
+        let redone = store.redo_run(run, now)?;
+        self.record(audit, Author::Person, AuditAction::Undo, &redone.1.restored)?;
+        Ok(redone)
     }
 
     /// Returns the undone runs, newest first, whose memories are left out by later runs; each with its number of

@@ -98,10 +98,10 @@ impl Worker<'_> {
             Err(fault) => return Ok(Err(fault)),
         };
         let store = memories.ledger("extract memories")?;
-        let exclude = denied_paths(&memories.config)?;
+        let deny = denied_paths(&memories.config)?;
         let (arguments, options) = memories.run_options(RunRequest {
             sources: sources(job),
-            selection: Selection { zone: Some(Zoned::now().time_zone().clone()), exclude, ..Selection::default() },
+            selection: Selection { zone: Some(Zoned::now().time_zone().clone()), deny, ..Selection::default() },
             // A log that was queued again but has not changed costs nothing.
             reread: RereadPolicy::Nothing,
             arguments: json!({"paths": [job.path], "by": "jobs"}),

@@ -83,7 +83,7 @@ actions! {
     Restore = "restore",
     /// A pending memory was accepted.
     Accept = "accept",
-    /// The content of a memory was withdrawn because its conversation was erased.
+    /// What a conversation said was withdrawn, because it was erased or has another speaker.
     Withdraw = "withdraw",
     /// A memory expired.
     Expire = "expire",

@@ -206,7 +206,7 @@ impl Work {
 
 /// Whether the session takes place in a folder that the settings exclude.
 fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
-    let denied = Selection { exclude: denied_paths(settings)?, ..Selection::default() };
+    let denied = Selection { deny: denied_paths(settings)?, ..Selection::default() };
     // The transcript is checked as well, because it may be in a different folder from the one that the session works
     // in.
     let places = [&input.cwd, &input.transcript].into_iter().flatten();

@@ -199,6 +199,7 @@ fn print_event(event: &ImportEvent<'_>, is_rehearsal: bool, out: &Printer) -> st
         ImportEvent::Denied(path) => {
             out.note(format_args!("{}: not read, because the setting guard.deny excludes it", path.display()));
         }
+        ImportEvent::Warning(text) => out.warn(text),
         ImportEvent::Stored(file) => return print_file(file, is_rehearsal, out),
         ImportEvent::Pack(path, pack) => return print_pack(path, pack, is_rehearsal, out),
     }

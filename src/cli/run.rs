@@ -191,8 +191,9 @@ impl LogArgs {
             zone: Some(now.time_zone().clone()),
             namespaces: Vec::new(),
             projects: self.project.iter().map(|text| named_project(text, &directory, home.as_deref())).collect(),
+            exclude: path_patterns("--exclude", &self.exclude)?,
             // Folders that the settings deny are excluded even when they are named on the command line.
-            exclude: [path_patterns("--exclude", &self.exclude)?, denied_paths(config)?].concat(),
+            deny: denied_paths(config)?,
         })
     }
 

@@ -190,6 +190,11 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}evidence: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
     }
+    if hit.match_share <= 0.0 && hit.fit.channels.is_empty() && hit.fit.words > 0.0 {
+        out.line(format_args!(
+            "     {DIM}contains no word of the query, but the title of its conversation does{DIM:#}"
+        ))?;
+    }
     // A hit of this kind does not match any word of the query, so without this note it would look like an error.
     if hit.fit.neighbours > 0.0 && hit.fit.own(&Weights::default()) <= 0.0 {
         out.line(format_args!(

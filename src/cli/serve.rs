@@ -100,7 +100,8 @@ pub(crate) struct HttpArgs {
     /// Accept requests for this host name; may be repeated
     #[arg(long = "allow-host", value_name = "NAME")]
     names: Vec<String>,
-    /// Let clients of /api/v1 access all namespaces, the inbox, runs and conversations; do not give agents the token
+    /// Let clients of /api/v1 access all namespaces, the inbox, runs and conversations, without --review; do not give
+    /// agents the token
     #[arg(long)]
     owner: bool,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use crate::api::{
     DEFAULT_BASE_URL, DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics,
@@ -164,6 +164,7 @@ fn print_check(check: &Check, out: &Printer) -> std::io::Result<()> {
 
 fn all(config: &Config) -> Vec<Check> {
     let mut checks = vec![settings(config), model(config), vectors(config)];
+    checks.extend(denied_folders(config));
     let path = &config.db.value;
     // A failure to open is ignored here, because `database` reports it below.
     let reader = Memories::builder().config(config.clone()).read_only();
@@ -186,6 +187,28 @@ fn settings(config: &Config) -> Check {
         set.join(", ")
     };
     Check::new("settings", State::Good, finding)
+}
+
+/// Returns the faults of entries of `guard.deny` that name a folder which does not exist, such as mistyped ones.
+fn denied_folders(config: &Config) -> Vec<Check> {
+    let home = etcetera::home_dir().ok();
+    let missing = |entry: &&String| {
+        let is_at_home = entry.starts_with("~/") || entry.starts_with("~\\");
+        let path = match (&home, is_at_home) {
+            (Some(home), true) => home.join(&entry[2..]),
+            _ => PathBuf::from(entry),
+        };
+        // The part before the first wildcard names a folder.
+        let is_literal = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+        let named: PathBuf = path.components().take_while(is_literal).collect();
+        path.is_absolute() && !named.exists()
+    };
+    let fault = |entry: &String| {
+        let finding =
+            format!("{entry:?} protects nothing, because there is no such folder; correct or remove the entry");
+        Check::new("guard.deny", State::Bad, finding)
+    };
+    config.guard.deny.value.iter().filter(missing).map(fault).collect()
 }
 
 fn model(config: &Config) -> Check {

@@ -18,8 +18,9 @@ const NAMED: usize = 5;
 /// such as `remember` or `memory update`. Tasks that the run or an import recorded are removed from the work ledger. If
 /// a later run has changed a memory again, you are asked whether to keep that memory or to undo the later run too.
 /// Later manual changes are kept. The next `run` does not read the logs again; with --redo, the next `run` on the same
-/// logs applies the same candidates again, without calling a model. If the last run is already undone, `undo
-/// last --redo` refers to that run.
+/// logs applies the same candidates again, without calling a model. For an import and other commands that read no logs,
+/// --redo makes the changes of an undone run again immediately. If the last run is already undone, `undo last --redo`
+/// refers to that run.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
@@ -32,7 +33,7 @@ pub(crate) struct UndoArgs {
     /// Show what would be undone, but write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Let the next `run` apply the same candidates again
+    /// Let the next `run` apply the same candidates again, or redo an undone import
     #[arg(long)]
     redo: bool,
 }
@@ -76,6 +77,9 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     } else {
         find_run(named, &memories)?
     };
+    if args.redo && !run.has_windows() {
+        return redo(&run, args.dry_run, &memories, out);
+    }
     // Later runs are read before anything is written, since the person may have to choose what happens to their
     // changes.
     let later = memories.built_upon(&run.id)?;
@@ -100,13 +104,30 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     if reopened > 0 {
         let (windows, verb) = (counted(reopened, "window"), if args.dry_run { "would store" } else { "stores" });
         out.note(format_args!("the next `run` {verb} the memories from {windows} again, without asking a model"));
-    } else if !args.dry_run && !args.redo && !undone.removed.is_empty() && run.command == "run" {
+    } else if !args.dry_run && !args.redo && !undone.removed.is_empty() {
         let id = run.id.short();
-        out.note(format_args!(
-            "{DIM}later runs leave these memories out; `afterthought undo {id} --redo` makes the next `run` store them again{DIM:#}"
-        ));
+        if run.has_windows() {
+            out.note(format_args!(
+                "{DIM}later runs leave these memories out; `afterthought undo {id} --redo` makes the next `run` store them again{DIM:#}"
+            ));
+        } else {
+            out.note(format_args!("{DIM}`afterthought undo {id} --redo` redoes it{DIM:#}"));
+        }
     }
     Ok(exit_status(&undone))
+}
+
+/// Makes the changes of an undone run again.
+fn redo(run: &Run, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
+    let (again, redone) = memories.redo(run, is_dry)?;
+    if !out.is_json() {
+        out.note(format_args!("{} {}", if is_dry { "this would redo" } else { "redoing" }, run_line(run)));
+    }
+    print_counts(&redone, std::slice::from_ref(&again), is_dry, out)?;
+    if !is_dry && !out.is_json() {
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", again.short()));
+    }
+    Ok(exit_status(&redone))
 }
 
 /// Undoes a change that was made by hand.

@@ -162,6 +162,12 @@ const TELLERS: &[&str] = &[
     "он", "она", "oni", "wij", "ik", "hij", "zij",
 ];
 
+/// German verbs that precede the subject of a sentence whose other verb comes last.
+const MODALS: &[&str] = &["muss", "soll", "sollte", "wird", "kann", "darf"];
+
+/// German articles of a subject in the singular.
+const ARTICLES: &[&str] = &["der", "die", "das", "ein", "eine", "unser", "unsere"];
+
 /// Words between the beginning of a sentence and its verb that are not a subject.
 #[rustfmt::skip]
 const JOINING: &[&str] = &[
@@ -444,7 +450,20 @@ impl<'t> Sentence<'t> {
         let opens = self.hits.iter().any(|hit| hit.sense == Standing && hit.range.start <= 1);
         let has_teller = before.iter().any(|word| TELLERS.contains(word));
         let after = others(verb.range.end..self.text.len(), &[Link, Standing]);
-        before.iter().all(|word| JOINING.contains(word)) || opens && !has_teller && after.len() <= 1
+        let is_final = opens && !has_teller && after.len() <= 1 && !(after.is_empty() && self.has_subject(verb));
+        before.iter().all(|word| JOINING.contains(word)) || is_final
+    }
+
+    /// Whether a thing, such as "the build", is the subject of a German verb at the end of its sentence: "ab sofort muss
+    /// der Build alle Logs an … senden".
+    fn has_subject(&self, verb: &Hit) -> bool {
+        let words: Vec<&str> = self.text[..verb.range.start].split(' ').filter(|word| !word.is_empty()).collect();
+        words.windows(3).any(|words| {
+            let place = words[2].as_ptr().addr() - self.text.as_ptr().addr();
+            // An assistant, its sessions and the data itself are not such things.
+            let is_known = self.hits.iter().any(|hit| hit.range.start <= place && place < hit.range.end);
+            MODALS.contains(&words[0]) && ARTICLES.contains(&words[1]) && !is_known
+        })
     }
 
     /// Whether a verb only describes what something does: "the flag skips the check".

@@ -53,7 +53,7 @@ pub(crate) use jobs::{
 };
 pub(crate) use model::CachedModel;
 pub(crate) use projects::{NamingError, ProjectAlias, ProjectMerge, give_folder, merge, name_project, project_at};
-pub(crate) use read::{FileReport, LinkedFiles, ReadEvent, Stamp, conversations, named_project, path_key};
+pub(crate) use read::{FileReport, LinkedFiles, OtherNames, ReadEvent, Stamp, conversations, named_project, path_key};
 pub use read::{Selection, Sources};
 #[cfg(feature = "serve")]
 pub(crate) use reread::conversation;

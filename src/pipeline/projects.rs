@@ -14,7 +14,7 @@ use crate::consolidate::{MoveReport, merge_projects};
 use crate::guard::Redacted;
 use crate::memory::{Audience, Namespace};
 use crate::project::{ALLOWED, Identity, Machine, ProjectSighting, identifying, place_of};
-use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreError};
+use crate::store::{Alias, Filter, Placement, Project, RunId, RunStatus, Store, StoreError};
 
 /// Namespaces for the memories from one transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -350,7 +350,14 @@ pub(crate) fn give_folder(
 /// # Errors
 /// [`NamingError`] if either project is unknown or if they are already the same.
 pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<ProjectMerge, NamingError> {
-    let namespace_of = |text: &str| store.merged_into(&store.project(text)?.namespace);
+    let namespace_of = |text: &str| {
+        let namespace = match store.project(text) {
+            Ok(project) => project.namespace,
+            // A conversation among people has a namespace, but is no project.
+            Err(error) => conversation(store, text)?.ok_or(error)?,
+        };
+        store.merged_into(&namespace)
+    };
     let (first, second) = (namespace_of(from)?, namespace_of(into)?);
     if first == second {
         return Err(NamingError::Same { from: from.to_owned(), into: into.to_owned(), namespace: first });
@@ -364,6 +371,14 @@ pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Re
         serde_json::to_value(moved.as_ref().ok()).expect("counts contain only values that JSON can represent");
     store.finish_run(&run, status, &summary, Timestamp::now())?;
     Ok(ProjectMerge { run, from: first, into: second, moved: moved? })
+}
+
+/// Returns the namespace of a conversation among people that `text` spells, if there are memories in it.
+fn conversation(store: &Store, text: &str) -> Result<Option<Namespace>, StoreError> {
+    let spelled = text.trim().parse::<Namespace>().ok();
+    let Some(namespace) = spelled.filter(|namespace| namespace.parts()[0] == "chat") else { return Ok(None) };
+    let filter = Filter { statuses: Vec::new(), ..Filter::exactly(std::slice::from_ref(&namespace)) };
+    Ok((store.count(&filter)? > 0).then_some(namespace))
 }
 
 fn checked(name: &str) -> Result<String, NamingError> {

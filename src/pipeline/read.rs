@@ -4,7 +4,7 @@
 //! selected. Conversations are cut as if all windows were selected, so that a later run with a wider range reads the
 //! other windows, and no window twice.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf, is_separator};
@@ -44,6 +44,8 @@ pub(crate) enum ReadEvent {
     FileFailed(PathBuf, IngestError),
     /// A file was not selected and therefore not opened.
     FileLeftOut(PathBuf, LeftOut),
+    /// A message that the user should see.
+    Warning(String),
 }
 
 /// The result of reading one file.
@@ -109,8 +111,9 @@ pub(super) fn start(
     let (selection, held, speaker) = (selection.clone(), sources.transcripts.clone(), sources.speaker.clone());
     // Reading blocks on file access, so it runs on a thread instead of in a task.
     std::thread::spawn(move || {
-        let linked = LinkedFiles::new(&selection.exclude);
-        let reader = Reader { forced, speaker, selection, linked, finished, guard, sender };
+        let linked = LinkedFiles::new(&selection.deny, found.iter().map(|one| one.path.as_path()));
+        let is_warned = Cell::new(false);
+        let reader = Reader { forced, speaker, selection, linked, is_warned, finished, guard, sender };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
                 return;
@@ -133,6 +136,8 @@ struct Reader {
     speaker: Option<String>,
     selection: Selection,
     linked: LinkedFiles,
+    /// Whether a warning about names that are unknown was sent.
+    is_warned: Cell<bool>,
     finished: Finished,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
@@ -167,12 +172,12 @@ impl Reader {
     /// relative paths and to paths through a link.
     fn leaves(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         let as_given = self.selection.leaves_file(path, changed_at);
-        if as_given.is_some() || self.selection.exclude.is_empty() || path == Path::new("-") {
+        if as_given.is_some() || self.selection.excludes_nothing() || path == Path::new("-") {
             return as_given;
         }
         let spellings = [std::path::absolute(path).ok(), Some(true_path(path))];
         let left = spellings.iter().flatten().find_map(|spelled| self.selection.leaves_file(spelled, changed_at));
-        left.or_else(|| self.linked.contains(path).then_some(LeftOut::Excluded))
+        left.or_else(|| (self.linked.other_names(path) == OtherNames::Denied).then_some(LeftOut::Excluded))
     }
 
     /// Returns the result of an earlier run for a log that has not changed. A log that the user specifies explicitly is
@@ -230,6 +235,12 @@ impl Reader {
 
     fn read_file(&self, input: Input, named: bool) -> Result<FileReport, IngestError> {
         let path = input.path.clone();
+        // One warning is enough, because a backup may consist of nothing but such files.
+        if !self.is_warned.get() && self.linked.other_names(&path) == OtherNames::Unknown {
+            self.is_warned.set(true);
+            // A closed channel means that the remaining logs are not needed.
+            self.sender.blocking_send(ReadEvent::Warning(self.linked.warning(&path))).ok();
+        }
         let ingestor = match self.forced.map_or_else(|| ingest::detect(&input), Ok) {
             Ok(ingestor) => ingestor,
             Err(error) => return passed_over(error, path, named),
@@ -269,11 +280,14 @@ impl Reader {
     }
 }
 
+fn are_captions(transcript: &Transcript) -> bool {
+    matches!(transcript.source.as_str(), "srt" | "webvtt")
+}
+
 /// Attributes captions to `speaker` if none of them names a speaker, and returns whether that is so.
 fn attribute_captions(transcript: &mut Transcript, speaker: &str) -> bool {
     let is_unnamed = |message: &Message| message.kind == Kind::Prose && message.role == Role::Other;
-    let is_caption = matches!(transcript.source.as_str(), "srt" | "webvtt");
-    if !is_caption || transcript.messages.iter().any(|message| message.speaker.is_some()) {
+    if !are_captions(transcript) || transcript.messages.iter().any(|message| message.speaker.is_some()) {
         return false;
     }
     for message in transcript.messages.iter_mut().filter(|message| is_unnamed(message)) {
@@ -281,6 +295,16 @@ fn attribute_captions(transcript: &mut Transcript, speaker: &str) -> bool {
         message.speaker = Some(speaker.to_owned());
     }
     true
+}
+
+/// Returns the redacted name of the only speaker of captions, if it is the person whom the user named for captions
+/// without speakers.
+pub(super) fn attributed_to<'t>(transcript: &'t Transcript, sources: &Sources, guard: &Guard) -> Option<&'t str> {
+    let named = sources.speaker.as_ref().filter(|_| are_captions(transcript))?;
+    let mut names = transcript.messages.iter().filter_map(|message| message.speaker.as_deref());
+    let first = names.next()?;
+    let is_named = first == named || *first == **guard.redact(named.clone()).0;
+    (is_named && names.all(|name| name == first)).then_some(first)
 }
 
 impl FileReport {
@@ -426,7 +450,8 @@ pub(crate) async fn conversations(sources: &Sources, guard: &Guard) -> Result<Co
             | ReadEvent::Ended
             | ReadEvent::Unchanged(_)
             | ReadEvent::FileRead(_)
-            | ReadEvent::FileLeftOut(..) => {}
+            | ReadEvent::FileLeftOut(..)
+            | ReadEvent::Warning(_) => {}
         }
     }
     Ok(read)
@@ -448,6 +473,9 @@ pub struct Selection {
     pub namespaces: Vec<Namespace>,
     /// Patterns of files and projects to leave out.
     pub exclude: Vec<Pattern>,
+    /// Patterns of files and projects that must not be read. Unlike `exclude`, they also apply to the other names (hard
+    /// links) of a matching file.
+    pub deny: Vec<Pattern>,
 }
 
 /// The reason for leaving something out.
@@ -551,12 +579,16 @@ impl Selection {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
+    const fn excludes_nothing(&self) -> bool {
+        self.exclude.is_empty() && self.deny.is_empty()
+    }
+
     /// Returns whether a path is excluded. A pattern without `/` matches any component of the path; any other pattern
     /// matches the path, the end of the path, or a folder above it.
     fn excludes(&self, path: &str) -> bool {
         // An excluded folder must not be read through a link.
         let real = || Path::new(path).is_absolute().then(|| Path::new(path).canonicalize().ok()).flatten();
-        !self.exclude.is_empty()
+        !self.excludes_nothing()
             && (self.excludes_as_spelled(path)
                 || real().is_some_and(|real| self.excludes_as_spelled(&real.to_string_lossy())))
     }
@@ -565,7 +597,7 @@ impl Selection {
         // A log may come from another system, so both separators count.
         let path = path.replace('\\', "/");
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        self.exclude.iter().any(|pattern| {
+        self.exclude.iter().chain(&self.deny).any(|pattern| {
             let text = pattern.as_str();
             if !text.trim_end_matches('/').contains('/') {
                 return parts.iter().any(|part| matches(text.trim_end_matches('/'), part));
@@ -581,46 +613,97 @@ impl Selection {
     }
 }
 
-/// The files below excluded folders, by their inodes, so that such a file is not read through a hard link outside of
-/// the folder. The folders are listed only when the first file with several names is met, because few files have them.
+/// The denied files, by their inodes, so that such a file is not read under another of its names (hard links). The files
+/// are listed only when the first file with several names is met, because few files have them.
 pub(crate) struct LinkedFiles {
-    patterns: Vec<String>,
-    files: OnceCell<Option<HashSet<FileId>>>,
+    /// Patterns with the full path of a folder.
+    folders: Vec<String>,
+    /// All patterns, if some of them have no full path and therefore match anywhere.
+    anywhere: Option<Selection>,
+    /// The folders below which files that match anywhere are looked for.
+    roots: Vec<PathBuf>,
+    files: OnceCell<Option<DeniedFiles>>,
+}
+
+/// The denied files that have several names.
+#[derive(Default)]
+struct DeniedFiles {
+    ids: HashSet<FileId>,
+    /// The number of names that files have below the roots.
+    names: HashMap<FileId, u64>,
+}
+
+/// What is known about the other names of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OtherNames {
+    /// None of them is denied.
+    Allowed,
+    /// One of them is denied.
+    Denied,
+    /// Some are in folders that were not searched for files that match a pattern without a full path.
+    Unknown,
 }
 
 /// A device and an inode.
 type FileId = (u64, u64);
 
-/// Maximum number of files and folders below excluded folders that are listed.
+/// Maximum number of files and folders that are listed below denied folders, and below the roots.
 const MOST_LISTED: usize = 200_000;
 
 impl LinkedFiles {
-    /// Patterns without the full path of a folder match anywhere, so the files that they match cannot be listed.
-    pub(crate) fn new(exclude: &[Pattern]) -> Self {
+    /// Files that match a pattern without a full path are looked for below the folders of `logs` and the working
+    /// directory, because they could be anywhere.
+    pub(crate) fn new<'p>(deny: &[Pattern], logs: impl IntoIterator<Item = &'p Path>) -> Self {
         let whole = |pattern: &Pattern| {
             let text = pattern.as_str().trim_end_matches('/');
             Path::new(text).is_absolute().then(|| text.strip_suffix("/**").unwrap_or(text).to_owned())
         };
-        Self { patterns: exclude.iter().filter_map(whole).collect(), files: OnceCell::new() }
+        let folders: Vec<String> = deny.iter().filter_map(whole).collect();
+        let is_anywhere = folders.len() < deny.len();
+        let anywhere = is_anywhere.then(|| Selection { deny: deny.to_vec(), ..Selection::default() });
+        let roots = if is_anywhere { roots(logs) } else { Vec::new() };
+        Self { folders, anywhere, roots, files: OnceCell::new() }
     }
 
-    /// Whether a file is one of the excluded files under another name. If there are too many excluded files to list,
-    /// every file with several names counts as one of them.
-    pub(crate) fn contains(&self, path: &Path) -> bool {
-        if self.patterns.is_empty() {
-            return false;
+    /// Returns whether another name of a file is denied. If there are too many files in denied folders to list, every
+    /// file with several names counts as denied.
+    pub(crate) fn other_names(&self, path: &Path) -> OtherNames {
+        if self.folders.is_empty() && self.anywhere.is_none() {
+            return OtherNames::Allowed;
         }
-        let Some(id) = std::fs::metadata(path).ok().as_ref().and_then(several_names) else { return false };
-        self.files.get_or_init(|| self.listed()).as_ref().is_none_or(|files| files.contains(&id))
+        let Some((id, names)) = std::fs::metadata(path).ok().as_ref().and_then(several_names) else {
+            return OtherNames::Allowed;
+        };
+        match self.files.get_or_init(|| self.listed()) {
+            None => OtherNames::Denied,
+            Some(files) if files.ids.contains(&id) => OtherNames::Denied,
+            Some(files) if self.anywhere.is_some() && files.names.get(&id).is_none_or(|seen| *seen < names) => {
+                OtherNames::Unknown
+            }
+            Some(_) => OtherNames::Allowed,
+        }
     }
 
-    fn listed(&self) -> Option<HashSet<FileId>> {
+    /// Returns the warning about a file some of whose names are unknown.
+    pub(crate) fn warning(&self, path: &Path) -> String {
+        let patterns = self.anywhere.iter().flat_map(|all| &all.deny).map(Pattern::as_str);
+        let relative: Vec<&str> = patterns.filter(|text| !Path::new(text).is_absolute()).collect();
+        format!(
+            "{} has other names (hard links) in folders that were not searched, so it was read although guard.deny may \
+             apply to one of them; write {} with the full path of a folder",
+            path.display(),
+            relative.join(", ")
+        )
+    }
+
+    fn listed(&self) -> Option<DeniedFiles> {
+        let mut files = DeniedFiles::default();
         let matched = |pattern: &String| glob::glob_with(pattern, MATCHING).ok();
-        let found = self.patterns.iter().filter_map(matched).flatten().flatten();
+        let found = self.folders.iter().filter_map(matched).flatten().flatten();
         let mut waiting: Vec<PathBuf> = found.take(MOST_LISTED).collect();
-        let (mut files, mut folders, mut count) = (HashSet::new(), HashSet::new(), waiting.len());
+        let (mut folders, mut count) = (HashSet::new(), waiting.len());
         while let Some(path) = waiting.pop() {
-            // Links are followed, because what they lead to is excluded as well.
+            // Links are followed, because what they lead to is denied as well.
             let Ok(data) = path.metadata() else { continue };
             if data.is_dir() && path.canonicalize().is_ok_and(|path| folders.insert(path)) {
                 let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
@@ -629,22 +712,43 @@ impl LinkedFiles {
             if count > MOST_LISTED {
                 return None;
             }
-            files.extend(several_names(&data));
+            files.ids.extend(several_names(&data).map(|(id, _)| id));
+        }
+        if let Some(anywhere) = &self.anywhere {
+            let entries = self.roots.iter().flat_map(walkdir::WalkDir::new).flatten().take(MOST_LISTED);
+            for entry in entries.filter(|entry| entry.file_type().is_file()) {
+                let Some((id, _)) = entry.metadata().ok().as_ref().and_then(several_names) else { continue };
+                *files.names.entry(id).or_default() += 1;
+                if anywhere.excludes_as_spelled(&entry.path().to_string_lossy()) {
+                    files.ids.insert(id);
+                }
+            }
         }
         Some(files)
     }
 }
 
-/// Returns the identity of a file that has more than one name.
+/// Returns the folders of `logs` and the working directory, without the folders that are inside of others.
+fn roots<'p>(logs: impl IntoIterator<Item = &'p Path>) -> Vec<PathBuf> {
+    let folder = |path: &Path| if path.is_dir() { Some(path.to_owned()) } else { path.parent().map(Path::to_owned) };
+    let folders = logs.into_iter().filter_map(folder).chain(std::env::current_dir().ok());
+    let mut all: Vec<PathBuf> = folders.filter_map(|folder| folder.canonicalize().ok()).collect();
+    // A folder sorts before the folders inside of it.
+    all.sort();
+    all.dedup_by(|inner, outer| inner.starts_with(outer));
+    all
+}
+
+/// Returns the identity of a file that has more than one name, with the number of names.
 #[cfg(unix)]
-fn several_names(data: &Metadata) -> Option<FileId> {
+fn several_names(data: &Metadata) -> Option<(FileId, u64)> {
     use std::os::unix::fs::MetadataExt as _;
-    (data.is_file() && data.nlink() > 1).then(|| (data.dev(), data.ino()))
+    (data.is_file() && data.nlink() > 1).then(|| ((data.dev(), data.ino()), data.nlink()))
 }
 
 /// On other systems, the number of names is unknown.
 #[cfg(not(unix))]
-fn several_names(_: &Metadata) -> Option<FileId> {
+fn several_names(_: &Metadata) -> Option<(FileId, u64)> {
     None
 }
 

@@ -77,6 +77,7 @@ pub(crate) async fn plan<C: Complete>(
     let summary = go(Pipeline { store: &copy, ..pipeline }, model, arguments, cancel, watch).await?;
     let run = summary.run.clone().map(RunId::from_stored);
     let ledger = run.map(|run| copy.plan_ledger(&run)).transpose()?.unwrap_or_default();
+    let ledger = ledger.with_attributions(summary.attributions.clone());
     Ok(RunPlan { summary: Summary { run: None, ..summary }, seen, ledger })
 }
 

@@ -56,6 +56,9 @@ pub struct Summary {
     pub decisions: BTreeMap<Decision, u64>,
     /// Candidates that wait in the inbox for a person, regardless of the decision.
     pub waiting: u64,
+    /// The conversations whose words were attributed to the person named for the run, each with that person.
+    #[serde(skip)]
+    pub(crate) attributions: Vec<(String, String)>,
     /// Counts of batches; zero if there were none.
     #[serde(skip_serializing_if = "BatchCounts::is_nothing")]
     pub batches: BatchCounts,
@@ -288,6 +291,7 @@ impl<'a> Tally<'a> {
             ReadEvent::Transcript(transcript, cleaned) => return Some((*transcript, cleaned)),
             ReadEvent::Begun(mark) => self.files.begin(mark),
             ReadEvent::Ended => {}
+            ReadEvent::Warning(text) => (self.watch)(&Event::Warning(&text)),
             ReadEvent::Unchanged(file) => self.unchanged(&file),
             ReadEvent::FileLeftOut(path, reason) => {
                 // A log that was partly left out is not finished, so that a later run opens it again.

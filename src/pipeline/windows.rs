@@ -13,13 +13,14 @@ use tokio::task::JoinHandle;
 use transcripts::{Message, Transcript, content_hash};
 
 use super::projects::{Lookup, Namespaces};
+use super::read::attributed_to;
 use super::summary::{FileNumber, Tally};
 use super::{Event, Extractor, Pipeline, PipelineError, ReadEvent, RereadPolicy};
 use crate::extract::Span;
 use crate::extract::window::{self, Window, WindowBudget};
 use crate::guard::{Cleaning, Redacted};
 use crate::llm::Complete;
-use crate::store::{DoneWindow, LogTasks, RequestId, RunId, Store, StoreError, TranscriptId, UnfinishedWindow};
+use crate::store::{DoneWindow, LogTasks, RequestId, RunId, Store, StoreError, TranscriptId, UnfinishedWindow, Writer};
 use crate::work;
 
 /// Number of conversations that are cut into windows ahead of the calls.
@@ -117,7 +118,7 @@ fn jobs<C: Complete>(
     // `buffered` preserves the order of the conversations, so that the same logs yield the same packs.
     transcripts
         .map(move |wanted| {
-            let cutting = wanted.and_then(|wanted| Cutting::begin(pipeline, wanted));
+            let cutting = wanted.and_then(|wanted| Cutting::begin(pipeline, wanted, tally));
             async move {
                 Ok::<_, PipelineError>(stream::iter(
                     cutting?.jobs(pipeline, tally).await.into_iter().map(Ok),
@@ -189,13 +190,18 @@ struct Cutting {
 
 impl Cutting {
     /// Starts cutting the part of the conversation that no earlier run has finished.
-    fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
+    fn begin<C: Complete>(
+        pipeline: &Pipeline<'_, C>,
+        wanted: Wanted,
+        tally: &RefCell<Tally<'_>>,
+    ) -> Result<Self, PipelineError> {
         let Wanted { transcript, namespaces, file } = wanted;
         let (home, user) = (&namespaces.project, pipeline.options.user.as_ref());
         let row = pipeline.store.transcript_seen(&transcript, home, user, Timestamp::now())?;
         let tasks = record_tasks(pipeline, &transcript, &namespaces)?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = still_there(&transcript.messages, &finished);
+        replace_attribution(pipeline, &transcript, &done, tally)?;
         let open = match pipeline.extractor {
             Extractor::Llm(_) => pipeline.store.unfinished_windows(row, pipeline.extractor.kind())?,
             Extractor::Rules => Vec::new(),
@@ -239,6 +245,40 @@ impl Cutting {
             file: self.file,
         }
     }
+}
+
+/// Removes what earlier runs learnt from captions that they attributed to another speaker than this run. The windows in
+/// `done` that were read with this speaker are decided again.
+fn replace_attribution<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    transcript: &Redacted<Transcript>,
+    done: &[Range<usize>],
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), StoreError> {
+    let Some(speaker) = attributed_to(transcript, &pipeline.options.sources, pipeline.guard) else { return Ok(()) };
+    let (key, run) = (transcript.key(), RunId::from_stored(pipeline.owner.as_str()));
+    let hashes: Vec<String> = done.iter().map(|range| content_hash(&transcript.messages[range.clone()])).collect();
+    let write = |writer: &Writer<'_>| writer.reattribute(&key, speaker, &hashes);
+    let changed = pipeline.store.write(Some(&run), Timestamp::now(), write)?;
+    let mut tally = tally.borrow_mut();
+    let origin = &transcript.origin;
+    let memories = |count: usize| if count == 1 { "1 memory".to_owned() } else { format!("{count} memories") };
+    let replaced = changed.removed.len() + changed.reduced.len();
+    if replaced > 0 {
+        let replaced = memories(replaced);
+        let text = format!("{origin}: this run replaces {replaced} that an earlier run attributed to another speaker");
+        (tally.watch)(&Event::Warning(&text));
+    }
+    if !changed.kept.is_empty() {
+        let kept = memories(changed.kept.len());
+        let text = format!(
+            "{origin}: {kept} attributed to another speaker, but pinned or edited by hand, and therefore unchanged; \
+             `afterthought memory update` changes them"
+        );
+        (tally.watch)(&Event::Warning(&text));
+    }
+    tally.summary.attributions.push((key, speaker.to_owned()));
+    Ok(())
 }
 
 /// Adds the tasks of a conversation to the work ledger; returns the number of new or changed tasks.

@@ -109,7 +109,11 @@ impl<'a> Search<'a> {
     fn pool(&self, store: &Database, filter: &Filter) -> Result<Pool, StoreError> {
         let wanted = self.limit.saturating_add(self.offset);
         let most = wanted.saturating_mul(CANDIDATES_PER_RESULT).max(MIN_CANDIDATES);
-        let hits = store.word_hits(self.query, filter, most)?;
+        let mut hits = store.word_hits(self.query, filter, most)?;
+        // Titles are not in the index, because each would be repeated in every memory of its conversation.
+        if hits.is_empty() && self.channels.is_empty() {
+            hits = store.hits_by_title(self.query, filter, most)?.into_iter().map(|seq| (seq, 0.0)).collect();
+        }
         // BM25 has no upper bound and depends on the corpus, but a score relative to the best hit can be combined with
         // channels.
         let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);

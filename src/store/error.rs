@@ -36,6 +36,14 @@ pub enum StoreError {
         /// The error from the operating system or from SQLite.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The folder for temporary files cannot be written.
+    #[error("cannot use a temporary file in {}; free some space there, or choose another folder with TMPDIR", .folder.display())]
+    Temporary {
+        /// The folder.
+        folder: PathBuf,
+        /// The error from the operating system.
+        source: std::io::Error,
+    },
     /// The file is not a database of this program.
     #[error("{} is not a memory database; choose another file with --db, or move it away", .path.display())]
     NotADatabase {
@@ -243,10 +251,30 @@ pub enum StoreError {
         id: String,
     },
     /// The run has already been undone.
-    #[error("run {id} has already been undone; with --redo, the next `run` stores its memories again")]
+    #[error("run {id} has already been undone; `afterthought undo {id} --redo` redoes it")]
     RunUndone {
         /// The run.
         id: String,
+    },
+    /// The run was not undone, so it cannot be redone.
+    #[error("run {id} is not undone, so there is nothing to redo; leave out --redo to undo it")]
+    RunNotUndone {
+        /// The run.
+        id: String,
+    },
+    /// No change of the run can be made again.
+    #[error("nothing to redo: the changes of run {id} are in effect, or their memories have changed since")]
+    NothingToRedo {
+        /// The run.
+        id: String,
+    },
+    /// The merge of two projects cannot be redone.
+    #[error("a merge of projects cannot be redone; `afterthought project merge {from} {into}` merges them again")]
+    MergeUndone {
+        /// The namespace of the project that was merged.
+        from: String,
+        /// The namespace of the project that it was merged into.
+        into: String,
     },
     /// The caller has not claimed the window, or has lost its claim.
     #[error("window {id} is no longer claimed by {owner}; the lease expired and another process claimed the window")]

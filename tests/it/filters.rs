@@ -305,3 +305,57 @@ fn a_run_that_could_read_nothing_has_failed() {
     assert_eq!(desk.run(&["run", "notes.txt", "--extractor", "rules"]).code, 2);
     assert_eq!(desk.json(&["runs", "list"])[0]["status"], "failed");
 }
+
+#[cfg(unix)]
+#[test]
+fn an_excluded_backup_of_hard_links_does_not_exclude_the_logs_themselves() {
+    let desk = Desk::new();
+    desk.write("live/a.txt", "User: I live in Lisbon.\n\nAssistant: Noted.\n\nUser: Thanks.\n\nAssistant: Sure.\n");
+    std::fs::create_dir(desk.path("backup")).unwrap();
+    std::fs::hard_link(desk.path("live/a.txt"), desk.path("backup/a.txt")).unwrap();
+    let backup = desk.path("backup").display().to_string();
+    let read = desk.run(&["run", "live", "backup", "--exclude", &backup, "--extractor", "rules", "--json"]);
+    let summary = read.json().pop().unwrap();
+    assert_eq!((&summary["files"]["read"], &summary["filtered"]["files_excluded"]), (&1.into(), &1.into()), "{read:?}");
+    assert_eq!(desk.memories().len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_denied_file_is_recognised_by_a_pattern_without_a_full_path_or_a_warning_is_given() {
+    let desk = Desk::new();
+    let log =
+        |city: &str| format!("User: I live in {city}.\n\nAssistant: Noted.\n\nUser: Thanks.\n\nAssistant: Sure.\n");
+    desk.write("clients/talk.secret.txt", log("Porto"));
+    desk.write("logs/own.txt", log("Lisbon"));
+    std::fs::hard_link(desk.path("clients/talk.secret.txt"), desk.path("logs/talk.txt")).unwrap();
+    std::fs::hard_link(desk.path("logs/own.txt"), desk.path("logs/same.txt")).unwrap();
+    let warning = "has other names (hard links) in folders that were not searched";
+    for pattern in ["clients/**", "./clients", "*.secret.txt"] {
+        desk.write("settings.toml", format!("[guard]\ndeny = [\"{pattern}\"]"));
+        let read = desk.run(&["run", "logs", "--extractor", "rules", "--json", "--config", "settings.toml"]);
+        assert_eq!(read.json().pop().unwrap()["filtered"]["files_excluded"], 1, "{pattern}: {read:?}");
+        assert!(!read.err.contains(warning), "{pattern}: {read:?}");
+    }
+    assert!(!desk.memories().iter().any(|(_, text)| text.contains("Porto")), "{:?}", desk.memories());
+    // From another folder, nothing shows that the file is denied.
+    desk.write("elsewhere/settings.toml", "[guard]\ndeny = [\"clients/**\"]");
+    let mut command = desk.command(&["run", "../logs/talk.txt", "--extractor", "rules", "--config", "settings.toml"]);
+    command.current_dir(desk.path("elsewhere"));
+    let told = desk.finish(command);
+    assert!(told.err.contains(warning) && told.err.contains("write clients/** with the full path"), "{told:?}");
+}
+
+#[test]
+fn a_denied_folder_that_does_not_exist_is_a_fault() {
+    let desk = Desk::new();
+    desk.write("clients/a.txt", "");
+    let missing = desk.path("clinets").display().to_string().replace('\\', "/");
+    let deny =
+        format!("[guard]\ndeny = [\"~/clients/**\", \"~/clinets/**\", \"{missing}/*/old\", \"private/\", \"~/cl*\"]");
+    desk.write("settings.toml", deny);
+    let told = desk.run(&["status", "--check", "--config", "settings.toml"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    let faults: Vec<&str> = told.out.lines().filter(|line| line.contains("protects nothing")).collect();
+    assert!(faults.len() == 2 && faults.iter().all(|line| line.contains("clinets")), "{told:?}");
+}

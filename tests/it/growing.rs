@@ -270,3 +270,56 @@ fn a_restored_database_reads_again_what_it_does_not_know() {
     let told = rules(&desk, &["--db", "old.db"]);
     assert_eq!((files(&told), desk.memories_in("old.db").len()), ([1, 1, 0], whole));
 }
+
+/// Captions of a talk that name no speaker.
+const TALK: &str = "1\n00:00:01,000 --> 00:00:04,000\nI live in Lisbon and I work as a nurse.\n\n2\n00:00:05,000 --> \
+                    00:00:09,000\nI am allergic to peanuts.\n";
+
+#[test]
+fn another_speaker_replaces_what_the_first_attribution_stored() {
+    let desk = Desk::new();
+    desk.write("talk.srt", TALK);
+    let run = |name: &str, extra: &[&str]| {
+        let told = desk.run(&[&["run", "talk.srt", "--extractor", "rules", "--speaker", name], extra].concat());
+        assert_eq!(told.code, 0, "{told:?}");
+        told
+    };
+    let texts = || -> Vec<String> { desk.memories().into_iter().map(|(_, content)| content).collect() };
+    run("Bob Stone", &[]);
+    let first = desk.run(&["export", "--all"]).out;
+    assert!(texts().len() == 3 && texts().iter().all(|text| text.contains("Bob")), "{:?}", texts());
+    // A preview changes nothing, and a saved plan does what a run would do.
+    let preview = run("Ana Lima", &["--dry-run", "--out", "plan.json"]);
+    assert!(
+        preview.err.contains("replaces 3 memories that an earlier run attributed to another speaker"),
+        "{preview:?}"
+    );
+    assert_eq!(desk.run(&["export", "--all"]).out, first);
+    assert_eq!(desk.run(&["runs", "apply", "plan.json", "--yes"]).code, 0);
+    assert!(texts().len() == 3 && texts().iter().all(|text| text.contains("Ana")), "{:?}", texts());
+    assert_eq!(desk.run(&["undo", "last"]).code, 0);
+    assert_eq!(desk.run(&["export", "--all"]).out, first, "an undo restores the first attribution exactly");
+    run("Ana Lima", &[]);
+    assert!(texts().len() == 3 && texts().iter().all(|text| text.contains("Ana")), "{:?}", texts());
+    assert_eq!(desk.run(&["search", "Bob", "--all", "--everywhere"]).code, 1);
+    // The first name was right after all.
+    run("Bob Stone", &[]);
+    assert!(texts().len() == 3 && texts().iter().all(|text| text.contains("Bob")), "{:?}", texts());
+    assert!(!run("Bob Stone", &[]).err.contains("replaces"));
+    assert_eq!(texts().len(), 3);
+}
+
+#[test]
+fn a_memory_that_a_person_edited_keeps_its_speaker_and_is_named() {
+    let desk = Desk::new();
+    desk.write("talk.srt", TALK);
+    let run = |name: &str| desk.run(&["run", "talk.srt", "--extractor", "rules", "--speaker", name]);
+    assert_eq!(run("Bob Stone").code, 0);
+    let found = desk.json(&["search", "peanuts", "--everywhere"]);
+    let id = found[0]["id"].as_str().unwrap();
+    assert_eq!(desk.run(&["memory", "pin", id]).code, 0);
+    let told = run("Ana Lima");
+    assert!(told.err.contains("1 memory attributed to another speaker, but pinned or edited by hand"), "{told:?}");
+    let texts: Vec<String> = desk.memories().into_iter().map(|(_, content)| content).collect();
+    assert_eq!(texts.iter().filter(|text| text.contains("Bob")).count(), 1, "{texts:?}");
+}

@@ -552,3 +552,27 @@ fn the_hint_of_a_run_names_a_command_that_lists_what_the_run_stored() {
     assert!(own.out.contains("project/shop") && own.err.contains("`afterthought memory list` shows them"), "{own:?}");
     assert!(within(&desk, "shop", &["memory", "list"]).out.contains("Fly.io"));
 }
+
+#[test]
+fn a_conversation_among_people_can_be_merged_into_a_project() {
+    let desk = Desk::new();
+    desk.repository("shop", None);
+    assert_eq!(within(&desk, "shop", &["remember", "The shop sells quince jam."]).code, 0);
+    let chat = "[02.03.26, 09:00:00] Ana: I live in Porto.\n[02.03.26, 09:01:00] Bo: I am allergic to peanuts.\n";
+    desk.write("_chat.txt", chat);
+    assert_eq!(desk.run(&["run", "_chat.txt", "--extractor", "rules"]).code, 0);
+    let listed = desk.json(&["memory", "list", "--everywhere"]);
+    let place = |one: &serde_json::Value| {
+        one["namespace"].as_array().unwrap()[1..]
+            .iter()
+            .map(|part| part.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+            .join("/")
+    };
+    let name = listed.iter().find(|one| one["namespace"][0] == "chat").map(place).unwrap();
+    let merged = desk.run(&["project", "merge", &format!("chat/{name}"), "shop"]);
+    assert_eq!(merged.code, 0, "{merged:?}");
+    assert!(within(&desk, "shop", &["memory", "list"]).out.contains("Porto"));
+    let unknown = desk.run(&["project", "merge", "chat/none", "shop"]);
+    assert_eq!(unknown.code, 2, "{unknown:?}");
+}

@@ -110,3 +110,28 @@ fn the_search_is_measured_beside_bare_fts5() {
     assert!(told.out.contains("r@10 minus first row"), "{told:?}");
     assert_eq!(desk.run(&["eval", "--recall", "nothing.json"]).code, 2);
 }
+
+#[test]
+fn a_memory_is_found_by_the_title_of_its_conversation_if_no_memory_contains_the_words() {
+    let desk = Desk::new();
+    let chat = json!([{
+        "uuid": "0198c0de-0000-7000-8000-000000000002", "name": "Questions about hosting", "created_at": "2026-03-02T09:00:00Z",
+        "updated_at": "2026-03-02T09:00:00Z", "account": {"uuid": "a"}, "chat_messages": [
+            {"uuid": "1", "sender": "human", "text": "We decided to deploy the shop with Fly.io.", "created_at": "2026-03-02T09:00:00Z"},
+            {"uuid": "2", "sender": "assistant", "text": "Noted.", "created_at": "2026-03-02T09:01:00Z"}]
+    }]);
+    desk.write("conversations.json", chat.to_string());
+    let read = desk.run(&["run", "conversations.json", "--extractor", "rules"]);
+    assert_eq!(read.code, 0, "{read:?}");
+    let found = desk.run(&["search", "hosting", "--everywhere"]);
+    assert!(found.out.contains("Fly.io") && found.out.contains("but the title of its conversation does"), "{found:?}");
+    assert_eq!(desk.run(&["search", "host", "questions", "--everywhere"]).code, 0);
+    assert_eq!(
+        desk.run(&["search", "osting", "--everywhere"]).code,
+        1,
+        "a title is matched by whole beginnings of words"
+    );
+    assert_eq!(desk.run(&["search", "hosting", "--namespace", "project/other"]).code, 1);
+    assert_eq!(desk.run(&["remember", "The hosting costs 5 euros.", "--namespace", "global"]).code, 0);
+    assert!(!desk.run(&["search", "hosting", "--everywhere"]).out.contains("Fly.io"));
+}

@@ -117,3 +117,46 @@ fn a_run_after_an_undo_names_the_undone_run_and_redo_brings_its_memories_back() 
     assert!(asked.err.contains(proposed) && asked.err.contains("(c.json)"), "{}", asked.err);
     assert_eq!(everything(&desk).out, before.out);
 }
+
+#[test]
+fn an_undone_import_is_redone_exactly_and_can_be_undone_again() {
+    let desk = Desk::new();
+    desk.write("MEMORY.md", "# Memory\n\n## Facts\n\nThe payroll runs in Payroller.\n");
+    assert_eq!(desk.run(&["import", "MEMORY.md"]).code, 0);
+    let before = everything(&desk);
+    let early = desk.run(&["undo", "last", "--redo"]);
+    assert!(early.code == 2 && early.err.contains("is not undone, so there is nothing to redo"), "{early:?}");
+    let undone = desk.run(&["undo", "last"]);
+    assert!(undone.code == 0 && undone.err.contains("--redo` redoes it"), "{undone:?}");
+    assert_eq!(states(&desk), Vec::<String>::new());
+    let preview = desk.run(&["undo", "last", "--redo", "--dry-run"]);
+    assert!(preview.code == 0 && preview.err.contains("this would redo run "), "{preview:?}");
+    assert_eq!(states(&desk), Vec::<String>::new());
+    let redone = desk.run(&["undo", "last", "--redo"]);
+    assert!(redone.code == 0 && redone.err.contains("(import MEMORY.md)"), "{redone:?}");
+    assert_eq!(everything(&desk), before);
+    let runs = desk.json(&["runs", "list"]);
+    let original = runs.last().unwrap()["id"].as_str().unwrap();
+    let again = desk.run(&["undo", original, "--redo"]);
+    assert!(again.code == 2 && again.err.contains("nothing to redo: the changes of run"), "{again:?}");
+    assert_eq!(desk.json(&["runs", "list"]).len(), 2, "a redo that does nothing leaves no run");
+    assert_eq!(desk.run(&["undo", "last"]).code, 0);
+    assert_eq!(states(&desk), Vec::<String>::new());
+    assert_eq!(desk.run(&["undo", "last", "--redo"]).code, 0);
+    assert_eq!(everything(&desk), before);
+}
+
+#[test]
+fn a_redo_keeps_a_memory_that_somebody_stored_in_between() {
+    let desk = Desk::new();
+    let line = |content: &str| format!(r#"{{"id":"0198c0de-0000-7000-8000-000000000001","content":"{content}"}}"#);
+    desk.write("a.jsonl", line("The payroll runs in Payroller."));
+    desk.write("b.jsonl", line("The payroll runs in Ledgerly."));
+    assert_eq!(desk.run(&["import", "a.jsonl"]).code, 0);
+    let first = desk.json(&["runs", "list"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(&["undo", "last"]).code, 0);
+    assert_eq!(desk.run(&["import", "b.jsonl"]).code, 0);
+    let redone = desk.run(&["undo", &first, "--redo"]);
+    assert!(redone.code == 2 && redone.err.contains("their memories have changed since"), "{redone:?}");
+    assert_eq!(states(&desk), ["active The payroll runs in Ledgerly."]);
+}

@@ -25,6 +25,9 @@ const NEAR_DAYS: i32 = 9;
 /// Maximum number of days and spans that are combined. With more, almost any date could be derived.
 const MAX_COUNTED: usize = 200;
 
+/// Length of the shortest name of a weekday, "lunes".
+const SHORTEST_WEEKDAY: usize = 5;
+
 /// The dates that a claim may mention.
 #[derive(Debug, Default)]
 pub(super) struct Dates {
@@ -198,7 +201,7 @@ impl Dates {
 /// Returns the days of the week that `text` mentions.
 fn weekdays(text: &str) -> Vec<Weekday> {
     let lower = text.to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 5);
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= SHORTEST_WEEKDAY);
     let named = words.filter_map(|word| weekday(word).or_else(|| weekday(word.strip_suffix('s')?)));
     let of_character = |c: char| "一二三四五六日".find(c).map(|at| at / '一'.len_utf8()).or((c == '天').then_some(6));
     let chinese = ["周", "星期", "礼拜", "週"].into_iter().flat_map(|word| {
@@ -211,8 +214,10 @@ fn weekdays(text: &str) -> Vec<Weekday> {
 
 static RANGE: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     let to = r"(?:\s?[-–—]\s?|\s(?:to|until|till|through|bis|a|al)\s(?:the\s)?)";
-    let day = r"(?P<day>[12]?\d|3[01])(?:st|nd|rd|th|\.)?";
-    [format!(r"(?i)\b{day}{to}$"), format!(r"(?i)^{to}{day}(?:$|[^\d:%.,/-]|[.,](?:\s|$))")]
+    let day = r"(?P<day>[12]?\d|3[01])";
+    // A number before any other word counts something, as in "3 May to 10 conferences".
+    let after = r"(?:$|[.,](?:\s|$)|[^\w\s:%.,/-]|\s+(?:\d{4}\b|[^\w\s]|(?:in|im|at|am|on|an|auf|for|für|para|por|with|mit|con|by|bei|from|von|of|de|del|en|and|und|y|or|oder|o|but|aber|pero|is|ist|was|war|were|will|we|wir|i|ich|he|she|they|it|you|when|while|because|during|instead|statt)\b))";
+    [format!(r"(?i)\b{day}(?:st|nd|rd|th|\.)?{to}$"), format!(r"(?i)^{to}{day}(?:(?:st|nd|rd|th)\b|\.?{after})")]
         .map(|pattern| Regex::new(&pattern).expect("the pattern is constant and a test compiles it"))
 });
 

@@ -519,7 +519,13 @@ operation!(
     "Undo a run",
     "Reverses the changes of a run. Memories that were changed since are left alone and listed.",
     |memories, arguments| {
-        let runs: [RunId; 1] = [memories.run(&arguments.id)?.id];
+        let run = memories.run(&arguments.id)?;
+        if arguments.redo && !run.has_windows() {
+            let mut answer = json!(memories.redo(&run, arguments.dry_run)?.1);
+            (answer["dry_run"], answer["reopened"]) = (json!(arguments.dry_run), json!(0));
+            return Ok(answer);
+        }
+        let runs: [RunId; 1] = [run.id];
         let undo = if arguments.dry_run { Memories::would_undo } else { Memories::undo };
         let (report, reopened) = undo(memories, &runs, arguments.redo)?;
         let mut answer = json!(report);

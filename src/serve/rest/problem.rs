@@ -181,7 +181,10 @@ fn status_of_store(error: &StoreError) -> StatusCode {
         | StoreError::NotWaiting { .. }
         | StoreError::NothingToUndo
         | StoreError::RunInProgress { .. }
-        | StoreError::RunUndone { .. } => StatusCode::CONFLICT,
+        | StoreError::RunUndone { .. }
+        | StoreError::RunNotUndone { .. }
+        | StoreError::NothingToRedo { .. }
+        | StoreError::MergeUndone { .. } => StatusCode::CONFLICT,
         StoreError::SelfRelation { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         StoreError::Locked { .. } | StoreError::InUse { .. } => StatusCode::SERVICE_UNAVAILABLE,
         // All others concern the file, which a client cannot repair.

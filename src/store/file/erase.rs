@@ -107,7 +107,7 @@ impl Writer<'_> {
             self.purge(id)?;
         }
         // The memories are reactivated after the purge, because until then other memories supersede them.
-        self.reactivate(&erased.restored)?;
+        self.reactivate(&erased.restored, "the memory that had replaced it was erased")?;
         self.forget_undone(&keys, scope)?;
         self.erase_ledger(&keys, scope, &erased)?;
         self.note_erasure(&erased)?;
@@ -222,7 +222,7 @@ impl Database {
     }
 
     /// Returns the memories that only memories in `gone` have superseded.
-    fn superseded_by(&self, gone: &[MemoryId]) -> Result<Vec<MemoryId>, StoreError> {
+    pub(in crate::store) fn superseded_by(&self, gone: &[MemoryId]) -> Result<Vec<MemoryId>, StoreError> {
         // The plus sign keeps SQLite from using the index of states, through which it would read every superseded
         // memory.
         let sql = "SELECT m.id FROM memories m WHERE +m.status = 'superseded'
@@ -237,14 +237,14 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Reactivates memories whose successors were deleted.
-    fn reactivate(&self, held: &[MemoryId]) -> Result<(), StoreError> {
+    /// Reactivates memories whose successors were deleted, for this reason.
+    pub(in crate::store) fn reactivate(&self, held: &[MemoryId], reason: &'static str) -> Result<(), StoreError> {
         for id in held {
             let mut memory = self.memory(id)?;
-            // The validity of the memory ended only because the erased memory had replaced it.
+            // The validity of the memory ended only because the deleted memory had replaced it.
             memory.claim.valid_to = None;
-            let reason = Some("the memory that had replaced it was erased".into());
-            self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
+            let after = Memory { status: Status::Active, updated_at: self.now, ..memory };
+            self.replace(after, Action::Restore, Some(reason.into()))?;
         }
         Ok(())
     }
@@ -330,8 +330,8 @@ fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
     Some(settled.map_or(begun, |settled| begun.max(settled.id + 1)))
 }
 
-/// Returns the memory's claim before the erased evidence was added; `None` if the erased evidence was its first.
-fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
+/// Returns the memory's claim before the `lost` evidence was added; `None` if that evidence was its first.
+pub(in crate::store) fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
         // The history does not show when the evidence was added, so the memory's text counts as independent of it.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
@@ -344,8 +344,8 @@ fn claim_of(state: Option<&serde_json::Value>) -> Option<Claim> {
     serde_json::from_value::<Memory>(state?.clone()).ok().map(|memory| memory.claim)
 }
 
-/// Returns whether all changes of the memory's text since then were in writes that added erased evidence.
-fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
+/// Returns whether all changes of the memory's text since then were in writes that added `lost` evidence.
+pub(in crate::store) fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
     let Some(from) = first_write(entries, lost) else { return true };
     let brought = |entry: &HistoryEntry| {
         entries.iter().any(|other| lost.contains(&other.id) && other.at == entry.at && other.run == entry.run)
@@ -359,13 +359,13 @@ fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
 }
 
 /// Returns the texts of a claim.
-fn texts_of(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4], Option<&Structured>) {
+pub(in crate::store) fn texts_of(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4], Option<&Structured>) {
     let others = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(Option::as_deref);
     (&claim.title, &claim.content, &claim.tags, others, claim.structured.as_ref())
 }
 
 /// Returns the claim with the texts of an earlier claim.
-fn put_back(claim: &Claim, former: Claim) -> Claim {
+pub(in crate::store) fn put_back(claim: &Claim, former: Claim) -> Claim {
     // These fields may have been set by hand or by maintenance, and contain none of the erased text.
     Claim { importance: claim.importance, confidence: claim.confidence, scope: claim.scope, ..former }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod decided;
 pub(super) mod plan_ledger;
+pub(super) mod redo;
 pub(super) mod undo;
 
 use crate::changeset::{Action, Changeset, Entity, Row, RowChange, VERSION};

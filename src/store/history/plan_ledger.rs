@@ -40,6 +40,9 @@ pub struct PlanLedger {
     /// Tasks of the work ledger.
     #[serde(default)]
     tasks: Vec<Task>,
+    /// The conversations whose words the run attributed to one person, each with that person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attributions: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +98,12 @@ impl PlanLedger {
         &self.merges
     }
 
+    /// Returns the ledger with the conversations whose words the run attributed to one person.
+    #[must_use]
+    pub(crate) fn with_attributions(self, attributions: Vec<(String, String)>) -> Self {
+        Self { attributions, ..self }
+    }
+
     fn namespaces(&self) -> BTreeSet<&Namespace> {
         self.transcripts.iter().map(|transcript| &transcript.namespace).collect()
     }
@@ -113,6 +122,7 @@ impl Redact for PlanLedger {
             window.error.edit_texts(edit);
         }
         self.tasks.iter_mut().for_each(|task| task.record.edit_texts(edit));
+        self.attributions.iter_mut().for_each(|(_, speaker)| edit(speaker));
     }
 }
 
@@ -220,6 +230,10 @@ impl Writer<'_> {
         self.take_projects(&carried)?;
         carried.transcripts.iter().try_for_each(|transcript| self.take_transcript(transcript))?;
         carried.tasks.iter().try_for_each(|task| self.take_task(task))?;
+        for (transcript, speaker) in &carried.attributions {
+            // The plan contains the decisions about the windows, so none of them is decided again.
+            self.reattribute(transcript, speaker, &[])?;
+        }
         carried.windows.iter().try_fold(0, |taken, window| Ok(taken + self.take_window(window)?))
     }
 

@@ -157,6 +157,34 @@ impl Database {
         self.query_all(&sql, params_from_iter(clauses.values), |row| Ok(Seq(row.get(0)?)))
     }
 
+    /// Returns memories with evidence from conversations whose titles contain all words of a short query at the
+    /// beginnings of their words, latest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn hits_by_title(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Seq>, StoreError> {
+        let words = Query::of(query).words;
+        // All titles are read, so this is done only for a query that may name one, not for a whole prompt.
+        if words.is_empty() || words.len() > MAX_SOURCE_WORDS {
+            return Ok(Vec::new());
+        }
+        let mut clauses = Clauses::default();
+        // The words of text without spaces cannot be told apart.
+        let sought = words.iter().map(|word| if word.is_ascii() { format!(" {word}") } else { word.clone() });
+        clauses.push(vec!["holds(?, ' ' || t.title)"; words.len()].join(" AND "), sought.map(Value::from));
+        let others = Clauses::of(filter);
+        let sql = format!(
+            "SELECT m.seq FROM memories m WHERE m.id IN (SELECT e.memory_id FROM transcripts t
+             CROSS JOIN evidence e ON e.transcript = t.key WHERE t.title IS NOT NULL AND {}) AND {}
+             ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
+            clauses.sql(),
+            others.sql(),
+            rows(limit),
+        );
+        clauses.values.extend(others.values);
+        self.query_all(&sql, params_from_iter(clauses.values), |row| Ok(Seq(row.get(0)?)))
+    }
+
     /// Returns the words of `query` that appear in the memory's own texts in any form, in lower case and in the order
     /// of the query. A longer word with the same beginning counts as well. Returns the whole query if it has no words.
     #[must_use]

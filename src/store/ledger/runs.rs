@@ -72,6 +72,13 @@ impl Run {
         }
     }
 
+    /// Returns whether the run wrote the candidates of windows, which the next `run` stores again after an undo. All
+    /// other runs are redone from their history.
+    #[must_use]
+    pub(crate) fn has_windows(&self) -> bool {
+        matches!(self.command.as_str(), "run" | "apply")
+    }
+
     /// Returns whether a process is executing the run: the run has not ended, its last heartbeat is less than a minute
     /// old, and its process exists, as far as the system reports this.
     #[must_use]
@@ -230,14 +237,13 @@ impl Database {
         self.runs_where(EFFECTIVE, &[], 1)?.pop().ok_or(StoreError::NothingToUndo)
     }
 
-    /// Returns the newest `run` if it was undone and no later run has changed anything.
+    /// Returns the newest run if it was undone and no later run has changed anything.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn last_undone_run(&self) -> Result<Option<Run>, StoreError> {
         let newest = format!(
-            "status = 'undone' AND command = 'run'
-             AND started_at > coalesce((SELECT max(started_at) FROM runs WHERE {EFFECTIVE}), 0)"
+            "status = 'undone' AND started_at > coalesce((SELECT max(started_at) FROM runs WHERE {EFFECTIVE}), 0)"
         );
         Ok(self.runs_where(&newest, &[], 1)?.pop())
     }

@@ -16,8 +16,8 @@ use rusqlite::ToSql;
 use rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
 
 use crate::changeset::{Action, Entity, evidence_as_stored, memory_as_stored};
-use crate::guard::Redacted;
-use crate::memory::{Evidence, Memory};
+use crate::guard::{Redacted, Suspicion, order_in};
+use crate::memory::{Evidence, Memory, Status};
 use crate::store::index::letters;
 use crate::store::index::near::filed;
 use crate::store::index::search::entry;
@@ -312,6 +312,12 @@ impl Fresh {
         self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
     }
 
+    /// Returns why the memory waits for review.
+    fn suspicion(&self) -> Suspicion {
+        let evidence: Vec<Evidence> = self.evidence.iter().map(|fresh| fresh.piece.clone()).collect();
+        order_in(&self.memory.claim, &evidence).unwrap_or(Suspicion::Unreviewed)
+    }
+
     /// Returns the history entries of the new memory, which record the action that added it and the reason.
     pub(in crate::store) fn history<'n>(
         &'n self,
@@ -319,6 +325,8 @@ impl Fresh {
         reason: Option<&'n str>,
     ) -> impl Iterator<Item = New<'n>> {
         let memory = self.memory.id.as_str();
+        // Imports write many memories for one reason, but each memory that waits has its own.
+        let reason = reason.or_else(|| (self.memory.status == Status::Pending).then(|| self.suspicion().reason()));
         let add = New { memory, action: action.as_str(), entity: Entity::Memory.as_str(), after: &self.json, reason };
         let piece = move |fresh: &'n FreshPiece| New {
             memory,

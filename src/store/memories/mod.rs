@@ -1,5 +1,6 @@
 //! Reads memories one by one, in lists and by id, and changes them.
 
+pub(super) mod attribution;
 pub(super) mod evidence;
 pub(super) mod filter;
 pub(super) mod insert;

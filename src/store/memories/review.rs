@@ -95,7 +95,7 @@ impl Database {
             // On other machines, the history names only the machine from which the memory came.
             let by_member = memory.source.starts_with(PROMOTED_BY).then(|| memory.source.clone());
             let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
-            // Imports do not record a reason.
+            // Imports of older versions recorded no reason.
             let why = || order_in(&memory.claim, &evidence).unwrap_or(Suspicion::Unreviewed).reason().to_owned();
             by_member.or_else(|| made.and_then(|entry| entry.reason)).or_else(|| Some(why()))
         };

@@ -226,6 +226,14 @@ impl Writer<'_> {
         self.execute(sql, params![seq, length, words]).map(drop)
     }
 
+    /// Stores the tasks again that a run had added and that were undone, unless other tasks are at their positions now.
+    /// Returns the number of tasks.
+    pub(super) fn redo_tasks(&self, run: &RunId) -> Result<usize, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM tasks t WHERE t.run = ?1 AND t.state = 'undone' ORDER BY t.seq");
+        let undone: Vec<Task> = self.query_all(&sql, [run.as_str()], task_from_row)?;
+        undone.iter().try_fold(0, |count, task| Ok(count + usize::from(self.import_task(task)?)))
+    }
+
     /// Removes the versions that a run added, makes the previous versions current again, and returns the number of
     /// tasks that this changes.
     pub(super) fn undo_tasks(&self, run: &RunId) -> Result<usize, StoreError> {

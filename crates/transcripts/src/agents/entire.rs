@@ -74,13 +74,18 @@ fn is_line(line: &Value) -> bool {
 fn messages_of(line: &Value) -> Vec<Message> {
     let blocks = line["content"].list().iter();
     if line["type"] == "user" {
-        return blocks.filter_map(|block| block["text"].text()).flat_map(user_words).collect();
+        return blocks.filter_map(text_of).flat_map(user_words).collect();
     }
     blocks.flat_map(|block| answer_block(line["type"].string(), block)).collect()
 }
 
+/// Returns the text of a block, which may consist of nothing but its text.
+fn text_of(block: &Value) -> Option<&str> {
+    block.text().or_else(|| block["text"].text())
+}
+
 fn answer_block(role: &str, block: &Value) -> Vec<Message> {
-    let text = block["text"].text().or_else(|| block["thinking"].text()).unwrap_or_default();
+    let text = text_of(block).or_else(|| block["thinking"].text()).unwrap_or_default();
     match (role, block["type"].string()) {
         ("assistant", "tool_use") => {
             let (id, result) = (block["id"].text(), &block["result"]);
@@ -101,6 +106,21 @@ mod tests {
 
     const LOG: &str = r#"{"v":1,"agent":"loom","cli_version":"1.0.0","type":"user","ts":"2026-03-02T09:00:00Z","content":[{"text":"I prefer tabs."}]}
 "#;
+
+    #[test]
+    fn blocks_that_are_plain_text_are_read() {
+        let line = |role: &str, content: &str| {
+            format!(r#"{{"v":1,"agent":"loom","cli_version":"1.0.0","type":"{role}","content":{content}}}"#)
+        };
+        let texts = |line: &str| -> Vec<String> {
+            messages_of(&serde_json::from_str(line).unwrap()).into_iter().map(|message| message.text).collect()
+        };
+        assert_eq!(
+            texts(&line("user", r#"["I prefer tabs.", {"text":"And dark mode."}]"#)),
+            ["I prefer tabs.", "And dark mode."]
+        );
+        assert_eq!(texts(&line("assistant", r#"["Noted."]"#)), ["Noted."]);
+    }
 
     fn read(files: &[(&str, &str)]) -> (Vec<String>, usize) {
         let folder = tempfile::tempdir().unwrap();
