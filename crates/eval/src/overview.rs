@@ -212,6 +212,11 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| rules | 2 | none | unknown |"), "{text}");
+        std::fs::write(&path, PAGE.replacen("measures", "split = 'final'\nmeasures", 1)).unwrap();
+        let mut part = results(&[("a", [1, 2], [1, 1], 0), ("b", [0, 2], [1, 1], 0)]);
+        part.rows[0].split = "final".to_owned();
+        let final_part = Overview::read(&path).unwrap().to_markdown(&[vec![part], Vec::new()]);
+        assert!(final_part.contains("| none | 1 | none |") && final_part.contains("| recall | 0.500 |"), "{final_part}");
         assert!(text.ends_with("Not measured: the data set was not available.\n") && !text.contains("luck"), "{text}");
     }
 }
