@@ -250,22 +250,14 @@ fn print_usage(usage: &Usage, out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the lines that describe a task found by a search.
-pub(crate) fn task_lines(task: &FoundTask) -> Vec<String> {
-    let (at, id) = (when(task.ended_at), &task.task);
-    let mut lines = vec![
-        format!("{BOLD}{:.2}{BOLD:#} {}", task.score.total, one_line(&task.goal, 200)),
-        format!("     {DIM}task · {} · {at} · {} · {id}{DIM:#}", task.namespace, task.outcome),
-    ];
-    if !task.files.is_empty() {
-        lines.push(format!("     {DIM}changed: {}{DIM:#}", one_line(&task.files.join(", "), 200)));
-    }
-    lines
-}
-
 /// Prints a task found by a search.
 pub(crate) fn print_task(task: &FoundTask, explain: bool, out: &Printer) -> anyhow::Result<()> {
-    task_lines(task).iter().try_for_each(|line| out.line(line))?;
+    out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", task.score.total, one_line(&task.goal, 200)))?;
+    let (at, id) = (when(task.ended_at), &task.task);
+    out.line(format_args!("     {DIM}task · {} · {at} · {} · {id}{DIM:#}", task.namespace, task.outcome))?;
+    if !task.files.is_empty() {
+        out.line(format_args!("     {DIM}changed: {}{DIM:#}", one_line(&task.files.join(", "), 200)))?;
+    }
     print_freshness(&task.freshness, out)?;
     if explain {
         let (words, files) = (task.score.words, task.score.files);

@@ -216,7 +216,10 @@ mod tests {
         let mut part = results(&[("a", [1, 2], [1, 1], 0), ("b", [0, 2], [1, 1], 0)]);
         part.rows[0].split = "final".to_owned();
         let final_part = Overview::read(&path).unwrap().to_markdown(&[vec![part], Vec::new()]);
-        assert!(final_part.contains("| none | 1 | none |") && final_part.contains("| recall | 0.500 |"), "{final_part}");
+        assert!(
+            final_part.contains("| none | 1 | none |") && final_part.contains("| recall | 0.500 |"),
+            "{final_part}"
+        );
         assert!(text.ends_with("Not measured: the data set was not available.\n") && !text.contains("luck"), "{text}");
     }
 }

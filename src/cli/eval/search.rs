@@ -18,7 +18,6 @@ use afterthought_eval::extraction::Prediction;
 use afterthought_eval::files::{CaseMemory, Moment};
 use afterthought_eval::retrieval::{BRIEF_TOKENS, ComposedBrief, FoundMemory, Situation};
 use afterthought_eval::sets::locomo::{LIMIT, Sample};
-use anstream::adapter::strip_str;
 use anyhow::{anyhow, ensure};
 use jiff::{Timestamp, ToSpan as _};
 use rusqlite::Connection;
@@ -27,8 +26,6 @@ use transcripts::{Message, MessageTime};
 
 use super::args::{RetrieverArg, name_of};
 use super::system::texts_of;
-use crate::cli::printer::painted;
-use crate::cli::work::task_lines;
 
 /// Number of characters of the content that serve as the title of a memory without a title.
 const TITLE: usize = 40;
@@ -209,7 +206,7 @@ impl CaseStore {
     }
 
     /// Returns at most `limit` memories and tasks that are found for `query` by words, best first: the keys of the
-    /// conversations from which each comes, and its text, which for a task is what `search` prints.
+    /// conversations from which each comes, and its text: for a task its goal, changed files and report.
     pub(super) fn find_work(&self, query: &str, limit: usize) -> anyhow::Result<Vec<(Vec<String>, String)>> {
         let (filter, mut found) = (Filter::default(), Vec::new());
         for hit in (Search { limit, ..Search::new(query, &filter, self.now) }).run(&self.store)? {
@@ -217,8 +214,9 @@ impl CaseStore {
             found.push((hit.score.total, evidence.collect(), texts_of(&hit.memory).join("\n")));
         }
         for task in search_tasks(&self.store, query, &filter, limit)? {
-            let text = painted(&task_lines(&task).join("\n"));
-            found.push((task.score.total, vec![task.transcript], strip_str(&text).to_string()));
+            let report = task.report.map(|report| report.text);
+            let lines: Vec<String> = std::iter::once(task.goal).chain(task.files).chain(report).collect();
+            found.push((task.score.total, vec![task.transcript], lines.join("\n")));
         }
         // The sort is stable, so that a memory precedes a task with the same score, as in `search`.
         found.sort_by(|one, other| other.0.total_cmp(&one.0));
