@@ -139,3 +139,46 @@ fn public_sets_are_read_from_where_they_are_and_skipped_where_they_are_not() {
     assert_eq!(value(&found, "halumem", "recall"), Some(1.0));
     assert_eq!(value(&found, "halumem-retrieval", "recall@10"), Some(1.0));
 }
+
+#[test]
+fn public_sets_that_are_folders_are_measured_with_their_baselines() {
+    let desk = Desk::new();
+    let topics = json!({"instructions": [
+        {"id": 1, "text": ["always start method names with 'k_'", "always start method names with 'w_'"]}]});
+    let dialogue = json!({"context": {"mentor": "Ilka", "mentee": "Ben"}, "instructions": [[[1, 0]], [[1, 1]]], "sessions": [
+        {"text": "Ilka: Always start method names with 'k_'.\n\nBen: Noted."},
+        {"text": "Ilka: Always start method names with 'w_'.\n\nBen: Noted."}]});
+    desk.write("mc/topics.json", topics.to_string());
+    desk.write("mc/dataset/dialogue_2.json", dialogue.to_string());
+    let every = told(&desk, &["eval", "mc", "--extractor", "every-sentence"]);
+    let figures = ["recall", "exactly one", "still active", "precision"].map(|name| value(&every, "memorycode", name));
+    assert_eq!(figures, [Some(1.0), Some(1.0), Some(1.0), Some(0.25)]);
+    let rules = told(&desk, &["eval", "mc", "--extractor", "rules"]);
+    assert_eq!(value(&rules, "memorycode", "recall"), Some(1.0));
+    desk.write("mc/dataset/dialogue_2.json", &dialogue.to_string()[..40]);
+    let Told { code, err, .. } = desk.run(&["eval", "mc", "--extractor", "rules"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("dialogue_2.json: EOF while parsing"), "{err}");
+    assert!(err.contains("; obtain the data set again, or see evals/README.md for its layout"), "{err}");
+
+    let record = |role: &str, content: Value| {
+        let message = json!({"role": role, "content": content});
+        let record = json!({"type": role, "sessionId": "0d9c1f6e-1111-4222-8333-944455556666", "cwd": "./swebench_1_2/testbed",
+            "timestamp": "2026-01-05T10:00:00Z", "uuid": format!("u-{role}"), "message": message});
+        format!("{record}\n")
+    };
+    let edit = json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "./swebench_1_2/testbed/kite/tail.py",
+        "old_string": "a", "new_string": "b"}}]);
+    let log = record("user", json!("Fix this in repo: kites/kite. The tail tangles in strong wind."))
+        + &record("assistant", edit);
+    let patch = "diff --git a/kite/tail.py b/kite/tail.py\n";
+    let issue = json!({"repo": "kites/kite", "instance_id": "kite-7", "patch": patch, "problem_statement": "The tail is too short\nIt tangles in wind."});
+    desk.write("swe/cases/SWEContextBench Lite Past Experience/0d9c1f6e.jsonl", log);
+    desk.write("swe/cases/SWEContextBench Lite/kite-7.json", issue.to_string());
+    let found = told(&desk, &["eval", "swe", "--extractor", "rules"]);
+    let figures = ["session@1", "file@10", "BM25@1", "BM25 all@1"].map(|name| value(&found, "swe-contextbench", name));
+    assert_eq!(figures, [Some(1.0); 4]);
+    let Told { code, err, .. } = desk.run(&["eval", "swe", "--extractor", "none"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("a control stores no tasks"), "{err}");
+}

@@ -16,7 +16,7 @@
 //! | [`extraction`]    | `case.json`, `*-extraction.jsonl`    | memories extracted from a conversation |
 //! | [`consolidation`] | `*-pairs.jsonl`, `*-streams.jsonl`   | decisions, and the memories afterwards |
 //! | [`retrieval`]     | `*-recall.jsonl`, `*-brief.jsonl`, `*-qa.jsonl` | memories that were found    |
-//! | [`sets`]          | `LoCoMo`, `LongMemEval`, `HaluMem`   | memories and search results            |
+//! | [`sets`]          | public data sets                     | memories and search results            |
 //! | [`closed_loop`]   | `task.toml`                          | an agent's work on a task              |
 //!
 //! [`results`] defines the result file and keeps finished cases, so that an interrupted run continues where it stopped.
@@ -72,6 +72,14 @@ pub enum EvalError {
         path: PathBuf,
         /// The error of the operating system.
         source: std::io::Error,
+    },
+    /// A file or folder of a public data set does not have the layout of the set.
+    #[error("{}: {reason}; obtain the data set again, or see evals/README.md for its layout", .path.display())]
+    DataSet {
+        /// The file or folder.
+        path: PathBuf,
+        /// The fault.
+        reason: String,
     },
     /// A result file or a baseline cannot be used.
     #[error("{}: {reason}", .path.display())]

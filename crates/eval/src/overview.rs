@@ -39,6 +39,8 @@ pub struct OverviewSuite {
     path: Option<String>,
     /// Environment variable that contains the path of cases which are not in the repository.
     variable: Option<String>,
+    /// The split whose cases are reported; all cases by default.
+    split: Option<String>,
     /// Names of the reported measures.
     #[serde(default)]
     measures: Vec<String>,
@@ -95,8 +97,9 @@ impl OverviewSuite {
         if results.is_empty() {
             return writeln!(to, "Not measured: the data set was not available.");
         }
+        let results: Vec<Results> = results.iter().map(|one| self.part_of(one)).collect();
         writeln!(to, "| run | cases | model | commit | date | seed |\n|---|--:|---|---|---|---|")?;
-        for (run, results) in self.runs.iter().zip(results) {
+        for (run, results) in self.runs.iter().zip(&results) {
             let manifest = &results.manifest;
             let (model, commit) = (manifest.model.as_deref(), manifest.revision.as_deref());
             let failed = results.rows.iter().filter(|row| row.error.is_some()).count();
@@ -121,7 +124,14 @@ impl OverviewSuite {
             let tables = results.iter().map(|one| arm_table(&arms(one.rows.clone()))).collect::<Vec<_>>();
             return write_blocks(&tables, 3, to);
         }
-        self.write_measures(results, to)
+        self.write_measures(&results, to)
+    }
+
+    /// Returns the results of the reported split.
+    fn part_of(&self, results: &Results) -> Results {
+        let mut part = results.clone();
+        part.rows.retain(|row| self.split.as_ref().is_none_or(|split| row.split == *split));
+        part
     }
 
     fn write_measures(&self, results: &[Results], to: &mut String) -> std::fmt::Result {
@@ -202,6 +212,14 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| rules | 2 | none | unknown |"), "{text}");
+        std::fs::write(&path, PAGE.replacen("measures", "split = 'final'\nmeasures", 1)).unwrap();
+        let mut part = results(&[("a", [1, 2], [1, 1], 0), ("b", [0, 2], [1, 1], 0)]);
+        part.rows[0].split = "final".to_owned();
+        let final_part = Overview::read(&path).unwrap().to_markdown(&[vec![part], Vec::new()]);
+        assert!(
+            final_part.contains("| none | 1 | none |") && final_part.contains("| recall | 0.500 |"),
+            "{final_part}"
+        );
         assert!(text.ends_with("Not measured: the data set was not available.\n") && !text.contains("luck"), "{text}");
     }
 }

@@ -263,6 +263,10 @@ vocabulary! {
         HaluMemQuestions = "halumem-questions",
         /// `HaluMem`: questions that are answered by searching a store of all points.
         HaluMemRetrieval = "halumem-retrieval",
+        /// `MemoryCode`: memories compared with the instructions of a dialogue.
+        MemoryCode = "memorycode",
+        /// `SWE-ContextBench`: sessions found for an issue.
+        SweContextBench = "swe-contextbench",
         /// The closed loop: an agent's work on a task.
         Loop = "loop",
     }

@@ -15,7 +15,8 @@ use crate::cli::model::price;
 
 /// Measure extraction and consolidation on labelled cases
 ///
-/// PATH is a case, a folder that contains cases (see evals/README.md), or a file from LoCoMo, LongMemEval or HaluMem.
+/// PATH is a case, a folder that contains cases (see evals/README.md), a file from LoCoMo, LongMemEval or HaluMem, or the
+/// folder of MemoryCode or SWE-ContextBench.
 /// Each conversation is run through the whole pipeline with a separate store, and the memories that are active at the
 /// end are scored without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with known
 /// ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo files. Exits 3 if a

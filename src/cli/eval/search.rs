@@ -10,7 +10,7 @@ use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Scope, Status,
 };
 use crate::search::brief::{BriefRequest, compose};
-use crate::search::{Channel, Search, Weights, by_vectors};
+use crate::search::{Channel, Search, Weights, by_vectors, search_tasks};
 use crate::store::{Filter, Order, STOP_WORDS, Store, StoreError, VectorModel};
 use crate::tokens;
 use afterthought_eval::SplitMix;
@@ -203,6 +203,25 @@ impl CaseStore {
                 search.run(&self.store)?.into_iter().map(|found| found.memory).collect()
             }
         })
+    }
+
+    /// Returns at most `limit` memories and tasks that are found for `query` by words, best first: the keys of the
+    /// conversations from which each comes, and its text: for a task its goal, changed files and report.
+    pub(super) fn find_work(&self, query: &str, limit: usize) -> anyhow::Result<Vec<(Vec<String>, String)>> {
+        let (filter, mut found) = (Filter::default(), Vec::new());
+        for hit in (Search { limit, ..Search::new(query, &filter, self.now) }).run(&self.store)? {
+            let evidence = self.store.evidence(&hit.memory.id)?.into_iter().map(|piece| piece.transcript);
+            found.push((hit.score.total, evidence.collect(), texts_of(&hit.memory).join("\n")));
+        }
+        for task in search_tasks(&self.store, query, &filter, limit)? {
+            let report = task.report.map(|report| report.text);
+            let lines: Vec<String> = std::iter::once(task.goal).chain(task.files).chain(report).collect();
+            found.push((task.score.total, vec![task.transcript], lines.join("\n")));
+        }
+        // The sort is stable, so that a memory precedes a task with the same score, as in `search`.
+        found.sort_by(|one, other| other.0.total_cmp(&one.0));
+        found.truncate(limit);
+        Ok(found.into_iter().map(|(_, keys, text)| (keys, text)).collect())
     }
 
     /// Composes the brief of a situation. Controls ignore the budget and return everything that they draw.

@@ -9,14 +9,15 @@ use crate::store::{Filter, Store};
 use crate::tokens;
 use afterthought_eval::compare::{arm_table, arms};
 use afterthought_eval::consolidation::{Pair, Stream};
-use afterthought_eval::extraction::{self, DiscoveredCase, Extraction, LoadedCase, discover, has_cases};
+use afterthought_eval::extraction::{self, CaseMessage, DiscoveredCase, Extraction, LoadedCase, discover, has_cases};
 use afterthought_eval::files::{LineCase, Placed, content_hash, has_files_of, read_cases};
 use afterthought_eval::results::{Cost, Row};
 use afterthought_eval::retrieval::{
     BriefCase, QA_LIMIT, QaCase, RECALL_LIMIT, RecallCase, score_brief, score_query, score_question,
 };
 use afterthought_eval::sets::locomo::{self, Answers, Corrections, Sample};
-use afterthought_eval::sets::{ExternalSet, PublicSet, halumem, longmemeval};
+use afterthought_eval::sets::swecontextbench::Repository;
+use afterthought_eval::sets::{ExternalSet, PublicSet, halumem, longmemeval, memorycode, swecontextbench};
 use afterthought_eval::vocabulary::Kind;
 use anyhow::{Context as _, bail, ensure};
 use futures::{FutureExt as _, StreamExt as _, stream};
@@ -26,7 +27,7 @@ use super::args::ExtractorArg;
 use super::consolidation;
 use super::job::Job;
 use super::search::{Ablation, BareFts5, CaseStore, Retriever, Turns, ablations};
-use super::system::{CaseFolder, inline_sources, run_case, run_logs};
+use super::system::{CHANGED_AT, CaseFolder, inline_sources, run_case, run_logs};
 use crate::cli::printer::{counted, set_message, spelled};
 
 /// Runs all suites of a job; returns whether something failed.
@@ -219,6 +220,8 @@ async fn run_public_set(
         Some(PublicSet::HaluMem) => run_halumem(job, file, retriever).await,
         Some(PublicSet::LongMemEval) => run_longmemeval(job, file, retriever).await,
         Some(PublicSet::Locomo) => run_locomo(job, file, corrections).await,
+        Some(PublicSet::MemoryCode) => run_memorycode(job, file).await,
+        Some(PublicSet::SweContextBench) => run_swecontextbench(job, file).await,
         None => bail!("{} is not from a known data set; see evals/README.md", file.display()),
     }
 }
@@ -260,7 +263,7 @@ async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> a
             retrieval.extend(row.map(|row| row.timed(started)));
         }
         let started = Instant::now();
-        let extraction = match run_user(job, &user).boxed_local().await {
+        let extraction = match run_conversations(job, &user.uuid, &user.conversations()).boxed_local().await {
             Ok(extraction) => extraction,
             Err(error) => {
                 users.push(Row::new(Kind::HaluMem, &user.uuid).failed(spelled(&error)));
@@ -284,11 +287,78 @@ async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> a
     Ok(failed | take_of(job, file, &retriever.name(), retrieval)?)
 }
 
-async fn run_user(job: &Job<'_>, user: &halumem::User) -> anyhow::Result<Extraction> {
-    let folder = CaseFolder::new(job.options.keep.as_deref(), &user.uuid)?;
-    let logs =
-        user.conversations().iter().map(|(id, messages)| folder.write_log(id, messages)).collect::<Result<_, _>>()?;
+/// Runs the pipeline on the conversations of the case `id`, in their order.
+async fn run_conversations(
+    job: &Job<'_>,
+    id: &str,
+    conversations: &[(String, Vec<CaseMessage>)],
+) -> anyhow::Result<Extraction> {
+    let folder = CaseFolder::new(job.options.keep.as_deref(), id)?;
+    let logs = conversations.iter().map(|(id, messages)| folder.write_log(id, messages)).collect::<Result<_, _>>()?;
     run_logs(&inline_sources(logs), &folder.database(), job.subject, job.options).await
+}
+
+async fn run_memorycode(job: &Job<'_>, place: &Path) -> anyhow::Result<bool> {
+    let (content, dialogues) = (&content_hash(place)?, memorycode::read(place)?);
+    let ran: Vec<anyhow::Result<Vec<Row>>> = stream::iter(&dialogues)
+        .map(|dialogue| async move {
+            let content = format!("{content} {}", dialogue.id);
+            let run = async {
+                let started = Instant::now();
+                vec![match run_conversations(job, &dialogue.id, &dialogue.conversations()).boxed_local().await {
+                    Ok(extraction) => job.costed(memorycode::score(dialogue, &extraction), extraction.usage, started),
+                    Err(error) => Row::new(Kind::MemoryCode, &dialogue.id).failed(spelled(&error)),
+                }]
+            };
+            job.gather.cached((Kind::MemoryCode, Some(&content), job.repeat), run).await
+        })
+        .buffered(job.args.jobs)
+        .collect()
+        .await;
+    take_of(job, place, &job.label, ran.into_iter().collect::<anyhow::Result<Vec<_>>>()?.concat())
+}
+
+/// Searches the memories and tasks of each repository's sessions for the issues of the repository.
+async fn run_swecontextbench(job: &Job<'_>, place: &Path) -> anyhow::Result<bool> {
+    let is_control = job.args.control().is_some();
+    ensure!(
+        !is_control,
+        "a control stores no tasks, which SWE-ContextBench searches; use --extractor rules or a model"
+    );
+    let (content, mut rows) = (content_hash(place)?, Vec::new());
+    for repository in swecontextbench::read(place)? {
+        let content = format!("{content} {}", repository.name);
+        let run = async {
+            let failed =
+                |error: anyhow::Error| vec![Row::new(Kind::SweContextBench, &repository.name).failed(spelled(&error))];
+            run_repository(job, &repository).boxed_local().await.unwrap_or_else(failed)
+        };
+        rows.extend(job.gather.cached((Kind::SweContextBench, Some(&content), job.repeat), run).await?);
+    }
+    take_of(job, place, &job.label, rows)
+}
+
+async fn run_repository(job: &Job<'_>, repository: &Repository) -> anyhow::Result<Vec<Row>> {
+    let started = Instant::now();
+    let folder = CaseFolder::new(job.options.keep.as_deref(), &repository.name.replace('/', "-"))?;
+    let mut paths = Vec::new();
+    for (id, log) in repository.logs() {
+        let path = folder.path().join(format!("{id}.jsonl"));
+        std::fs::write(&path, log).with_context(|| format!("cannot write {}", path.display()))?;
+        paths.push(path);
+    }
+    let sources = Sources { paths, ..Sources::default() };
+    let extraction = run_logs(&sources, &folder.database(), job.subject, job.options).await?;
+    let store = CaseStore::around(Store::open(folder.database())?, CHANGED_AT);
+    let mut rows = Vec::new();
+    for issue in &repository.issues {
+        let found = store.find_work(&issue.text, swecontextbench::LIMIT)?;
+        rows.push(swecontextbench::score(repository, issue, &found, tokens::count));
+    }
+    // The requests for the logs count once.
+    let first = rows.remove(0);
+    rows.insert(0, job.costed(first, extraction.usage, started));
+    Ok(rows)
 }
 
 async fn run_locomo(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> anyhow::Result<bool> {

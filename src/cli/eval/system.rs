@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use transcripts::{Kind, Transcript};
 
 /// Modification time of logs without a date, unless the case specifies one: 2026-01-01.
-const CHANGED_AT: Timestamp = Timestamp::constant(1_767_225_600, 0);
+pub(super) const CHANGED_AT: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
 /// The system that is measured.
 pub(super) enum Subject<'a, C> {
@@ -297,7 +297,7 @@ fn memories(store: &Store) -> anyhow::Result<Extraction> {
         match memory.status {
             Status::Active => extraction.predictions.push(prediction(&memory, store.evidence(&memory.id)?)?),
             Status::Superseded => extraction.superseded.push(prediction(&memory, store.evidence(&memory.id)?)?),
-            Status::Pending => extraction.pending += 1,
+            Status::Pending => extraction.pending.push(prediction(&memory, store.evidence(&memory.id)?)?),
             Status::Forgotten | Status::Expired => {}
         }
     }

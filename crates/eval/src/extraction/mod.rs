@@ -329,7 +329,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
         ("distorted", standing(Standing::Distorted)),
         ("forbidden", standing(Standing::Forbidden)),
         ("superseded", extraction.superseded.len() as u64),
-        ("pending", extraction.pending),
+        ("pending", extraction.pending.len() as u64),
     ];
     row.counts.extend(counts.map(|(name, count)| (name.to_owned(), count)));
     for &one in assessments.iter().flat_map(|one| &one.forbidden) {

@@ -101,8 +101,8 @@ pub struct Extraction {
     pub predictions: Vec<Prediction>,
     /// Memories that newer memories have replaced.
     pub superseded: Vec<Prediction>,
-    /// Number of memories that are waiting for a person's decision.
-    pub pending: u64,
+    /// Memories that are waiting for a person's decision.
+    pub pending: Vec<Prediction>,
     /// The number of active memories after the first reading, and the number that the second reading added; only if the
     /// logs were read twice.
     pub reread: Option<(u64, u64)>,

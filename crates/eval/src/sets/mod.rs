@@ -8,15 +8,18 @@ use jiff::Timestamp;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::EvalError;
-use crate::files::{last_part, read_toml, walk};
+use crate::files::{last_part, read_text, read_toml, walk};
 use crate::results::fitting;
 use crate::text::{LEAST_SHARE, fact_words, share_of};
 
 pub mod halumem;
 pub mod locomo;
 pub mod longmemeval;
+pub mod memorycode;
+pub mod swecontextbench;
 
 /// Number of leading bytes that are read to identify a file; a whole file may be hundreds of megabytes.
 const HEAD: u64 = 64 * 1024;
@@ -30,11 +33,21 @@ pub enum PublicSet {
     LongMemEval,
     /// Long dialogues with points to remember, to update and to ignore.
     HaluMem,
+    /// Dialogues of many sessions in which a mentor gives coding instructions, and replaces some.
+    MemoryCode,
+    /// Sessions of a coding agent, and later issues of the same repositories.
+    SweContextBench,
 }
 
 impl PublicSet {
-    /// Returns the set that a file belongs to, judging by the start of the file.
+    /// Returns the set that a file or folder belongs to, judging by the start of the file or the content of the folder.
     pub fn of(path: &Path) -> Option<Self> {
+        if path.join(memorycode::TOPICS).is_file() {
+            return Some(Self::MemoryCode);
+        }
+        if path.join(swecontextbench::LOGS).is_dir() {
+            return Some(Self::SweContextBench);
+        }
         let mut head = Vec::new();
         std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).ok()?;
         // The limit may fall in the middle of a character.
@@ -62,7 +75,7 @@ pub struct ExternalSet {
     pub home: String,
     /// Licence of the set.
     pub licence: String,
-    /// Environment variable that contains the path of the file.
+    /// Environment variable that contains the path of the file or folder.
     pub variable: String,
     /// Environment variable that contains the path of corrections of the set's labels, if corrections are published.
     #[serde(default)]
@@ -87,13 +100,22 @@ impl ExternalSet {
         read_toml(file)
     }
 
-    /// Returns the paths of the set's file and its corrections, where they exist; `variable` reads an environment
+    /// Returns the paths of the set's data and its corrections, where they exist; `variable` reads an environment
     /// variable.
     pub fn locate(&self, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<(PathBuf, Option<PathBuf>)> {
         // A variable with the path of a missing file counts as unset, and the set is skipped with a note.
-        let file = variable(&self.variable).filter(|path| path.is_file())?;
+        let file = variable(&self.variable).filter(|path| path.exists())?;
         Some((file, self.corrections.as_deref().and_then(variable).filter(|path| path.exists())))
     }
+}
+
+/// Reads a JSON file of a data set that is a folder.
+fn read_part<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
+    serde_json::from_str(&read_text(path)?).map_err(|error| unusable(path, error.to_string()))
+}
+
+fn unusable(path: &Path, reason: impl Into<String>) -> EvalError {
+    EvalError::DataSet { path: path.to_owned(), reason: reason.into() }
 }
 
 /// Reads a time without a zone, written in the format `form`.
@@ -136,6 +158,6 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/external");
         let names: Vec<String> =
             ExternalSet::files(&folder).iter().map(|file| ExternalSet::read(file).unwrap().name).collect();
-        assert_eq!(names, ["HaluMem", "LoCoMo", "LongMemEval"]);
+        assert_eq!(names, ["HaluMem", "LoCoMo", "LongMemEval", "MemoryCode", "SWE-ContextBench"]);
     }
 }
