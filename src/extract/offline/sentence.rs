@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::text::pattern_set::PatternSet;
 use crate::text::script::count_han;
 
 /// Maximum length of a sentence that is read, in characters. A longer sentence is rarely a single statement.
@@ -309,8 +310,8 @@ fn foreign_from(text: &str) -> usize {
 
 /// Returns the start of the sentence in `text` that asks for a text to be written or edited.
 pub(super) fn asked_from(text: &str) -> Option<usize> {
-    let found = FOREIGN.find(text)?;
-    let before = text[..found.start()].char_indices().rev();
+    let starts = FOREIGN.candidates(text).filter_map(|(_, pattern)| Some(pattern.find(text)?.start()));
+    let before = text[..starts.min()?].char_indices().rev();
     let mut ends = before.filter(|(_, c)| matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？'));
     Some(ends.next().map_or(0, |(at, c)| at + c.len_utf8()))
 }
@@ -325,16 +326,17 @@ fn below(text: &str) -> Option<usize> {
     (text.len() - end > MAX_OWN_BYTES && THIS.is_match(&text[..end])).then_some(end)
 }
 
-static FOREIGN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+/// Requests to write or edit a text, and words that introduce somebody else's text.
+static FOREIGN: LazyLock<PatternSet> = LazyLock::new(|| {
+    let patterns = [
         r"(?i)\b(?:translat(?:e|ion)|summari[sz]e|sum up|tl;?dr|proofread|rephrase|paraphrase|reword|shorten|fix (?:the |my )?(?:grammar|spelling)|improve (?:the |my |this )(?:text|wording|writing|paragraph|email)|rewrite (?:this|the following|it)|edit (?:this|the following) (?:text|email|paragraph))\b",
-        r"|\b(?:write|draft|compose|tell|make up|continue|invent|generate|create|give me)\b[^.!?\n]{0,60}\b(?:story|stories|poem|novel|screenplay|play script|song|lyrics|dialogue|monologue|essay|bio|cover letter|letter|e-?mail|tweet|blog post|speech|resume|persona|sample (?:data|text|conversation)|example (?:sentences?|conversation|prompt)|fake|fictional|scene|diary)\b",
-        r"|\b(?:opening of|chapter|scene) (?:a|an|my|of|from)\b[^.!?\n]{0,30}\b(?:novel|story|book|film|play)\b|\bbedtime story\b|\b(?:specimen|sample|model|example) (?:letter|mail|e-?mail|text|notes|log|complaint|review)s?\b|\b(?:scanned|meeting) notes\b|\b(?:exercise|letter|text|notes|log) from an? (?:style guide|course|textbook|tutorial|sample|forum|web ?site)\b",
-        r"|\breviews? (?:of|copied|from)\b|\bwhat strangers write\b|\bpost(?:ed)? (?:from|on|in) (?:a |the )?(?:forum|online|web)|\bposted this\b|\bgist of\b|\bbullet points (?:of|from)\b|\bone-line summary\b|\bmake (?:this|it|that)(?: \w+)? (?:more )?(?:polite|formal|shorter|longer|friendlier|nicer|clearer)\b|\btidy this\b|\bformat this\b|\b(?:an?|the) (?:e-?mail|letter|message|note) (?:a|the|my|from|that)\b[^.!?\n]{0,40}\b(?:sent|wrote|posted)\b|\bnotice from\b|\bfound (?:it )?on the web\b|\bfrom a web ?site\b",
-        r"|翻译|译成|润色|改写|总结(?:一下)?(?:以下|下面|这)|写一?[个篇首封段].{0,20}(?:故事|小说|诗|剧本|歌词|邮件|信|作文|对话|文章)|[编讲]一?[个段].{0,20}(?:故事|段子|小说)?|(?:下面|以下)(?:是|这)[^。！？\n]{0,12}(?:原文|邮件|信|聊天|文章|通知)",
-        r"|\b(?:traduce|traduceme|tradúceme|resume|resúmeme|corrige (?:este|el siguiente)|reescribe|acorta|escribe(?:me)? (?:un|una) (?:cuento|historia|poema|relato|canción|carta|discurso))\b|\b(?:übersetz\w*|fass\w* .{0,30} zusammen|zusammenfassung|korrigier\w* (?:diesen|den folgenden)|umformulier\w*|kürz\w* (?:mir )?(?:diesen|den|das)|schreib\w* (?:mir )?(?:eine?n? )?(?:geschichte|gedicht|märchen|krimi|roman|lied|rede|brief))\b",
-    ))
-    .expect("the pattern is a constant")
+        r"(?i)\b(?:write|draft|compose|tell|make up|continue|invent|generate|create|give me)\b[^.!?\n]{0,60}\b(?:story|stories|poem|novel|screenplay|play script|song|lyrics|dialogue|monologue|essay|bio|cover letter|letter|e-?mail|tweet|blog post|speech|resume|persona|sample (?:data|text|conversation)|example (?:sentences?|conversation|prompt)|fake|fictional|scene|diary)\b",
+        r"(?i)\b(?:opening of|chapter|scene) (?:a|an|my|of|from)\b[^.!?\n]{0,30}\b(?:novel|story|book|film|play)\b|\bbedtime story\b|\b(?:specimen|sample|model|example) (?:letter|mail|e-?mail|text|notes|log|complaint|review)s?\b|\b(?:scanned|meeting) notes\b|\b(?:exercise|letter|text|notes|log) from an? (?:style guide|course|textbook|tutorial|sample|forum|web ?site)\b",
+        r"(?i)\breviews? (?:of|copied|from)\b|\bwhat strangers write\b|\bpost(?:ed)? (?:from|on|in) (?:a |the )?(?:forum|online|web)|\bposted this\b|\bgist of\b|\bbullet points (?:of|from)\b|\bone-line summary\b|\bmake (?:this|it|that)(?: \w+)? (?:more )?(?:polite|formal|shorter|longer|friendlier|nicer|clearer)\b|\btidy this\b|\bformat this\b|\b(?:an?|the) (?:e-?mail|letter|message|note) (?:a|the|my|from|that)\b[^.!?\n]{0,40}\b(?:sent|wrote|posted)\b|\bnotice from\b|\bfound (?:it )?on the web\b|\bfrom a web ?site\b",
+        r"(?i)翻译|译成|润色|改写|总结(?:一下)?(?:以下|下面|这)|写一?[个篇首封段].{0,20}(?:故事|小说|诗|剧本|歌词|邮件|信|作文|对话|文章)|[编讲]一?[个段].{0,20}(?:故事|段子|小说)?|(?:下面|以下)(?:是|这)[^。！？\n]{0,12}(?:原文|邮件|信|聊天|文章|通知)",
+        r"(?i)\b(?:traduce|traduceme|tradúceme|resume|resúmeme|corrige (?:este|el siguiente)|reescribe|acorta|escribe(?:me)? (?:un|una) (?:cuento|historia|poema|relato|canción|carta|discurso))\b|\b(?:übersetz\w*|fass\w* .{0,30} zusammen|zusammenfassung|korrigier\w* (?:diesen|den folgenden)|umformulier\w*|kürz\w* (?:mir )?(?:diesen|den|das)|schreib\w* (?:mir )?(?:eine?n? )?(?:geschichte|gedicht|märchen|krimi|roman|lied|rede|brief))\b",
+    ];
+    PatternSet::new(patterns.map(str::to_owned))
 });
 /// A line that introduces the text after the next blank line.
 static SHOWN: LazyLock<Regex> = LazyLock::new(|| {

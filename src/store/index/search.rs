@@ -169,7 +169,7 @@ impl Database {
             return Ok(Vec::new());
         }
         let mut clauses = Clauses::default();
-        // The words of text without spaces cannot be told apart.
+        // Text without spaces has no beginnings of words.
         let sought = words.iter().map(|word| if word.is_ascii() { format!(" {word}") } else { word.clone() });
         clauses.push(vec!["holds(?, ' ' || t.title)"; words.len()].join(" AND "), sought.map(Value::from));
         let others = Clauses::of(filter);

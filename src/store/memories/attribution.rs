@@ -12,7 +12,7 @@ use crate::store::{Database, StoreError, Writer};
 
 /// What changed because a conversation is now attributed to one speaker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Reattribution {
+pub(crate) struct AttributionChange {
     /// Memories that were removed, because they were based only on the words of another speaker.
     pub removed: Vec<MemoryId>,
     /// Memories that lost the quotes of another speaker, but are also based on other words.
@@ -52,8 +52,8 @@ impl Writer<'_> {
         transcript: &str,
         speaker: &str,
         current: &[String],
-    ) -> Result<Reattribution, StoreError> {
-        let mut done = Reattribution::default();
+    ) -> Result<AttributionChange, StoreError> {
+        let mut done = AttributionChange::default();
         for (id, rests_elsewhere, is_by_hand) in self.misattributed(transcript, speaker)? {
             let list = match (is_by_hand, rests_elsewhere) {
                 (true, _) => &mut done.kept,
