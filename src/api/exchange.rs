@@ -15,8 +15,8 @@ use crate::config::Config;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::pack::is_pack;
 use crate::exchange::{
-    Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, ReviewPolicy, Terms,
-    exported, fallback_category, gather, import_as_is, place_of, recognise,
+    Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, MEMORY_FORMATS,
+    ReviewPolicy, Terms, exported, fallback_category, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
 use crate::guard::order_in;
@@ -251,11 +251,7 @@ impl Memories {
                 self.import_file(input, options, report, watch)?;
             }
         }
-        if report.files + report.denied == before {
-            Err(ApiError::NoMemories { path: path.to_owned() })
-        } else {
-            Ok(())
-        }
+        if report.files + report.denied == before { Err(no_memories(path, "")) } else { Ok(()) }
     }
 
     fn import_file(
@@ -268,7 +264,8 @@ impl Memories {
         let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
         if options.format.is_none() && is_pack(&Head::of(&input)) {
             if options.gather {
-                return Err(ApiError::PackNotConsolidated { path });
+                let why = format!("{} is a pack, which is imported as it is; leave out --consolidate", path.display());
+                return Err(ApiError::Unusable(why));
             }
             let namespace = options.namespace.clone().unwrap_or_else(Namespace::global);
             report.files += 1;
@@ -283,8 +280,11 @@ impl Memories {
             folder: folder_digits(&path),
         };
         let (format, mut gathered) = gather(input, options.format.as_deref(), &terms).map_err(|error| match error {
-            IngestError::UnknownFormat { path } => ApiError::UnknownMemoryFormat { path },
-            IngestError::NoSuchFormat { name } => ApiError::NoSuchMemoryFormat { name },
+            IngestError::UnknownFormat { path } => no_memories(&path, ", or pass --format NAME"),
+            IngestError::NoSuchFormat { name } => {
+                let known = MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+                ApiError::Unusable(format!("there is no memory format {name:?}; use one of {known}"))
+            }
             other => other.into(),
         })?;
         gathered.review = options.review;
@@ -511,6 +511,11 @@ impl Memories {
 }
 
 const IMPORT: &str = "import memories";
+
+fn no_memories(path: &Path, remedy: &str) -> ApiError {
+    let fault = "contains no memories in a known format; see `afterthought import --help`";
+    ApiError::Unusable(format!("{} {fault}{remedy}", path.display()))
+}
 
 fn is_zip(path: &Path) -> bool {
     // Standard input can be read only once, so it is not inspected here.

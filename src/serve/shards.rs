@@ -77,7 +77,7 @@ impl<P> ShardPools<P> {
         work: impl FnOnce(&P) -> Result<T, E>,
     ) -> Result<T, E> {
         let remedy = "add the namespace to the address, as in ?namespace=team/ana";
-        let namespace = namespace.ok_or(ApiError::NothingNamed { remedy })?;
+        let namespace = namespace.ok_or_else(|| ApiError::nothing_named(remedy))?;
         refuse_secret_namespace(&namespace)?;
         let _turn = futures::executor::block_on(self.turns.acquire());
         let shard = self.shard(&namespace)?;
