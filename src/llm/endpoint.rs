@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::fault::{Fault, Rejection, asked_wait};
 use super::protocol::Protocol;
 use super::{LlmError, embed};
+use crate::text::address::printable_address;
 
 /// Maximum time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -159,14 +160,11 @@ impl fmt::Debug for Endpoint {
 /// Returns `base_url` without user, password, query and fragment. Text that is not a URL is hidden if it may contain a
 /// password.
 pub(super) fn shown_url(base_url: &str) -> String {
-    let Some(mut url) = http_url(base_url) else {
-        let hides = base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON;
-        return if hides { "the base URL".to_owned() } else { format!("{:?}", base_url.trim()) };
-    };
-    let cleared = url.set_username("").and_then(|()| url.set_password(None));
-    url.set_query(None);
-    url.set_fragment(None);
-    if cleared.is_err() { "the base URL".to_owned() } else { url.as_str().trim_end_matches('/').to_owned() }
+    match http_url(base_url) {
+        Some(url) => printable_address(url.as_str()).trim_end_matches('/').to_owned(),
+        None if base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON => "the base URL".to_owned(),
+        None => format!("{:?}", base_url.trim()),
+    }
 }
 
 fn http_url(text: &str) -> Option<Url> {
