@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use transcripts::MessageTime;
 
 use crate::guard::Redact;
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, ParseError, Relation, RelationType};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation, RelationType, string_enum};
 
 pub use action::Action;
 
@@ -118,51 +118,18 @@ pub struct Tombstone {
     pub at: Timestamp,
 }
 
-/// The kind of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Entity {
+string_enum!(
+    /// The kind of a row.
+    Entity, "an entity", {
     /// The memory itself.
-    Memory,
+    Memory = "memory",
     /// A quote that the memory is based on.
-    Evidence,
+    Evidence = "evidence",
     /// A relation from the memory to another memory.
-    Relation,
+    Relation = "relation",
     /// The record that the value of the memory was rejected.
-    Tombstone,
-}
-
-impl Entity {
-    const ALL: [Self; 4] = [Self::Memory, Self::Evidence, Self::Relation, Self::Tombstone];
-
-    /// Returns the spelling used in the database and in JSON.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Evidence => "evidence",
-            Self::Relation => "relation",
-            Self::Tombstone => "tombstone",
-        }
-    }
-}
-
-impl std::fmt::Display for Entity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl std::str::FromStr for Entity {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|entity| entity.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "an entity",
-            allowed: "memory, evidence, relation or tombstone",
-        })
-    }
-}
+    Tombstone = "tombstone",
+});
 
 impl Row {
     /// Returns the change of a memory.

@@ -3,10 +3,9 @@
 //! The functions are pure: the caller passes the time, and no stored value is changed.
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 pub(crate) use crate::memory::fading::{Certainty, HalfLives, days_between};
-use crate::memory::{Memory, Tier, Usage};
+use crate::memory::{Memory, Tier, Usage, string_enum};
 use crate::store::Outline;
 
 /// Returns when a memory was last used, confirmed or changed; it fades from then on.
@@ -49,29 +48,16 @@ pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (T
 // The share is well below 1, because a memory near the threshold would otherwise move up and down in every run.
 pub(crate) const SINKS_BELOW: f64 = 0.5;
 
-/// The intensity with which a memory is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Heat {
+string_enum!(
+    /// The intensity with which a memory is used.
+    Heat, "a heat", {
     /// Warmth below 3.
-    Cold,
+    Cold = "cold",
     /// Warmth from 3.
-    Warm,
+    Warm = "warm",
     /// Warmth from 10.
-    Hot,
-}
-
-impl Heat {
-    /// Returns the spelling used in JSON and on the command line.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cold => "cold",
-            Self::Warm => "warm",
-            Self::Hot => "hot",
-        }
-    }
-}
+    Hot = "hot",
+});
 
 /// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
 #[must_use]

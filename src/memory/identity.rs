@@ -147,7 +147,7 @@ impl TryFrom<Vec<String>> for Namespace {
             return Err(ParseError {
                 value: parts.join("/"),
                 what: "a namespace",
-                allowed: "one to eight non-empty names joined by '/', e.g. global or project/shop",
+                allowed: "one to eight non-empty names joined by '/', e.g. global or project/shop".to_owned(),
             });
         }
         Ok(Self(parts))

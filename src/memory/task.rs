@@ -8,7 +8,7 @@ use super::{Namespace, string_enum};
 
 string_enum!(
     /// The outcome of a task, as far as its log shows.
-    TaskOutcome, "the outcome of a task", "done, failed, abandoned or unknown", {
+    TaskOutcome, "the outcome of a task", {
     /// A commit, a passing test or a closing report shows that the task was finished.
     Done = "done",
     /// The last check of the task failed.

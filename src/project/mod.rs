@@ -39,7 +39,7 @@ const MAX_PART: usize = 200;
 
 string_enum!(
     /// The basis of an identity, from the weakest to the strongest.
-    Basis, "the basis of a project's identity", "text, folder, remote or name", {
+    Basis, "the basis of a project's identity", {
     /// The text from the log: a folder that does not exist or no longer exists, or the name of a channel.
     Text = "text",
     /// A repository on this machine.

@@ -153,7 +153,7 @@ impl Quotas {
 string_enum!(
     /// The format of a brief.
     #[derive(Default)]
-    Format, "a format of a brief", "compact, detailed, structured or json", {
+    Format, "a format of a brief", {
     /// A line for each memory
     #[default]
     Compact = "compact",

@@ -19,7 +19,7 @@ const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 string_enum!(
     /// The status of a run.
-    RunStatus, "a run's status", "running, finished, failed or undone", {
+    RunStatus, "a run's status", {
     /// The run is in progress or was interrupted; see `Run::is_alive`.
     Running = "running",
     /// The run was completed.
@@ -58,7 +58,6 @@ pub struct Run {
 impl Run {
     /// Returns a description of the run: the logs that it read, or otherwise its command.
     #[must_use]
-    #[cfg(feature = "serve")]
     pub(crate) fn description(&self) -> String {
         // The arguments are stored as JSON by the version that made the run, so any field may be missing.
         let named = ["from", "paths"].into_iter().filter_map(|name| self.arguments.get(name)?.as_array());
