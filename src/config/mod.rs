@@ -204,7 +204,6 @@ impl Config {
     ///
     /// # Errors
     /// `ConfigError`, if such a file is faulty.
-    #[cfg(feature = "cli")]
     pub(crate) fn deny_as_projects_do(&mut self, folders: &Folders, paths: &[PathBuf]) -> Result<(), ConfigError> {
         let trusted = TrustedFiles::in_state(&folders.state);
         for path in paths.iter().filter_map(|path| path.canonicalize().ok()) {

@@ -16,7 +16,6 @@ mod jobs;
 mod model;
 mod projects;
 mod read;
-#[cfg(feature = "serve")]
 mod reread;
 mod run;
 mod summary;
@@ -55,7 +54,6 @@ pub(crate) use model::CachedModel;
 pub(crate) use projects::{NamingError, ProjectAlias, ProjectMerge, give_folder, merge, name_project, project_at};
 pub(crate) use read::{FileReport, LinkedFiles, ReadEvent, Stamp, conversations, named_project, path_key};
 pub use read::{Selection, Sources};
-#[cfg(feature = "serve")]
 pub(crate) use reread::conversation;
 pub use run::run;
 pub(crate) use run::{RunPlan, plan};

@@ -130,7 +130,6 @@ impl MemoryPool {
     }
 
     /// Returns the current settings.
-    #[must_use]
     pub(crate) const fn config(&self) -> &Config {
         &self.config
     }
