@@ -36,7 +36,6 @@ pub struct Changeset {
 
 impl Changeset {
     /// Returns an empty changeset with a new id.
-    #[must_use]
     pub(crate) fn new(run: Option<String>, at: Timestamp) -> Self {
         Self { version: VERSION, id: uuid::Uuid::now_v7().to_string(), run, at, changes: Vec::new() }
     }
@@ -133,27 +132,23 @@ string_enum!(
 
 impl Row {
     /// Returns the change of a memory.
-    #[must_use]
     pub(crate) fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
         // Only the new state is rounded: `before` was read from the store, with which both states are compared later.
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
 
     /// Returns a change that adds a piece of evidence.
-    #[must_use]
     pub(crate) fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
         Self::Evidence { memory, before: None, after: Some(evidence_as_stored(piece)) }
     }
 
     /// Returns a change that adds a relation.
-    #[must_use]
     pub(crate) fn new_relation(relation: Relation) -> Self {
         let created_at = time_as_stored(relation.created_at);
         Self::Relation { before: None, after: Some(Relation { created_at, ..relation }) }
     }
 
     /// Returns the kind of the row.
-    #[must_use]
     pub(crate) const fn entity(&self) -> Entity {
         match self {
             Self::Memory { .. } => Entity::Memory,
@@ -166,7 +161,6 @@ impl Row {
     /// Returns the memory that the row belongs to and, for a relation, the memory at its other end.
     ///
     /// Returns `None` if both sides are `None`: nothing is known about a purged row.
-    #[must_use]
     pub(crate) fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
         match self {
             Self::Memory { before, after } => after.as_ref().or(before.as_ref()).map(|memory| (&memory.id, None)),

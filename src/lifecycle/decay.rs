@@ -9,20 +9,17 @@ use crate::memory::{Memory, Tier, Usage, string_enum};
 use crate::store::Outline;
 
 /// Returns when a memory was last used, confirmed or changed; it fades from then on.
-#[must_use]
 pub(crate) fn last_sure(memory: &Outline) -> Timestamp {
     let later = memory.usage.last_accessed_at.max(memory.confirmed_at);
     later.map_or(memory.updated_at, |at| at.max(memory.updated_at))
 }
 
 /// Returns the remaining confidence of a memory at `now`, as far as it can be determined without its evidence.
-#[must_use]
 pub(crate) fn confidence_now(memory: &Memory, now: Timestamp) -> f64 {
     Certainty::from(memory).at(&HalfLives::default(), now)
 }
 
 /// Returns the remaining confidence of a memory at `now`; see [`Certainty::at`].
-#[must_use]
 pub(crate) fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -> f64 {
     let certainty = Certainty {
         confidence: memory.confidence,
@@ -60,7 +57,6 @@ string_enum!(
 });
 
 /// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
-#[must_use]
 pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
     // Only whole days count, so that the warmth, and thus the tier, does not change within a day.
     let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now).floor());
@@ -68,7 +64,6 @@ pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
 }
 
 /// Returns how hot a memory is at `now`.
-#[must_use]
 pub(crate) fn heat(usage: &Usage, now: Timestamp) -> Heat {
     match warmth(usage, now) {
         warmth if warmth >= HOT => Heat::Hot,
@@ -80,7 +75,6 @@ pub(crate) fn heat(usage: &Usage, now: Timestamp) -> Heat {
 /// Returns the tier of a memory that is not pinned. The memory rises as soon as it is warm enough, and falls, one tier
 /// after the other, only once it has cooled to half of that. The result is stable: if the warmth does not change, the
 /// memory stays in that tier.
-#[must_use]
 pub(crate) fn tier_at(current: Tier, warmth: f64) -> Tier {
     // A memory that was always loaded because it was pinned starts from the next lower tier.
     let mut tier = current.max(Tier::L1);

@@ -140,7 +140,6 @@ pub struct TaskFile {
 
 impl TaskFile {
     /// Whether the task did more than read the file.
-    #[must_use]
     pub(crate) const fn is_changed(&self) -> bool {
         self.edited > 0 || self.created || self.deleted || self.renamed_to.is_some()
     }

@@ -131,7 +131,6 @@ impl<C: Complete> Extractor<'_, C> {
     /// Returns the name used in the ledger. A window that a model has read counts as read for every model and prompt,
     /// because reading it again would cost money. The rules cost nothing, so each new version of the rules reads the
     /// window again.
-    #[must_use]
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Llm(_) => "llm",
@@ -140,7 +139,6 @@ impl<C: Complete> Extractor<'_, C> {
     }
 
     /// Returns the display name.
-    #[must_use]
     pub(crate) fn label(self) -> String {
         match self {
             Self::Llm(model) => model.model().to_owned(),
@@ -247,7 +245,6 @@ impl<'a, C: Complete> Pipeline<'a, C> {
 
     /// Sends requests about windows in batches, if a model is used. The run checks at its start whether the server
     /// supports batches.
-    #[must_use]
     pub(crate) fn in_batches(self, batching: Batching<'a>) -> Self {
         Self { batching: Some(batching), ..self }
     }

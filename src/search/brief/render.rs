@@ -10,7 +10,6 @@ use crate::text::markup::harmless_line;
 
 /// Returns the memories fenced as a brief, in sections for pinned, long-term and short-term memories, and in the given
 /// order within these. Without memories, the text is empty.
-#[must_use]
 pub(crate) fn spell(memories: &[Memory], format: Format) -> String {
     let section = |memory: &&Memory| match memory.claim.scope {
         _ if memory.pinned => Section::Standing,

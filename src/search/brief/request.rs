@@ -111,7 +111,6 @@ impl Section {
     pub(crate) const ALL: [Self; 3] = [Self::Standing, Self::LongTerm, Self::ShortTerm];
 
     /// Returns the spelling used in JSON.
-    #[must_use]
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Standing => "standing",
@@ -140,7 +139,6 @@ impl Default for Quotas {
 
 impl Quotas {
     /// Returns the quota of a section.
-    #[must_use]
     pub(crate) const fn of(&self, section: Section) -> usize {
         match section {
             Section::Standing => self.standing,

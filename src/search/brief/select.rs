@@ -82,7 +82,6 @@ pub enum ExclusionReason {
 
 impl ExclusionReason {
     /// Returns the spelling used in JSON.
-    #[must_use]
     pub(crate) const fn as_str(&self) -> &'static str {
         match self {
             Self::Unimportant => "unimportant",
@@ -95,7 +94,6 @@ impl ExclusionReason {
     }
 
     /// Returns whether the memory would be shown if there were room.
-    #[must_use]
     pub(crate) const fn is_for_want_of_room(&self) -> bool {
         matches!(self, Self::OverQuota | Self::OverBudget)
     }

@@ -57,7 +57,6 @@ pub struct Run {
 
 impl Run {
     /// Returns a description of the run: the logs that it read, or otherwise its command.
-    #[must_use]
     pub(crate) fn description(&self) -> String {
         // The arguments are stored as JSON by the version that made the run, so any field may be missing.
         let named = ["from", "paths"].into_iter().filter_map(|name| self.arguments.get(name)?.as_array());
@@ -73,7 +72,6 @@ impl Run {
 
     /// Returns whether a process is executing the run: the run has not ended, its last heartbeat is less than a minute
     /// old, and its process exists, as far as the system reports this.
-    #[must_use]
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
         // The absolute difference is used, because a wrong clock may have recorded the last heartbeat years ahead.
         let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;
