@@ -285,13 +285,13 @@ pub(super) fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
 pub(super) fn check_key(given: Option<&str>, stored: Option<&str>) -> Result<(), ApiError> {
     let Some(key) = given else { return Ok(()) };
     let why = if visible(key, false).trim() != key {
-        "the key has white space at its start or end, or invisible characters; remove them"
+        "has white space at its start or end, or invisible characters; remove them"
     } else if stored != given {
-        "the key contains personal data, which would be redacted; choose another key"
+        "contains personal data, which would be redacted; choose another key"
     } else {
         return Ok(());
     };
-    Err(ApiError::Invalid(why.to_owned()))
+    Err(ApiError::Invalid(format!("the key {why}")))
 }
 
 pub(super) fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
@@ -316,8 +316,9 @@ pub(super) fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
 /// because two namespaces could become one.
 pub(crate) fn refuse_secret_namespace(namespace: &Namespace) -> Result<(), ApiError> {
     secret_in(namespace.to_string()).map_or(Ok(()), |name| {
-        let why = format!("the namespace contains a secret ({name}), which is never kept; choose another name");
-        Err(ApiError::Invalid(why))
+        Err(ApiError::Invalid(format!(
+            "the namespace contains a secret ({name}), which is never kept; choose another name"
+        )))
     })
 }
 

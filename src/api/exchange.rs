@@ -251,7 +251,13 @@ impl Memories {
                 self.import_file(input, options, report, watch)?;
             }
         }
-        if report.files + report.denied == before { Err(no_memories(path, "")) } else { Ok(()) }
+        if report.files + report.denied == before {
+            return Err(ApiError::Unusable(format!(
+                "{} contains no memories in a known format; see `afterthought import --help`",
+                path.display()
+            )));
+        }
+        Ok(())
     }
 
     fn import_file(
@@ -264,8 +270,10 @@ impl Memories {
         let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
         if options.format.is_none() && is_pack(&Head::of(&input)) {
             if options.gather {
-                let why = format!("{} is a pack, which is imported as it is; leave out --consolidate", path.display());
-                return Err(ApiError::Unusable(why));
+                return Err(ApiError::Unusable(format!(
+                    "{} is a pack, which is imported as it is; leave out --consolidate",
+                    path.display()
+                )));
             }
             let namespace = options.namespace.clone().unwrap_or_else(Namespace::global);
             report.files += 1;
@@ -280,7 +288,10 @@ impl Memories {
             folder: folder_digits(&path),
         };
         let (format, mut gathered) = gather(input, options.format.as_deref(), &terms).map_err(|error| match error {
-            IngestError::UnknownFormat { path } => no_memories(&path, ", or pass --format NAME"),
+            IngestError::UnknownFormat { path } => ApiError::Unusable(format!(
+                "{} contains no memories in a known format; see `afterthought import --help`, or pass --format NAME",
+                path.display()
+            )),
             IngestError::NoSuchFormat { name } => {
                 let known = MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
                 ApiError::Unusable(format!("there is no memory format {name:?}; use one of {known}"))
@@ -511,11 +522,6 @@ impl Memories {
 }
 
 const IMPORT: &str = "import memories";
-
-fn no_memories(path: &Path, remedy: &str) -> ApiError {
-    let fault = "contains no memories in a known format; see `afterthought import --help`";
-    ApiError::Unusable(format!("{} {fault}{remedy}", path.display()))
-}
 
 fn is_zip(path: &Path) -> bool {
     // Standard input can be read only once, so it is not inspected here.

@@ -7,7 +7,7 @@ use super::draft::{
     MemoryChange, MemoryDraft, check_content, check_key, check_sizes, refuse_orders, refuse_past, refuse_pinned,
     refuse_secrets,
 };
-use super::scale::{own_id, unit_confidence, unit_importance};
+use super::scale::{own_id, unit_confidence, unit_importance, wrong_id};
 use super::{ApiError, Memories};
 use crate::changeset::Action;
 use crate::consolidate::{self, Author, Change, Decision, IncomingClaim, RivalPolicy, near, settle_by_rules_among};
@@ -81,8 +81,7 @@ impl Memories {
         {
             // A repeated call with the same id and words finds the memory of the first call.
             if known.namespace != incoming.namespace || known.claim.content != incoming.candidate.claim.content {
-                let why = format!("the id {:?} is taken; leave it out, or update that memory", id.as_str());
-                return Err(ApiError::Conflict(why));
+                return Err(wrong_id(id.as_str(), "is taken; leave it out, or update that memory"));
             }
             incoming.id = None;
         }

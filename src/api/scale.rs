@@ -18,7 +18,7 @@ pub(crate) fn unit_importance(value: f64) -> Result<f64, ApiError> {
         value if (0.0..=1.0).contains(&value) => Ok(value),
         // A number between the scales is a mistake, since 1 is the maximum of the first scale and not a tenth.
         value if (2.0..=10.0).contains(&value) => Ok(value / 10.0),
-        value => Err(out_of_range("importance", value, "0 to 1, or tenths from 2 to 10")),
+        value => Err(wrong_importance(value, "0 to 1, or tenths from 2 to 10")),
     }
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn importance_of_tenths(value: f64) -> Result<f64, ApiError> {
         // On this scale 1 is the minimum, not the maximum.
         value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
         value if (0.1..1.0).contains(&value) => Ok(value),
-        value => Err(out_of_range("importance", value, "1 to 10")),
+        value => Err(wrong_importance(value, "1 to 10")),
     }
 }
 
@@ -40,11 +40,10 @@ pub(crate) fn importance_of_tenths(value: f64) -> Result<f64, ApiError> {
 /// # Errors
 /// [`ApiError::Invalid`] for any other number.
 pub(crate) fn unit_confidence(value: f64) -> Result<f64, ApiError> {
-    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(out_of_range("confidence", value, "0 to 1")) }
-}
-
-fn out_of_range(what: &str, value: f64, scale: &str) -> ApiError {
-    ApiError::Invalid(format!("{what} {value} is out of range; use {scale}"))
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err(ApiError::Invalid(format!("confidence {value} is out of range; use 0 to 1")))
 }
 
 /// The fault of an expiry that has passed, and the remedy.
@@ -104,7 +103,16 @@ pub(crate) fn own_id(text: &str) -> Result<MemoryId, ApiError> {
     if id.clone().into_uuid() == id && id.as_str().len() == 36 {
         return Ok(id);
     }
-    Err(ApiError::Conflict(format!("the id {text:?} is not a UUID such as 018f6b2e-0000-7000-8000-000000000001")))
+    Err(wrong_id(text, "is not a UUID such as 018f6b2e-0000-7000-8000-000000000001"))
+}
+
+/// Returns the error for an id of a caller's choice with the fault `reason`.
+pub(super) fn wrong_id(id: &str, reason: &str) -> ApiError {
+    ApiError::Conflict(format!("the id {id:?} {reason}"))
+}
+
+fn wrong_importance(value: f64, scale: &str) -> ApiError {
+    ApiError::Invalid(format!("importance {value} is out of range; use {scale}"))
 }
 
 #[cfg(test)]

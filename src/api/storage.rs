@@ -290,9 +290,10 @@ impl AdapterRegistry {
         let found = self.adapters.iter().position(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
         found.ok_or_else(|| {
             let known: Vec<String> = self.adapters.iter().map(|adapter| format!("{}:", adapter.scheme)).collect();
-            let why =
-                format!("there is no storage adapter for {scheme}: addresses; use {}, or a path", known.join(", "));
-            ApiError::Unusable(why)
+            ApiError::Unusable(format!(
+                "there is no storage adapter for {scheme}: addresses; use {}, or a path",
+                known.join(", ")
+            ))
         })
     }
 
@@ -324,10 +325,9 @@ pub(crate) fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     let (adapter, rest) = registry.adapter_of(text)?;
     match adapter.scheme {
         "sqlite" | "file" => Ok(path_of(rest)),
-        scheme => {
-            let why = format!("a {scheme}: address does not keep memories between commands; specify a file");
-            Err(ApiError::Unusable(why))
-        }
+        scheme => Err(ApiError::Unusable(format!(
+            "a {scheme}: address does not keep memories between commands; specify a file"
+        ))),
     }
 }
 

@@ -237,8 +237,7 @@ impl Memories {
         self.unconfined()?;
         check_team(team)?;
         let author = person().ok_or_else(|| {
-            let why = "your name is not known; set it with `git config --global user.name NAME`";
-            ApiError::Unusable(why.to_owned())
+            ApiError::Unusable("your name is not known; set it with `git config --global user.name NAME`".to_owned())
         })?;
         super::draft::refuse_secrets(author.clone())?;
         // Nobody else can write between the checks and the copies, and a refused promotion leaves no run behind.
@@ -367,8 +366,10 @@ fn not_promoted(id: &MemoryId, team: &Namespace, reason: &str) -> ApiError {
 /// Rejects a namespace that does not belong to a team.
 fn check_team(namespace: &Namespace) -> Result<(), ApiError> {
     refuse_secret_namespace(namespace)?;
-    let why = || format!("{namespace} is not a team; write it like team/shop");
-    if namespace.is_team() { Ok(()) } else { Err(ApiError::Invalid(why())) }
+    if namespace.is_team() {
+        return Ok(());
+    }
+    Err(ApiError::Invalid(format!("{namespace} is not a team; write it like team/shop")))
 }
 
 /// Returns the name of a team without `team/`.

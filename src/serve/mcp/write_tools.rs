@@ -217,8 +217,7 @@ impl MemoryTool for Update {
             ..MemoryChange::default()
         };
         if change == MemoryChange::default() {
-            let why = "nothing would change; give the content or another field";
-            return Err(ApiError::Invalid(why.to_owned()));
+            return Err(ApiError::Invalid("nothing would change; give the content or another field".to_owned()));
         }
         check_subject(change.subject.as_deref())?;
         let (memory, _) = memories.update_memory(&arguments.id, &change, Author::Agent)?;
@@ -415,12 +414,10 @@ pub(in crate::serve) fn type_of(category: &str) -> MemoryType {
 
 /// Rejects a subject without text.
 fn check_subject(subject: Option<&str>) -> Result<(), ApiError> {
-    let why = "the subject is empty; give the topic of the memory in a word, such as auth";
     if subject.is_none_or(|subject| !subject.trim().is_empty()) {
-        Ok(())
-    } else {
-        Err(ApiError::Invalid(why.to_owned()))
+        return Ok(());
     }
+    Err(ApiError::Invalid("the subject is empty; give the topic of the memory in a word, such as auth".to_owned()))
 }
 
 /// Returns the time that `text` or `days` denotes, which must be in the future.

@@ -73,9 +73,9 @@ impl Page {
     fn bounds(&self) -> Result<(usize, usize), ApiError> {
         let limit = self.limit.unwrap_or(50);
         if !(1..=MOST_LISTED).contains(&limit) {
-            let why =
-                format!("the limit {limit} is out of range; use 1 to {MOST_LISTED}, and offset for further results");
-            return Err(ApiError::Invalid(why));
+            return Err(ApiError::Invalid(format!(
+                "the limit {limit} is out of range; use 1 to {MOST_LISTED}, and offset for further results"
+            )));
         }
         // SQLite's numbers are signed.
         Ok((limit, self.offset.unwrap_or(0).min(usize::MAX >> 2)))
