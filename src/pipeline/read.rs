@@ -20,7 +20,7 @@ use transcripts::{
 };
 
 use crate::guard::{Cleaning, Guard, Redacted};
-use crate::memory::Namespace;
+use crate::memory::{Namespace, string_enum};
 use crate::project::{identifying, plain};
 use crate::store::{FileOutcome, FileRead};
 
@@ -444,30 +444,18 @@ pub struct Selection {
     pub exclude: Vec<Pattern>,
 }
 
-/// The reason for leaving something out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeftOut {
+string_enum!(
+    /// The reason for leaving something out.
+    LeftOut, "a reason for leaving something out", {
     /// The path or project of the log matches an exclude pattern.
-    Excluded,
+    Excluded = "excluded",
     /// The conversation has no message in the time range.
-    OutOfRange,
+    OutOfRange = "outside of the time range",
     /// The user specified a time range, but the time of the conversation is unknown.
-    Undated,
+    Undated = "without a time",
     /// The conversation belongs to none of the requested projects.
-    OtherProject,
-}
-
-impl LeftOut {
-    /// Returns the reason as text.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Excluded => "excluded",
-            Self::OutOfRange => "outside of the time range",
-            Self::Undated => "without a time",
-            Self::OtherProject => "of another project",
-        }
-    }
-}
+    OtherProject = "of another project",
+});
 
 // By default, paths on Windows and macOS are case-insensitive.
 const MATCHING: MatchOptions =

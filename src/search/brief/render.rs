@@ -18,11 +18,11 @@ pub(crate) fn spell(memories: &[Memory], format: Format) -> String {
     };
     let of = |wanted| memories.iter().filter(move |memory| section(memory) == wanted);
     let count = |wanted| of(wanted).count();
-    let [standing, long_term, short_term] = Section::ALL.map(count);
+    let [standing, long_term, short_term] = [Section::Standing, Section::LongTerm, Section::ShortTerm].map(count);
     let request =
         BriefRequest { format, quotas: Quotas { standing, long_term, short_term }, ..BriefRequest::default() };
     let mut text = String::new();
-    for wanted in Section::ALL.into_iter().filter(|wanted| count(*wanted) > 0) {
+    for &wanted in Section::ALL.iter().filter(|wanted| count(**wanted) > 0) {
         let is_first = text.is_empty();
         if is_first {
             text.push_str(&opening(format));

@@ -1,7 +1,5 @@
 //! Request for a brief: namespaces, format, budget and quotas.
 
-use serde::Serialize;
-
 use crate::config::MemorySettings;
 use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, string_enum};
@@ -94,31 +92,16 @@ pub enum Counting {
     Estimated,
 }
 
-/// A part of a brief.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Section {
+string_enum!(
+    /// A part of a brief.
+    Section, "a part of a brief", {
     /// Pinned memories, preferences, and instructions that apply to every request.
-    Standing,
+    Standing = "standing",
     /// Memories that are kept until they are superseded.
-    LongTerm,
+    LongTerm = "long_term",
     /// Memories that expire soon.
-    ShortTerm,
-}
-
-impl Section {
-    /// Every section, in the order of the brief.
-    pub(crate) const ALL: [Self; 3] = [Self::Standing, Self::LongTerm, Self::ShortTerm];
-
-    /// Returns the spelling used in JSON.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Standing => "standing",
-            Self::LongTerm => "long_term",
-            Self::ShortTerm => "short_term",
-        }
-    }
-}
+    ShortTerm = "short_term",
+});
 
 /// Maximum number of memories of each section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -133,7 +133,7 @@ impl BriefSelection {
     /// Returns the candidates whose texts must be read for the final selection.
     pub(super) fn pool(&self, request: &BriefRequest) -> impl Iterator<Item = &MemoryId> {
         let of = |section| self.section(section).iter().take(texts_of(section, request));
-        Section::ALL.into_iter().flat_map(of).map(|candidate| &candidate.id)
+        Section::ALL.iter().copied().flat_map(of).map(|candidate| &candidate.id)
     }
 }
 
@@ -369,7 +369,7 @@ fn elect(
 ) -> Vec<(Section, Candidate)> {
     let mut chosen: Vec<(Section, Candidate, View<'_>)> = Vec::new();
     let mut overflow = Vec::new();
-    for section in Section::ALL {
+    for &section in Section::ALL {
         let mut candidates = weighed.section(section).to_vec();
         if section == Section::LongTerm && request.query.is_none() {
             // Standing memories beyond the quota are as important as the others.

@@ -291,7 +291,7 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
         Ok(Reply::SeeOther(address) | Reply::SettingsChanged(address)) => see_other(&address),
         Ok(Reply::Language(chosen, address)) => {
             let mut response = see_other(&address);
-            let (name, code) = (language::COOKIE, chosen.code());
+            let (name, code) = (language::COOKIE, chosen.as_str());
             let cookie = format!("{name}={code}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000");
             response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (header::SET_COOKIE, cookie)));
             response
@@ -334,8 +334,7 @@ fn message(status: StatusCode, language: Language, key: &str, detail: &str) -> R
 }
 
 fn shown(status: StatusCode, language: Language, template: &str, values: Value) -> Response {
-    let languages = Language::ALL.map(Language::code);
-    let frame = json!({"language": language.code(), "lang": language.tag(), "languages": languages, "view": template});
+    let frame = json!({"language": language, "lang": language.tag(), "languages": Language::ALL, "view": template});
     match render::render(template, &merged(frame, values)) {
         Ok(body) => (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response(),
         Err(error) => {

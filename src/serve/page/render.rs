@@ -80,7 +80,7 @@ fn named(state: &State<'_, '_>, table: &str, value: &str) -> String {
 
 fn language(state: &State<'_, '_>) -> Language {
     let code = state.lookup("language");
-    code.as_ref().and_then(|code| Language::named(code.as_str()?)).unwrap_or(Language::English)
+    code.as_ref().and_then(|code| code.as_str()?.parse().ok()).unwrap_or(Language::English)
 }
 
 #[cfg(test)]
