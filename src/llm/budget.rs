@@ -68,11 +68,11 @@ impl Budget {
     /// [`LlmError::Permanent`] if the cost is limited but the price is not known.
     pub fn new(limits: Limits, price: Option<Price>, model: &str) -> Result<Self, LlmError> {
         if (limits.max_cost.is_some() || limits.day.is_some()) && price.is_none() {
-            return Err(LlmError::Permanent {
-                endpoint: model.to_owned(),
-                reason: "the price of this model is not known, so a limit on its cost cannot be enforced".to_owned(),
-                remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens".into(),
-            });
+            return Err(LlmError::permanent(
+                model,
+                "the price of this model is not known, so a limit on its cost cannot be enforced",
+                "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens",
+            ));
         }
         Ok(Self { limits, price, ledger: Mutex::default(), released: Notify::new() })
     }

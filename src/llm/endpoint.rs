@@ -57,11 +57,7 @@ impl Endpoint {
             });
         }
         let shown = shown_url(&settings.base_url);
-        let wrong = |reason: &str, remedy: String| LlmError::Permanent {
-            endpoint: shown.clone(),
-            reason: reason.to_owned(),
-            remedy: remedy.into(),
-        };
+        let wrong = |reason: &str, remedy: String| LlmError::permanent(&shown, reason, remedy);
         let mut url = http_url(&settings.base_url).ok_or_else(|| {
             wrong("this is not an http address", "set a base URL such as http://127.0.0.1:11434/v1".to_owned())
         })?;
@@ -198,10 +194,9 @@ pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmErr
         .connect_timeout(CONNECT_TIMEOUT);
     // A system proxy would send requests for this machine to another machine.
     let builder = if endpoint.is_loopback() { builder.no_proxy() } else { builder };
-    builder.build().map_err(|error| LlmError::Permanent {
-        endpoint: endpoint.shown.clone(),
-        reason: endpoint.clean(&root_cause(&error)),
-        remedy: "check the proxy and certificate settings of the system".into(),
+    builder.build().map_err(|error| {
+        let remedy = "check the proxy and certificate settings of the system";
+        LlmError::permanent(&endpoint.shown, endpoint.clean(&root_cause(&error)), remedy)
     })
 }
 

@@ -293,6 +293,15 @@ impl LlmError {
             Self::Budget { .. } | Self::InBatch | Self::NotRecorded { .. } | Self::Cassette { .. } => "_OTHER",
         }
     }
+
+    /// Returns the error of a call to `endpoint` that cannot succeed until a person does what `remedy` says.
+    pub(crate) fn permanent(
+        endpoint: impl Into<String>,
+        reason: impl Into<String>,
+        remedy: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Permanent { endpoint: endpoint.into(), reason: reason.into(), remedy: remedy.into() }
+    }
 }
 
 const fn plural(attempts: u32) -> &'static str {
