@@ -406,7 +406,7 @@ mod tests {
         let missing: Vec<&String> = found.iter().filter(|key| !CHINESE_ERRORS.contains_key(*key)).collect();
         assert_eq!(missing, Vec::<&String>::new());
         // Most errors of the API are described where they occur, so the names of their places may differ.
-        let described = r#"::(?:Invalid|Conflict|Unusable)\(\s*(?:format!\(\s*)?"((?:[^"\\]|\\.)*)""#;
+        let described = r#"(?s)::(?:Invalid|Conflict|Unusable)\(\s*(?:format!\(\s*)?"((?:[^"\\]|\\.)*)""#;
         let (described, shape) =
             (regex::Regex::new(described).unwrap(), |key: &str| place.replace_all(key, "{}").into_owned());
         let known: BTreeSet<String> = CHINESE_ERRORS.keys().map(|key| shape(key)).collect();
