@@ -89,7 +89,6 @@ fn is_busy(error: &io::Error) -> bool {
 
 /// Replaces the content of a file that a person maintains. The permissions are kept, and a link stays a link. Readers
 /// find either the old text or the complete new text.
-#[cfg(feature = "serve")]
 pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     // Dotfiles are often links into a repository; renaming over the link would replace it.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());

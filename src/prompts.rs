@@ -14,7 +14,7 @@ use crate::memory::string_enum;
 
 string_enum!(
     /// A prompt, spelled as its path below `prompts/`.
-    Prompt, "a prompt", "a file below prompts/", {
+    Prompt, "a prompt", {
     /// The task of extraction.
     ExtractSystem = "extract/system.md",
     /// The conversations to extract from.

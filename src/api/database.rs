@@ -125,7 +125,6 @@ impl Memories {
     }
 
     /// Returns the default path of the key file; `None` if the platform has no folder for settings.
-    #[must_use]
     pub(crate) fn default_key_file() -> Option<PathBuf> {
         Store::default_key_file()
     }
@@ -144,7 +143,6 @@ impl Memories {
     }
 
     /// Returns the files that an interrupted encryption or decryption left beside the database.
-    #[must_use]
     pub(crate) fn half_converted(config: &Config) -> Vec<PathBuf> {
         Store::half_converted(&config.db.value)
     }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::ApiError;
+use super::scale::{PAST, wrong_expiry};
 use crate::consolidate::{Author, supported};
 use crate::guard::{Redact, order_in, secret_in};
 use crate::memory::{Audience, Claim, Memory, MemoryType, Namespace, Scope, Structured};
@@ -80,7 +81,6 @@ impl MemoryDraft {
     }
 
     /// Returns the draft with the values of a change, except for its content.
-    #[must_use]
     pub(crate) fn with(self, change: &MemoryChange) -> Self {
         let change = change.clone();
         Self {
@@ -252,7 +252,7 @@ pub(super) fn check_content(content: &str) -> Result<(), ApiError> {
     let chars = content.chars().count();
     // A text of invisible characters counts as empty, too.
     match visible(content, true).trim() {
-        "" => Err(ApiError::Empty),
+        "" => Err(ApiError::Invalid("there is no text to remember; give a sentence".to_owned())),
         _ if chars > MAX_CONTENT_CHARS => Err(ApiError::TooLong { chars, most: MAX_CONTENT_CHARS }),
         _ => Ok(()),
     }
@@ -271,24 +271,27 @@ pub(super) fn check_sizes(claim: &Claim, source: &str) -> Result<(), ApiError> {
     let tags = claim.tags.iter().map(|tag| ("tag", Some(tag.as_str()), 200));
     for (field, text, most) in fields.into_iter().chain(tags) {
         if text.is_some_and(|text| text.chars().nth(most).is_some()) {
-            return Err(ApiError::LongField { field, most });
+            return Err(ApiError::Invalid(format!("the {field} is longer than {most} characters; shorten it")));
         }
     }
-    if claim.tags.len() > MAX_TAGS { Err(ApiError::ManyTags { most: MAX_TAGS }) } else { Ok(()) }
+    if claim.tags.len() > MAX_TAGS {
+        return Err(ApiError::Invalid(format!("a memory has at most {MAX_TAGS} tags; leave some out")));
+    }
+    Ok(())
 }
 
 /// Rejects a key that looks like another one, or that the guard changed from `given` to `stored`, because two keys
 /// could become one.
 pub(super) fn check_key(given: Option<&str>, stored: Option<&str>) -> Result<(), ApiError> {
     let Some(key) = given else { return Ok(()) };
-    if visible(key, false).trim() != key {
-        let reason = "has white space at its start or end, or invisible characters; remove them";
-        return Err(ApiError::Key { reason });
-    }
-    if stored != given {
-        return Err(ApiError::Key { reason: "contains personal data, which would be redacted; choose another key" });
-    }
-    Ok(())
+    let why = if visible(key, false).trim() != key {
+        "has white space at its start or end, or invisible characters; remove them"
+    } else if stored != given {
+        "contains personal data, which would be redacted; choose another key"
+    } else {
+        return Ok(());
+    };
+    Err(ApiError::Invalid(format!("the key {why}")))
 }
 
 pub(super) fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
@@ -299,7 +302,7 @@ pub(super) fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiEr
 /// Rejects an expiry in the past.
 pub(super) fn refuse_past(at: Option<Timestamp>) -> Result<(), ApiError> {
     match at.filter(|at| *at <= Timestamp::now()) {
-        Some(at) => Err(ApiError::Expiry { text: at.to_string(), reason: "is in the past; give a later time" }),
+        Some(at) => Err(wrong_expiry(&at.to_string(), PAST)),
         None => Ok(()),
     }
 }
@@ -312,18 +315,26 @@ pub(super) fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
 /// Rejects namespaces that contain a secret, because namespaces are stored and shown like texts. They are not redacted,
 /// because two namespaces could become one.
 pub(crate) fn refuse_secret_namespace(namespace: &Namespace) -> Result<(), ApiError> {
-    secret_in(namespace.to_string()).map_or(Ok(()), |name| Err(ApiError::SecretNamespace { name }))
+    secret_in(namespace.to_string()).map_or(Ok(()), |name| {
+        Err(ApiError::Invalid(format!(
+            "the namespace contains a secret ({name}), which is never kept; choose another name"
+        )))
+    })
 }
 
 /// Whether a claim would act as an instruction to a model that recalls it, in which case only a person may store it.
-#[must_use]
 pub(crate) fn reads_like_an_order(claim: &Claim) -> bool {
     refuse_orders(claim).is_err()
 }
 
 /// Rejects text that would act as an instruction to a model that recalls it.
 pub(super) fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
-    order_in(claim, &[]).map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
+    order_in(claim, &[]).map_or(Ok(()), |order| {
+        Err(ApiError::Invalid(format!(
+            "the text {}, and only a person may store such a memory; state a fact instead of an instruction",
+            order.reason()
+        )))
+    })
 }
 
 /// Returns the trimmed text; `None` if it is empty, because an empty text counts as not given.

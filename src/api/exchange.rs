@@ -15,8 +15,8 @@ use crate::config::Config;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::pack::is_pack;
 use crate::exchange::{
-    Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, ReviewPolicy, Terms,
-    exported, fallback_category, gather, import_as_is, place_of, recognise,
+    Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, MEMORY_FORMATS,
+    ReviewPolicy, Terms, exported, fallback_category, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
 use crate::guard::order_in;
@@ -262,10 +262,12 @@ impl Memories {
             }
         }
         if report.files + report.denied == before {
-            Err(ApiError::NoMemories { path: path.to_owned() })
-        } else {
-            Ok(())
+            return Err(ApiError::Unusable(format!(
+                "{} contains no memories in a known format; see `afterthought import --help`",
+                path.display()
+            )));
         }
+        Ok(())
     }
 
     fn import_file(
@@ -278,7 +280,10 @@ impl Memories {
         let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
         if options.format.is_none() && is_pack(&Head::of(&input)) {
             if options.gather {
-                return Err(ApiError::PackNotConsolidated { path });
+                return Err(ApiError::Unusable(format!(
+                    "{} is a pack, which is imported as it is; leave out --consolidate",
+                    path.display()
+                )));
             }
             let namespace = options.namespace.clone().unwrap_or_else(Namespace::global);
             report.files += 1;
@@ -293,8 +298,14 @@ impl Memories {
             folder: folder_digits(&path),
         };
         let (format, mut gathered) = gather(input, options.format.as_deref(), &terms).map_err(|error| match error {
-            IngestError::UnknownFormat { path } => ApiError::UnknownMemoryFormat { path },
-            IngestError::NoSuchFormat { name } => ApiError::NoSuchMemoryFormat { name },
+            IngestError::UnknownFormat { path } => ApiError::Unusable(format!(
+                "{} contains no memories in a known format; see `afterthought import --help`, or pass --format NAME",
+                path.display()
+            )),
+            IngestError::NoSuchFormat { name } => {
+                let known = MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+                ApiError::Unusable(format!("there is no memory format {name:?}; use one of {known}"))
+            }
             other => other.into(),
         })?;
         gathered.review = options.review;

@@ -3,12 +3,8 @@
 use super::draft::{refuse_orders, refuse_pinned};
 use super::remember::{forgotten, holder, not_again};
 use super::{ApiError, Author, Change, Memories, MemoryChange, MemoryDraft, Remembered, unit_importance};
-#[cfg(feature = "serve")]
-use crate::consolidate::RivalPolicy;
-use crate::consolidate::{Decision, IncomingClaim};
-#[cfg(feature = "serve")]
-use crate::memory::MemoryId;
-use crate::memory::{Claim, Memory, Namespace, Status};
+use crate::consolidate::{Decision, IncomingClaim, RivalPolicy};
+use crate::memory::{Claim, Memory, MemoryId, Namespace, Status};
 use crate::store::{Store, StoreError};
 
 impl Memories {
@@ -67,12 +63,10 @@ impl Memories {
     ///
     /// # Errors
     /// As for [`Memories::upsert`]; [`ApiError::ForgottenText`] if the text was forgotten under another key or none.
-    #[cfg(feature = "serve")]
     pub(crate) fn put(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Memory, ApiError> {
         self.ledger("replace a memory by its key")?.together(|| self.put_text(draft, given))
     }
 
-    #[cfg(feature = "serve")]
     fn put_text(&self, draft: &MemoryDraft, given: &MemoryChange) -> Result<Memory, ApiError> {
         let content = self.incoming(draft)?.candidate.claim.content;
         let is_stored = |memory: &Memory| memory.claim.content == content;
@@ -88,7 +82,6 @@ impl Memories {
         written.memory.filter(is_stored).ok_or(ApiError::ForgottenText { reason })
     }
 
-    #[cfg(feature = "serve")]
     fn forgotten_under_key(&self, incoming: &IncomingClaim) -> Result<Option<MemoryId>, ApiError> {
         let (store, claim) = (self.ledger("replace a memory by its key")?, &incoming.candidate.claim);
         let known = forgotten(store, &incoming.namespace, claim)?.filter(|known| known.claim.key == claim.key);
@@ -99,7 +92,6 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    #[cfg(feature = "serve")]
     pub(crate) fn memory_with_key(&self, key: &str) -> Result<Option<Memory>, ApiError> {
         let store = self.ledger("look up a memory by its key")?;
         for namespace in [self.home(), Namespace::global()].iter().filter(|namespace| self.reaches(namespace)) {

@@ -10,7 +10,6 @@
 //! connection: it can be sent to another thread, and each thread may have its own.
 
 mod database;
-#[cfg(feature = "serve")]
 mod difference;
 mod draft;
 mod error;
@@ -19,11 +18,9 @@ mod extract;
 mod forget;
 mod freshness;
 mod keyed;
-#[cfg(feature = "serve")]
 mod merge;
 mod model;
 mod pack;
-#[cfg(feature = "serve")]
 mod overview;
 mod profile;
 mod projects;
@@ -58,7 +55,6 @@ pub use crate::embed::QueryVectors;
 pub(crate) use crate::embed::{Filled, Progress, QUERY_TIMEOUT};
 pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, ReviewPolicy};
 pub(crate) use crate::exchange::{ExportedTask, markdown};
-#[cfg(feature = "cli")]
 pub(crate) use crate::guard::without_secrets;
 pub(crate) use crate::lifecycle::NEAR_DAYS;
 pub(crate) use crate::lifecycle::decay::{confidence_now, heat};
@@ -69,34 +65,28 @@ pub(crate) use crate::llm::use_ring;
 pub(crate) use crate::llm::{DEFAULT_BASE_URL, DEFAULT_MODEL, lists_model, logins};
 pub(crate) use crate::pipeline::{
     Basis, Fault, LINGER, Scan, SourceTotals, Stamp, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions,
-    WorkerReport, lower_priority, named_project,
+    WorkerReport, is_subagents, lower_priority, named_project, path_key, request_for,
 };
 pub use crate::pipeline::{
     Event, Failure, Files, FullSummary, RereadPolicy, Selection, SelectionCounts, Sources, Summary,
 };
-#[cfg(feature = "serve")]
-pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
-#[cfg(feature = "cli")]
 pub(crate) use crate::process::{ENVIRONMENT_MARK, in_own_group, kill_group, on_path, start_detached};
-#[cfg(feature = "cli")]
 pub(crate) use crate::project::spelled_states;
 pub use crate::project::{Freshness, FreshnessState};
 #[cfg(feature = "scale")]
 pub(crate) use crate::scale::{JobKind, QueueProgress, ScaleError, WorkerStatistics};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
-#[cfg(feature = "serve")]
 pub(crate) use crate::search::{
     Highlight, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE,
 };
-#[cfg(feature = "serve")]
-pub(crate) use crate::store::{AGES, USES};
+pub(crate) use crate::store::{
+    AGES, AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss, Project,
+    USES,
+};
 pub use crate::store::{
     AdviceOutcome, AuditChannel, Erased, Filter, Flaw, FlawKind, Health, HistoryEntry, Job, JobRequest, JobStatus,
     LeaseOutcome, NamespaceSubtree, Order, RewriteOutcome, Run, RunId, Scope as ErasureScope, StoreError, UndoReport,
     Waiting,
-};
-pub(crate) use crate::store::{
-    AuditEntry, Conversion, Coverage, FailedWindow, HookFiring, KeyHome, LastChange, LaterChanges, Loss, Project,
 };
 #[cfg(feature = "scale")]
 pub(crate) use crate::sync::Head;
@@ -104,14 +94,12 @@ pub use crate::sync::{SyncPolicy, SyncReport};
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage};
 pub(crate) use database::{DaySpending, Encryption, survey};
-#[cfg(feature = "serve")]
 pub(crate) use difference::differences;
 pub use draft::{MemoryChange, MemoryDraft};
 pub(crate) use draft::{reads_like_an_order, refuse_secret_namespace};
 pub use error::ApiError;
 pub(crate) use exchange::{ConsolidatedImport, ImportOutcome};
 pub use exchange::{FileImport, ImportChanges, ImportEvent, ImportOptions, ImportReport};
-#[cfg(feature = "cli")]
 pub(crate) use extract::incoming;
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
 pub use forget::Erasure;
@@ -132,7 +120,9 @@ pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
 pub(crate) use run::{
     Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns, source_of,
 };
-pub(crate) use scale::{expiry, importance_of_tenths, period, structured, unit_confidence, unit_importance};
+pub(crate) use scale::{
+    PAST, expiry, importance_of_tenths, period, structured, unit_confidence, unit_importance, wrong_expiry,
+};
 pub(crate) use session::Session;
 pub(crate) use storage::database_path;
 pub use storage::{
@@ -210,7 +200,6 @@ impl Builder {
     }
 
     /// Uses a shared source of query vectors; if there is none, searches use words alone.
-    #[must_use]
     pub(crate) fn vectors(self, vectors: Option<Arc<QueryVectors>>) -> Self {
         Self { vectors: Some(vectors), ..self }
     }
@@ -228,7 +217,6 @@ impl Builder {
     }
 
     /// Compares results with the repository of this folder.
-    #[must_use]
     pub(crate) fn folder(self, folder: Option<PathBuf>) -> Self {
         Self { folder, ..self }
     }
@@ -240,15 +228,11 @@ impl Builder {
     }
 
     /// Lets programs change the memories of teams that the person at this machine may change.
-    #[must_use]
-    #[cfg(feature = "serve")]
     pub(crate) fn for_owner(self, is_owner: bool) -> Self {
         Self { is_owner, ..self }
     }
 
     /// Makes all memories that agents store wait for review by a person. Agents cannot change other memories then.
-    #[must_use]
-    #[cfg(feature = "serve")]
     pub(crate) fn reviewing_agents(self, reviews_agents: bool) -> Self {
         Self { reviews_agents, ..self }
     }
@@ -268,7 +252,7 @@ impl Builder {
     /// Opens the memories.
     ///
     /// # Errors
-    /// [`ApiError::UnknownScheme`], or the error of opening the address.
+    /// [`ApiError::Unusable`], or the error of opening the address.
     pub fn open(self) -> Result<Memories, ApiError> {
         let config = match self.config {
             Some(config) => config,
@@ -339,7 +323,6 @@ impl Memories {
     }
 
     /// Limits all operations to `namespaces`, if any are given; other memories are treated as if they did not exist.
-    #[must_use]
     pub(crate) fn within(self, namespaces: impl Into<Option<NamespaceSet>>) -> Self {
         Self { namespaces: namespaces.into(), ..self }
     }
@@ -363,7 +346,6 @@ impl Memories {
     }
 
     /// Whether memories can be written; a file that is not writable is opened for reading.
-    #[must_use]
     pub(crate) fn can_write(&self) -> bool {
         self.storage.as_store().is_none_or(|store| !store.is_read_only())
     }
@@ -455,7 +437,6 @@ impl Memories {
 
     /// Runs `change` so that nobody else writes between its reads and its writes. If the result is an error, nothing is
     /// written.
-    #[cfg(feature = "serve")]
     pub(crate) fn together<T, E>(&self, change: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where
         E: From<ApiError> + From<StoreError>,

@@ -147,7 +147,6 @@ pub(super) fn spent_today(store: &Store, cost: impl Fn(&Spent) -> f64) -> Result
 pub(crate) const AGENT_WAIT: Duration = Duration::from_millis(1_500);
 
 /// Returns the access data for an embedding server.
-#[must_use]
 fn embedding_access(config: &Config) -> Access {
     let key = config.embedding.api_key_env.value.as_ref().unwrap_or(&config.api_key_env.value);
     let key = variable(key).filter(|key| !key.trim().is_empty()).map(Into::into);
@@ -163,7 +162,6 @@ pub(crate) fn embedder(config: &Config) -> Result<Option<Embedder>, EmbedError> 
 }
 
 /// Returns the source of query vectors with the time limit `within`; `None` if memories are recalled by words alone.
-#[must_use]
 pub(crate) fn query_vectors(config: &Config, within: Duration) -> Option<Arc<QueryVectors>> {
     config.recalls_by_meaning().then(|| {
         let (access, guard) = (embedding_access(config), Guard::from(&config.guard));

@@ -133,7 +133,9 @@ impl Memories {
         review: ReviewPolicy,
     ) -> Result<PackImport, ApiError> {
         let path = input.path.clone();
-        let refused = |fault| ApiError::UnusablePack { path: path.clone(), fault };
+        let refused = |fault: PackError| {
+            ApiError::Unusable(format!("nothing was imported from the pack {}: {fault}", path.display()))
+        };
         let text = input.into_text(MAX_PACK_BYTES)?.ok_or_else(|| refused(PackError::TooLarge))?;
         let pack = read_pack(&text).map_err(refused)?;
         self.check_maintainer([namespace], Author::Person)?;
@@ -345,7 +347,7 @@ fn settings_of(template: &PackTemplate) -> String {
 
 /// Signs a message with an SSH key. `ssh-keygen` reads the key, asks for its passphrase, or uses the agent.
 fn signed(message: &str, key: &Path) -> Result<String, ApiError> {
-    let failed = |reason: String| ApiError::Unsigned { key: key.to_owned(), reason };
+    let failed = |reason: String| ApiError::Unusable(format!("cannot sign with {}: {reason}", key.display()));
     let mut command = Command::new("ssh-keygen");
     command.args(["-Y", "sign", "-n", SIGNED_FOR, "-f"]).arg(key);
     let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();

@@ -18,13 +18,11 @@ pub struct NamespaceSet {
 
 impl NamespaceSet {
     /// Returns a set with a single namespace.
-    #[must_use]
     pub(crate) fn only(namespace: Namespace) -> Self {
         Self { namespaces: vec![namespace] }
     }
 
     /// Returns the set of a project's namespace, its team and `global`.
-    #[must_use]
     pub(crate) fn of_project(project: Namespace, team: Option<Namespace>) -> Self {
         let mut namespaces: Vec<Namespace> =
             std::iter::once(project).chain(team).chain([Namespace::global()]).collect();
@@ -34,20 +32,17 @@ impl NamespaceSet {
     }
 
     /// Returns the namespace of new memories.
-    #[must_use]
     pub(crate) fn home(&self) -> &Namespace {
         // Every constructor adds at least one namespace.
         &self.namespaces[0]
     }
 
     /// Returns every namespace; the namespace of new memories comes first.
-    #[must_use]
     pub(crate) fn as_slice(&self) -> &[Namespace] {
         &self.namespaces
     }
 
     /// Whether the set contains a namespace.
-    #[must_use]
     pub(crate) fn contains(&self, namespace: &Namespace) -> bool {
         self.namespaces.contains(namespace)
     }
@@ -157,7 +152,6 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the namespace cannot be accessed.
-    #[cfg(feature = "serve")]
     pub(crate) fn narrowed(&self, namespace: Namespace) -> Result<NamespaceSet, ApiError> {
         self.admitted(&namespace)?;
         Ok(NamespaceSet::only(namespace))
@@ -175,7 +169,6 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    #[cfg(any(feature = "cli", feature = "serve"))]
     pub(crate) fn namespaces_in_use(&self) -> Result<Vec<Namespace>, ApiError> {
         let stored = self.ledger(PROJECTS)?.namespaces()?;
         let known = stored.iter().filter_map(|namespace| namespace.parse().ok());
@@ -220,7 +213,6 @@ impl Memories {
 }
 
 /// Whether a folder of this machine is in a repository.
-#[must_use]
 pub(crate) fn is_in_repository(folder: &str) -> bool {
     Machine::this().sight_path(folder).is_some_and(|sighting| sighting.root.is_some())
 }

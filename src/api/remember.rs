@@ -7,7 +7,7 @@ use super::draft::{
     MemoryChange, MemoryDraft, check_content, check_key, check_sizes, refuse_orders, refuse_past, refuse_pinned,
     refuse_secrets,
 };
-use super::scale::{own_id, unit_confidence, unit_importance};
+use super::scale::{own_id, unit_confidence, unit_importance, wrong_id};
 use super::{ApiError, Memories};
 use crate::changeset::Action;
 use crate::consolidate::{self, Author, Change, Decision, IncomingClaim, RivalPolicy, near, settle_by_rules_among};
@@ -81,8 +81,7 @@ impl Memories {
         {
             // A repeated call with the same id and words finds the memory of the first call.
             if known.namespace != incoming.namespace || known.claim.content != incoming.candidate.claim.content {
-                let reason = "is taken; leave it out, or update that memory";
-                return Err(ApiError::Id { id: id.to_string(), reason });
+                return Err(wrong_id(id.as_str(), "is taken; leave it out, or update that memory"));
             }
             incoming.id = None;
         }
@@ -261,16 +260,16 @@ impl Memories {
         if allowed.iter().any(|name| name == category) {
             return Ok(());
         }
-        Err(ApiError::Category { category: category.to_owned(), allowed: allowed.join(", ") })
+        Err(ApiError::Invalid(format!("{category:?} is not a category; use one of {}", allowed.join(", "))))
     }
 
     /// Changes fields of a memory, and returns the memory and whether any field changed. New content confirms the
     /// memory, so its confidence rises; the former content stays in the history.
     ///
     /// # Errors
-    /// As for [`Memories::remember`]; [`ApiError::KnownText`] or [`ApiError::ForgottenText`] if another memory has or had
+    /// As for [`Memories::remember`]; [`ApiError::Conflict`] or [`ApiError::ForgottenText`] if another memory has or had
     /// the new text. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is not active, and
-    /// [`ApiError::Order`] for text that reads like an instruction.
+    /// [`ApiError::Invalid`] for text that reads like an instruction.
     pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
         if let Some(content) = &change.content {
             check_content(content)?;
@@ -331,7 +330,11 @@ impl Memories {
         let same = store.by_content(&before.namespace, &stored.content)?.into_iter();
         let has_new_words = normalised_hash(&stored.content) != normalised_hash(&before.claim.content);
         match same.filter(|_| has_new_words).find(|known| known.id != before.id) {
-            Some(known) => Err(ApiError::KnownText { id: known.id.short().to_owned(), status: known.status }),
+            Some(known) => Err(ApiError::Conflict(format!(
+                "memory {} ({}) has this text already; update that memory, or forget it first",
+                known.id.short(),
+                known.status
+            ))),
             None => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{ApiError, Author, Memories};
 use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
-use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType, Status};
+use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType, Status, string_enum};
 use crate::store::{
     AdviceOutcome, AuditAction, Filter, Health, HistoryEntry, LastChange, LaterChanges, Run, RunId, RunStatus, Stats,
     Store, StoreError, UndoReport, Waiting,
@@ -29,7 +29,6 @@ pub struct MemoryDetails {
 
 impl MemoryDetails {
     /// Returns the memories that this memory was derived from or replaced, oldest link first.
-    #[must_use]
     pub(crate) fn consolidated_from(&self) -> Vec<&MemoryId> {
         let is_ground = |kind| matches!(kind, RelationType::DerivedFrom | RelationType::Supersedes);
         let mut grounds: Vec<&MemoryId> = Vec::new();
@@ -44,7 +43,6 @@ impl MemoryDetails {
 
     /// Returns when this memory was last compared with another and merged with it, confirmed or derived; `None` if that
     /// never happened.
-    #[must_use]
     pub(crate) fn last_consolidated_at(&self) -> Option<Timestamp> {
         let is_own = |entry: &&HistoryEntry| entry.memory == self.memory.id && !entry.undone;
         let changed = self.history.iter().filter(is_own).filter(|entry| entry.action.is_consolidation());
@@ -54,25 +52,14 @@ impl MemoryDetails {
     }
 }
 
-/// A person's decision about pending memories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+string_enum!(
+    /// A person's decision about pending memories.
+    Verdict, "a verdict", {
     /// The memories become active; memories that they contradict or refine are superseded.
-    Accept,
+    Accept = "accept",
     /// The memories are forgotten, and are not learnt again.
-    Reject,
-}
-
-impl Verdict {
-    /// Returns the verb for the verdict.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Accept => "accept",
-            Self::Reject => "reject",
-        }
-    }
-}
+    Reject = "reject",
+});
 
 /// The outcome of [`Memories::judge`].
 #[derive(Debug, Clone, PartialEq)]

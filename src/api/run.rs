@@ -81,19 +81,16 @@ impl Model {
     }
 
     /// Returns the name of the model; `None` if the rules extract and decide.
-    #[must_use]
     pub(crate) fn name(&self) -> Option<&str> {
         self.source.as_ref().map(Source::model)
     }
 
     /// Returns the reason for choosing this model, if nobody specified a model.
-    #[must_use]
     pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
 
     /// Whether requests may be sent in batches.
-    #[must_use]
     pub(crate) fn has_batches(&self) -> bool {
         self.source.as_ref().and_then(Source::server).is_none_or(Client::has_batches)
     }
@@ -117,7 +114,9 @@ pub(crate) fn source_of(
     if let Some(folder) = replay {
         // A recording needs neither key nor server, so the settings may be missing here.
         let named = config.model.value.clone().or(settings.map(|settings| settings.model));
-        return Ok(Source::Replayed(Replay::new(folder, named.ok_or(ApiError::UnnamedRecording)?)?));
+        let unnamed =
+            || ApiError::Unusable("a recording requires a specific model; choose one with --model".to_owned());
+        return Ok(Source::Replayed(Replay::new(folder, named.ok_or_else(unnamed)?)?));
     }
     let client = Client::new(settings.ok_or(PipelineError::NoModel)?)?;
     Ok(match record {
@@ -317,7 +316,6 @@ const APPLY: &str = "apply a plan";
 
 impl AppliedPlan {
     /// Returns the number of changes that were decided again because a memory had changed.
-    #[must_use]
     pub(crate) fn decided_again(&self) -> usize {
         self.changes.iter().filter(|reviewed| reviewed.instead_of.is_some()).count()
     }
@@ -335,7 +333,7 @@ impl AppliedPlan {
 /// Returns the patterns of logs and projects that the settings deny.
 ///
 /// # Errors
-/// [`ApiError::Pattern`].
+/// [`ApiError::Invalid`].
 pub(crate) fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
     path_patterns("the setting deny", &config.guard.deny.value)
 }
@@ -344,7 +342,7 @@ pub(crate) fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
 /// the patterns.
 ///
 /// # Errors
-/// [`ApiError::Pattern`].
+/// [`ApiError::Invalid`].
 pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Pattern>, ApiError> {
     let home = etcetera::home_dir().ok();
     let pattern = |text: &String| {
@@ -355,9 +353,8 @@ pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Ve
             // People copy `./logs/private` from their own command, but a run may reach the same folder by another path.
             _ => even.trim_start_matches("./").to_owned(),
         };
-        let unreadable =
-            |error: glob::PatternError| ApiError::Pattern { origin, text: text.clone(), reason: error.msg };
-        Pattern::new(&whole).map_err(unreadable)
+        Pattern::new(&whole)
+            .map_err(|error| ApiError::Invalid(format!("cannot understand {origin} {text:?}: {}", error.msg)))
     };
     texts.iter().map(pattern).collect()
 }

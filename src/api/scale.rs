@@ -12,54 +12,63 @@ use crate::memory::{MemoryId, Structured};
 /// Returns the importance on a scale from 0 to 1; numbers from 2 to 10 count as tenths, since both scales are in use.
 ///
 /// # Errors
-/// [`ApiError::Importance`] for any other number.
+/// [`ApiError::Invalid`] for any other number.
 pub(crate) fn unit_importance(value: f64) -> Result<f64, ApiError> {
     match value {
         value if (0.0..=1.0).contains(&value) => Ok(value),
         // A number between the scales is a mistake, since 1 is the maximum of the first scale and not a tenth.
         value if (2.0..=10.0).contains(&value) => Ok(value / 10.0),
-        value => Err(ApiError::Importance { value, scale: "0 to 1, or tenths from 2 to 10" }),
+        value => Err(wrong_importance(value, "0 to 1, or tenths from 2 to 10")),
     }
 }
 
 /// Converts an importance on a scale from 1 to 10 to the scale from 0 to 1; fractions from 0.1 are returned unchanged.
 ///
 /// # Errors
-/// [`ApiError::Importance`] for any other number.
+/// [`ApiError::Invalid`] for any other number.
 pub(crate) fn importance_of_tenths(value: f64) -> Result<f64, ApiError> {
     match value {
         // On this scale 1 is the minimum, not the maximum.
         value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
         value if (0.1..1.0).contains(&value) => Ok(value),
-        value => Err(ApiError::Importance { value, scale: "1 to 10" }),
+        value => Err(wrong_importance(value, "1 to 10")),
     }
 }
 
 /// Returns a confidence from 0 to 1 unchanged.
 ///
 /// # Errors
-/// [`ApiError::Confidence`] for any other number.
+/// [`ApiError::Invalid`] for any other number.
 pub(crate) fn unit_confidence(value: f64) -> Result<f64, ApiError> {
-    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(ApiError::Confidence { value }) }
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err(ApiError::Invalid(format!("confidence {value} is out of range; use 0 to 1")))
+}
+
+/// The fault of an expiry that has passed, and the remedy.
+pub(crate) const PAST: &str = "is in the past; give a later time";
+
+/// Returns the error for the expiry `text` with the fault and remedy `reason`.
+pub(crate) fn wrong_expiry(text: &str, reason: &str) -> ApiError {
+    ApiError::Invalid(format!("the expiry {text:?} {reason}"))
 }
 
 /// Returns the time that `text` denotes: an RFC 3339 time, the beginning of a day in UTC, or a period from `now` on,
 /// such as `30m`, `2h`, `7d`, `2w`, `3mo` or `1y`.
 ///
 /// # Errors
-/// [`ApiError::Expiry`] if the text has none of these forms, or the time is not later than `now`.
+/// [`ApiError::Invalid`] if the text has none of these forms, or the time is not later than `now`.
 pub(crate) fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, ApiError> {
     let text = text.trim();
     let day = || Some(text.parse::<jiff::civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp());
     let period = || Some(now.to_zoned(TimeZone::UTC).checked_add(period(text)?).ok()?.timestamp());
     let at = text.parse().ok().or_else(period).or_else(day);
-    let wrong = |reason| ApiError::Expiry { text: text.to_owned(), reason };
-    let at = at.ok_or_else(|| wrong("is not a time; write it like 30m, 2h, 7d or 2027-01-31"))?;
-    if at > now { Ok(at) } else { Err(wrong("is in the past; give a later time")) }
+    let at = at.ok_or_else(|| wrong_expiry(text, "is not a time; write it like 30m, 2h, 7d or 2027-01-31"))?;
+    if at > now { Ok(at) } else { Err(wrong_expiry(text, PAST)) }
 }
 
 /// Returns the period of a number and a unit, such as `30m`, `12h`, `7d`, `2w`, `3mo` or `1y`.
-#[must_use]
 pub(crate) fn period(text: &str) -> Option<Span> {
     // A sign is not a digit, so `-7d` has no count and is rejected rather than read as a time in the other direction.
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -80,21 +89,30 @@ pub(crate) fn period(text: &str) -> Option<Span> {
 /// Returns the structured part of a memory from the fields of an object; see [`exchange::structured`].
 ///
 /// # Errors
-/// [`ApiError::Structured`] if the fields are not those of one kind of parts, or a value is not accepted.
+/// [`ApiError::Invalid`] if the fields are not those of one kind of parts, or a value is not accepted.
 pub(crate) fn structured(fields: Map<String, Value>) -> Result<Structured, ApiError> {
-    exchange::structured(fields).map_err(|reason| ApiError::Structured { reason })
+    exchange::structured(fields).map_err(|why| ApiError::Invalid(format!("the structured part is wrong: {why}")))
 }
 
 /// Returns the id for a new memory that a caller chose.
 ///
 /// # Errors
-/// [`ApiError::Id`] if the text is not a UUID.
+/// [`ApiError::Conflict`] if the text is not a UUID.
 pub(crate) fn own_id(text: &str) -> Result<MemoryId, ApiError> {
     let id = MemoryId::from_stored(text.trim().to_ascii_lowercase());
     if id.clone().into_uuid() == id && id.as_str().len() == 36 {
         return Ok(id);
     }
-    Err(ApiError::Id { id: text.to_owned(), reason: "is not a UUID such as 018f6b2e-0000-7000-8000-000000000001" })
+    Err(wrong_id(text, "is not a UUID such as 018f6b2e-0000-7000-8000-000000000001"))
+}
+
+/// Returns the error for an id of a caller's choice with the fault `reason`.
+pub(super) fn wrong_id(id: &str, reason: &str) -> ApiError {
+    ApiError::Conflict(format!("the id {id:?} {reason}"))
+}
+
+fn wrong_importance(value: f64, scale: &str) -> ApiError {
+    ApiError::Invalid(format!("importance {value} is out of range; use {scale}"))
 }
 
 #[cfg(test)]

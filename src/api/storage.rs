@@ -280,7 +280,7 @@ impl AdapterRegistry {
     /// Makes the adapter of this scheme the one for addresses without a scheme.
     ///
     /// # Errors
-    /// [`ApiError::UnknownScheme`], which lists the known schemes.
+    /// [`ApiError::Unusable`], which lists the known schemes.
     pub fn set_default(&mut self, scheme: &str) -> Result<(), ApiError> {
         self.default = self.place_of(scheme)?;
         Ok(())
@@ -288,9 +288,12 @@ impl AdapterRegistry {
 
     fn place_of(&self, scheme: &str) -> Result<usize, ApiError> {
         let found = self.adapters.iter().position(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
-        found.ok_or_else(|| ApiError::UnknownScheme {
-            scheme: scheme.to_owned(),
-            known: self.adapters.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
+        found.ok_or_else(|| {
+            let known: Vec<String> = self.adapters.iter().map(|adapter| format!("{}:", adapter.scheme)).collect();
+            ApiError::Unusable(format!(
+                "there is no storage adapter for {scheme}: addresses; use {}, or a path",
+                known.join(", ")
+            ))
         })
     }
 
@@ -298,7 +301,7 @@ impl AdapterRegistry {
     /// registered adapter accepts.
     ///
     /// # Errors
-    /// [`ApiError::UnknownScheme`], which lists the known schemes, or the error of opening the storage.
+    /// [`ApiError::Unusable`], which lists the known schemes, or the error of opening the storage.
     pub(crate) fn open(&self, address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
         let (adapter, rest) = self.adapter_of(address)?;
         (adapter.open)(rest, vectors)
@@ -314,7 +317,7 @@ impl AdapterRegistry {
 /// Returns the file that `address` names, for operations that require a file.
 ///
 /// # Errors
-/// [`ApiError::UnknownScheme`], which lists the known schemes, and [`ApiError::NoFile`] if the address is not a file.
+/// [`ApiError::Unusable`] if the address has an unknown scheme or is not a file.
 pub(crate) fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     // A path that is not valid Unicode has no scheme.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
@@ -322,7 +325,9 @@ pub(crate) fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     let (adapter, rest) = registry.adapter_of(text)?;
     match adapter.scheme {
         "sqlite" | "file" => Ok(path_of(rest)),
-        scheme => Err(ApiError::NoFile { scheme }),
+        scheme => Err(ApiError::Unusable(format!(
+            "a {scheme}: address does not keep memories between commands; specify a file"
+        ))),
     }
 }
 
@@ -462,7 +467,9 @@ pub(super) fn weights_of(hybrid: Option<f64>) -> Result<Weights, ApiError> {
     match hybrid {
         None => Ok(Weights::default()),
         Some(weight) if (0.0..=1.0).contains(&weight) => Ok(Weights::hybrid(weight)),
-        Some(value) => Err(ApiError::HybridWeight { value }),
+        Some(value) => Err(ApiError::Invalid(format!(
+            "the hybrid weight {value} is out of range; use 0 (only words) to 1 (only vectors)"
+        ))),
     }
 }
 

@@ -124,9 +124,11 @@ impl Memories {
         let likeness = |one: &Team| strsim::normalized_damerau_levenshtein(own_name(&one.namespace), own_name(&team));
         let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         match nearest.filter(|one| likeness(one) >= LIKE_TEAM) {
-            Some(near) => {
-                Err(ApiError::UnknownTeam { name: own_name(&team).to_owned(), near: near.namespace.clone(), team })
-            }
+            Some(Team { namespace: near, .. }) => Err(ApiError::Invalid(format!(
+                "nobody has set up {team}; did you mean {near}? `afterthought project team {} --maintainer PERSON` sets up \
+                 a new team",
+                own_name(&team)
+            ))),
             None => Ok(()),
         }
     }
@@ -234,7 +236,9 @@ impl Memories {
     ) -> Result<Promotion, ApiError> {
         self.unconfined()?;
         check_team(team)?;
-        let author = person().ok_or(ApiError::Nameless)?;
+        let author = person().ok_or_else(|| {
+            ApiError::Unusable("your name is not known; set it with `git config --global user.name NAME`".to_owned())
+        })?;
         super::draft::refuse_secrets(author.clone())?;
         // Nobody else can write between the checks and the copies, and a refused promotion leaves no run behind.
         self.ledger(TEAMS)?.together(|| self.copy_to_team(ids, team, quotes, author))
@@ -265,7 +269,7 @@ impl Memories {
             let (claim, found) = guard.redact(origin.claim);
             if store.rejected_claim(team, &claim)?.is_some() {
                 let reason = "the team rejected or forgot it; a maintainer can restore it";
-                return Err(ApiError::NotPromoted { id: origin.id.short().to_owned(), team: team.to_string(), reason });
+                return Err(not_promoted(&origin.id, team, reason));
             }
             if let Some(known) = store.by_content(team, &claim.content)?.into_iter().next() {
                 promotion.known.push(known);
@@ -340,13 +344,10 @@ fn add_copy(
 }
 
 fn refuse_promotion(memory: &Memory, team: &Namespace) -> Result<(), ApiError> {
-    if memory.status_at(Timestamp::now()) != Status::Active {
-        let status = memory.status_at(Timestamp::now());
-        return Err(ApiError::NotNow {
-            id: memory.id.to_string(),
-            status,
-            remedy: "only active memories are promoted",
-        });
+    let status = memory.status_at(Timestamp::now());
+    if status != Status::Active {
+        let remedy = "only active memories are promoted";
+        return Err(ApiError::NotNow { id: memory.id.to_string(), status, remedy });
     }
     let reason = if memory.namespace.is_team() {
         "it belongs to a team, and cannot be promoted to another"
@@ -355,13 +356,20 @@ fn refuse_promotion(memory: &Memory, team: &Namespace) -> Result<(), ApiError> {
     } else {
         return Ok(());
     };
-    Err(ApiError::NotPromoted { id: memory.id.short().to_owned(), team: team.to_string(), reason })
+    Err(not_promoted(&memory.id, team, reason))
+}
+
+fn not_promoted(id: &MemoryId, team: &Namespace, reason: &str) -> ApiError {
+    ApiError::Conflict(format!("memory {} cannot be promoted to {team}: {reason}", id.short()))
 }
 
 /// Rejects a namespace that does not belong to a team.
 fn check_team(namespace: &Namespace) -> Result<(), ApiError> {
     refuse_secret_namespace(namespace)?;
-    if namespace.is_team() { Ok(()) } else { Err(ApiError::NotATeam { namespace: namespace.to_string() }) }
+    if namespace.is_team() {
+        return Ok(());
+    }
+    Err(ApiError::Invalid(format!("{namespace} is not a team; write it like team/shop")))
 }
 
 /// Returns the name of a team without `team/`.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use transcripts::MessageTime;
 
 use crate::guard::Redact;
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, ParseError, Relation, RelationType};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation, RelationType, string_enum};
 
 pub use action::Action;
 
@@ -36,7 +36,6 @@ pub struct Changeset {
 
 impl Changeset {
     /// Returns an empty changeset with a new id.
-    #[must_use]
     pub(crate) fn new(run: Option<String>, at: Timestamp) -> Self {
         Self { version: VERSION, id: uuid::Uuid::now_v7().to_string(), run, at, changes: Vec::new() }
     }
@@ -118,75 +117,38 @@ pub struct Tombstone {
     pub at: Timestamp,
 }
 
-/// The kind of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Entity {
+string_enum!(
+    /// The kind of a row.
+    Entity, "an entity", {
     /// The memory itself.
-    Memory,
+    Memory = "memory",
     /// A quote that the memory is based on.
-    Evidence,
+    Evidence = "evidence",
     /// A relation from the memory to another memory.
-    Relation,
+    Relation = "relation",
     /// The record that the value of the memory was rejected.
-    Tombstone,
-}
-
-impl Entity {
-    const ALL: [Self; 4] = [Self::Memory, Self::Evidence, Self::Relation, Self::Tombstone];
-
-    /// Returns the spelling used in the database and in JSON.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Evidence => "evidence",
-            Self::Relation => "relation",
-            Self::Tombstone => "tombstone",
-        }
-    }
-}
-
-impl std::fmt::Display for Entity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl std::str::FromStr for Entity {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|entity| entity.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "an entity",
-            allowed: "memory, evidence, relation or tombstone",
-        })
-    }
-}
+    Tombstone = "tombstone",
+});
 
 impl Row {
     /// Returns the change of a memory.
-    #[must_use]
     pub(crate) fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
         // Only the new state is rounded: `before` was read from the store, with which both states are compared later.
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
 
     /// Returns a change that adds a piece of evidence.
-    #[must_use]
     pub(crate) fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
         Self::Evidence { memory, before: None, after: Some(evidence_as_stored(piece)) }
     }
 
     /// Returns a change that adds a relation.
-    #[must_use]
     pub(crate) fn new_relation(relation: Relation) -> Self {
         let created_at = time_as_stored(relation.created_at);
         Self::Relation { before: None, after: Some(Relation { created_at, ..relation }) }
     }
 
     /// Returns the kind of the row.
-    #[must_use]
     pub(crate) const fn entity(&self) -> Entity {
         match self {
             Self::Memory { .. } => Entity::Memory,
@@ -199,7 +161,6 @@ impl Row {
     /// Returns the memory that the row belongs to and, for a relation, the memory at its other end.
     ///
     /// Returns `None` if both sides are `None`: nothing is known about a purged row.
-    #[must_use]
     pub(crate) fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
         match self {
             Self::Memory { before, after } => after.as_ref().or(before.as_ref()).map(|memory| (&memory.id, None)),

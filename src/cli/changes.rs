@@ -273,7 +273,8 @@ fn patch(object: &CstObject, before: &Map<String, Value>, after: &Map<String, Va
     }
 }
 
-fn input(value: &Value) -> CstInputValue {
+/// Returns `value` in the form in which an edit takes it.
+pub(super) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(value) => CstInputValue::Bool(*value),

@@ -1,6 +1,5 @@
 //! Shows the settings in force, and writes a settings file to start from.
 
-use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -124,11 +123,8 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     }
     // `create_new` closes the gap between the check above and the write, so no file is ever overwritten.
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = crate::private::options().write(true).create_new(true).open(path);
+    let mut file = file.with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 

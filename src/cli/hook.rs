@@ -64,8 +64,9 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     // error.
     let settings = context.global.settings(Partial::default());
     let log = log(context.global, settings.as_ref().ok());
-    let work = Work { args: args.clone(), global: context.global.clone(), agent, event, limit, log: log.clone() };
-    let outcome = settings.and_then(|settings| within(begun + limit, &work, settings));
+    let (args, global, speaking) = (args.clone(), context.global.clone(), Mutex::default());
+    let work = Arc::new(Work { args, global, agent, event, limit, deadline: begun + limit, log, speaking });
+    let outcome = settings.and_then(|settings| in_time(&work, settings));
     if let Err(error) = outcome {
         work.note(&spelled(&error));
     }
@@ -74,51 +75,17 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
 
 /// Does the work while a watchdog thread monitors the time, since only exiting the process can stop work that hangs.
 /// The work runs on this thread because memory for another thread is allocated in many small pieces.
-fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()> {
+fn in_time(work: &Arc<Work>, settings: Config) -> anyhow::Result<()> {
     // The default message would only end up in the agent's own log; the error is recorded in the program's own log.
     std::panic::set_hook(Box::new(|_| {}));
-    // The lock is held while the output is written, so that the watchdog does not exit in the middle of a JSON object.
-    let speaking = Arc::new(Mutex::new(()));
     let (over, clock) = channel::<()>();
-    let late = Late { deadline, speaking: Arc::clone(&speaking), log: work.log.clone(), who: work.who() };
-    std::thread::Builder::new().spawn(move || late.watch(&clock)).context("cannot start")?;
+    let watched = Arc::clone(work);
+    std::thread::Builder::new().spawn(move || watched.exit_when_late(&clock)).context("cannot start")?;
     // A panic would exit with code 101, which the agent would report to the person as a failed hook.
-    let done = catch_unwind(AssertUnwindSafe(|| work.go(settings, &speaking)));
+    let done = catch_unwind(AssertUnwindSafe(|| work.go(settings)));
     // Dropping the sender wakes the watchdog, which then returns instead of exiting the process.
     drop(over);
     done.unwrap_or_else(|_| Err(anyhow!("the hook stopped unexpectedly; please report this")))
-}
-
-/// The watchdog that exits the process when the time limit is reached.
-struct Late {
-    deadline: Instant,
-    speaking: Arc<Mutex<()>>,
-    log: Option<HookLog>,
-    who: String,
-}
-
-impl Late {
-    fn watch(&self, clock: &Receiver<()>) {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        // `Disconnected` means that the work was finished in time.
-        if clock.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
-            return;
-        }
-        if let Some(log) = &self.log {
-            log.note(&self.who, "the hook took too long and was stopped", now());
-        }
-        // An incomplete answer would be worse than none, but an agent that does not read must not block the exit for
-        // long.
-        let begun = Instant::now();
-        // `lock` would wait forever: an agent that stops reading would block the writer, and with it the watchdog.
-        let mut speaking = self.speaking.try_lock();
-        while speaking.is_err() && begun.elapsed() < MAX_SPEAKING {
-            std::thread::sleep(Duration::from_millis(5));
-            speaking = self.speaking.try_lock();
-        }
-        // Only exiting the process can stop a thread that hangs.
-        std::process::exit(0);
-    }
 }
 
 fn log(global: &Global, settings: Option<&Config>) -> Option<HookLog> {
@@ -134,22 +101,42 @@ struct Work {
     agent: Agent,
     event: Event,
     limit: Duration,
+    deadline: Instant,
     log: Option<HookLog>,
+    /// Held while the output is written, so that the watchdog does not exit in the middle of a JSON object.
+    speaking: Mutex<()>,
 }
 
 impl Work {
-    fn who(&self) -> String {
-        format!("{} {}", self.agent.as_str(), self.event.as_str())
-    }
-
     /// Writes a line to the log, if its path is known.
     fn note(&self, message: &str) {
         if let Some(log) = &self.log {
-            log.note(&self.who(), message, now());
+            log.note(&format!("{} {}", self.agent.as_str(), self.event.as_str()), message, now());
         }
     }
 
-    fn go(&self, settings: Config, speaking: &Mutex<()>) -> anyhow::Result<()> {
+    /// Exits the process when the time limit is reached, unless `clock` is closed before.
+    fn exit_when_late(&self, clock: &Receiver<()>) {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        // `Disconnected` means that the work was finished in time.
+        if clock.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        self.note("the hook took too long and was stopped");
+        // An incomplete answer would be worse than none, but an agent that does not read must not block the exit for
+        // long.
+        let begun = Instant::now();
+        // `lock` would wait forever: an agent that stops reading would block the writer, and with it the watchdog.
+        let mut speaking = self.speaking.try_lock();
+        while speaking.is_err() && begun.elapsed() < MAX_SPEAKING {
+            std::thread::sleep(Duration::from_millis(5));
+            speaking = self.speaking.try_lock();
+        }
+        // Only exiting the process can stop a thread that hangs.
+        std::process::exit(0);
+    }
+
+    fn go(&self, settings: Config) -> anyhow::Result<()> {
         let input = read_input(std::io::stdin().lock())?;
         // The process's folder may differ from the session's, and the settings of the session's folder apply.
         let settings = match input.cwd.as_deref().filter(|cwd| cwd.is_dir()) {
@@ -179,7 +166,7 @@ impl Work {
         let mut say = |output: HookOutput| {
             // Agents expect one JSON object at most; a second one would make the output invalid.
             if !std::mem::replace(&mut is_answered, true) {
-                let _speaking = speaking.lock();
+                let _speaking = self.speaking.lock();
                 // It is not an error if the agent has closed its end of the pipe.
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "{}", escaped(&output.json(event).to_string(), EscapeMode::Json))

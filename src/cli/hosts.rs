@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstObject, CstRootNode};
+use serde_json::{Value, json};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::changes::edited;
+use super::changes::{edited, input};
 
 /// The name under which this program's server is registered.
 const SERVER: &str = "afterthought";
@@ -143,12 +144,12 @@ impl Host {
             servers[SERVER] = Item::Table(entry);
             return Ok(document.to_string());
         }
-        let root = json(text)?;
+        let root = parse_json(text)?;
         let servers = root
             .object_value_or_create()
             .and_then(|object| object.object_value_or_create(self.list))
             .ok_or(HostError::Shape(self.list))?;
-        let entry = self.entry(words);
+        let entry = input(&self.entry(words));
         match servers.get(SERVER) {
             Some(present) => present.set_value(entry),
             None => drop(servers.append(SERVER, entry)),
@@ -173,31 +174,21 @@ impl Host {
             }
             return Ok(document.to_string());
         }
-        let root = json(text)?;
+        let root = parse_json(text)?;
         let Some(servers) = servers(&root, self.list) else { return Ok(text.to_owned()) };
         let Some(present) = servers.get(SERVER) else { return Ok(text.to_owned()) };
         present.remove();
         Ok(root.to_string())
     }
 
-    fn entry(&self, words: &[String]) -> CstInputValue {
-        let text = |word: &str| CstInputValue::String(word.to_owned());
-        let list = |words: &[String]| CstInputValue::Array(words.iter().map(|word| text(word)).collect());
+    fn entry(&self, words: &[String]) -> Value {
         let (program, arguments) = words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-        let mut fields = match self.entry {
-            Entry::Stdio => vec![("type", text("stdio"))],
-            Entry::Local | Entry::Words => vec![("type", text("local"))],
-            Entry::Plain | Entry::Toml => Vec::new(),
-        };
-        if self.entry == Entry::Words {
-            fields.extend([("command", list(words)), ("enabled", CstInputValue::Bool(true))]);
-        } else {
-            fields.extend([("command", text(program)), ("args", list(arguments))]);
+        match self.entry {
+            Entry::Stdio => json!({"type": "stdio", "command": program, "args": arguments}),
+            Entry::Local => json!({"type": "local", "command": program, "args": arguments, "tools": ["*"]}),
+            Entry::Words => json!({"type": "local", "command": words, "enabled": true}),
+            Entry::Plain | Entry::Toml => json!({"command": program, "args": arguments}),
         }
-        if self.entry == Entry::Local {
-            fields.push(("tools", CstInputValue::Array(vec![text("*")])));
-        }
-        CstInputValue::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
 
@@ -217,7 +208,7 @@ fn toml(text: &str) -> Result<DocumentMut, HostError> {
     text.parse().map_err(|_| HostError::Syntax("TOML"))
 }
 
-fn json(text: &str) -> Result<CstRootNode, HostError> {
+fn parse_json(text: &str) -> Result<CstRootNode, HostError> {
     let text = if text.trim().is_empty() { "{}" } else { text };
     CstRootNode::parse(text, &ParseOptions::default()).map_err(|_| HostError::Syntax("JSON"))
 }

@@ -47,10 +47,8 @@ pub(crate) fn show(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<Ex
     }
     out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.title))?;
     out.line(&details.memory.claim.content)?;
-    let consolidated = details.last_consolidated_at().map(|at| ("consolidated", at.to_string()));
-    for (name, value) in fields(&details.memory).into_iter().chain(consolidated) {
-        out.line(format_args!("{DIM}{name:>12}{DIM:#}  {value}"))?;
-    }
+    out.fields(12, fields(&details.memory))?;
+    out.fields(12, [("consolidated", details.last_consolidated_at().map(|at| at.to_string()))])?;
     print_evidence(&details.evidence, out)?;
     print_relations(&details, &memories, out)?;
     note_use(memories, &details.memory);
@@ -80,10 +78,7 @@ fn show_task(id: &str, context: &Context<'_>) -> anyhow::Result<Option<ExitStatu
         ("report", record.report.as_ref().map(|report| one_line(&report.text, 400))),
         ("log", Some(task.transcript.clone())),
     ];
-    for (name, value) in fields {
-        let Some(value) = value else { continue };
-        out.line(format_args!("{DIM}{name:>12}{DIM:#}  {value}"))?;
-    }
+    out.fields(12, fields)?;
     Ok(Some(ExitStatus::Success))
 }
 
@@ -95,11 +90,11 @@ fn note_use(memories: Memories, memory: &Memory) {
     }
 }
 
-/// Returns the fields that have a value, with their names.
-fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
+/// Returns the names and values of the fields of a memory.
+fn fields(memory: &Memory) -> [(&'static str, Option<String>); 17] {
     let claim = &memory.claim;
     let structured = claim.structured.as_ref().and_then(|parts| serde_json::to_string(parts).ok());
-    let all = [
+    [
         ("id", Some(memory.id.to_string())),
         ("kind", Some(format!("{}/{} · {}", claim.memory_type, claim.category, claim.scope))),
         ("namespace", Some(memory.namespace.to_string())),
@@ -125,8 +120,7 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
                 memory.tier()
             )),
         ),
-    ];
-    all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
+    ]
 }
 
 fn print_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {

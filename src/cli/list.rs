@@ -6,6 +6,7 @@ use crate::api::{
 use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 
 use anyhow::Context as _;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{Timestamp, Zoned};
 
 use super::args::{Context, End, moment, now};
@@ -29,8 +30,8 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
     /// Sort by this value
-    #[arg(long, value_enum, value_name = "BY", default_value_t = By::Updated)]
-    sort: By,
+    #[arg(long, value_name = "BY", value_parser = order(), default_value_t = Order::Updated)]
+    sort: Order,
     /// Reverse the order
     #[arg(long)]
     reverse: bool,
@@ -39,27 +40,10 @@ pub(crate) struct ListArgs {
     everywhere: bool,
 }
 
-/// The property that a list is sorted by, greatest or latest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum By {
-    Updated,
-    Created,
-    Importance,
-    Used,
-    Confidence,
-}
-
-impl By {
-    /// Returns the order of the library.
-    pub(crate) const fn order(self) -> Order {
-        match self {
-            Self::Updated => Order::Updated,
-            Self::Created => Order::Created,
-            Self::Importance => Order::Importance,
-            Self::Used => Order::Used,
-            Self::Confidence => Order::Confidence,
-        }
-    }
+/// Parses the property that a list is sorted by, greatest or latest first.
+pub(super) fn order() -> impl TypedValueParser<Value = Order> {
+    let names = PossibleValuesParser::new(["updated", "created", "importance", "used", "confidence"]);
+    names.try_map(|name| name.parse::<Order>())
 }
 
 /// Filters that select memories.
@@ -229,7 +213,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let filter = if args.everywhere { filter } else { in_project_of_folder(filter, &all, context.out)? };
     let memories = all.query_memories(&Query {
         filter: filter.clone(),
-        order: args.sort.order(),
+        order: args.sort,
         is_ascending: args.reverse,
         limit: args.limit,
         offset: args.offset,

@@ -69,17 +69,14 @@ pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<
         return Ok(ExitStatus::Success);
     }
     out.line(format_args!("{BOLD}{}{BOLD:#}", run.description()))?;
-    let ended = run.finished_at.map(|at| format!("{at:.0}"));
     let fields = [
         ("id", Some(run.id.as_str().to_owned())),
         ("command", Some(run.command.clone())),
         ("status", Some(run.status.as_str().to_owned())),
         ("started", Some(format!("{:.0}", run.started_at))),
-        ("finished", ended),
+        ("finished", run.finished_at.map(|at| format!("{at:.0}"))),
     ];
-    for (name, value) in fields.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        out.line(format_args!("{DIM}{name:>10}{DIM:#}  {value}"))?;
-    }
+    out.fields(10, fields)?;
     for (name, value) in run.summary.iter().filter_map(serde_json::Value::as_object).flatten() {
         if value.as_u64().is_some_and(|count| count > 0) {
             out.line(format_args!("{DIM}{:>10}{DIM:#}  {value}", name.replace('_', " ")))?;

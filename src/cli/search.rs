@@ -3,13 +3,13 @@
 use anyhow::ensure;
 use transcripts::TimeSource;
 
-use crate::api::{Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
+use crate::api::{Found, FoundTask, Memories, Order, SearchRequest, SearchResults, Weights};
 
 use crate::memory::Status;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::list::{By, Selection, in_project_of_folder};
+use super::list::{Selection, in_project_of_folder, order};
 use super::printer::{BOLD, DIM, Printer, day, one_line, words_only};
 use super::work::{print_freshness, print_task};
 
@@ -35,8 +35,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
     /// Sort by this value instead of relevance
-    #[arg(long, value_enum, value_name = "BY")]
-    sort: Option<By>,
+    #[arg(long, value_name = "BY", value_parser = order())]
+    sort: Option<Order>,
     /// Vector weight: 0 (only words) to 1 (only vectors)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     hybrid_weight: Option<f64>,
@@ -124,7 +124,7 @@ impl SearchArgs {
             filter: if self.everywhere { filter } else { in_project_of_folder(filter, memories, context.out)? },
             limit: self.limit,
             offset: self.offset,
-            order: self.sort.map(By::order),
+            order: self.sort,
             hybrid_weight: self.hybrid_weight,
             min_match: self.min_match,
             standing: self.standing,

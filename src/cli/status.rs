@@ -54,6 +54,18 @@ impl Check {
     fn new(name: &'static str, state: State, finding: impl Into<String>) -> Self {
         Self { name, state, finding: finding.into() }
     }
+
+    fn good(name: &'static str, finding: impl Into<String>) -> Self {
+        Self::new(name, State::Good, finding)
+    }
+
+    fn note(name: &'static str, finding: impl Into<String>) -> Self {
+        Self::new(name, State::Note, finding)
+    }
+
+    fn bad(name: &'static str, finding: impl Into<String>) -> Self {
+        Self::new(name, State::Bad, finding)
+    }
 }
 
 pub(crate) fn run(args: &StatusArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -78,20 +90,15 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         if active == stats.memories { String::new() } else { format!("; {active} are active and counted below") };
     out.line(format_args!("{BOLD}{}{BOLD:#}{split}", counted(stats.memories, "memory")))?;
     let groups = [
-        ("status", &stats.by_status),
-        ("type", &stats.by_type),
-        ("category", &stats.by_category),
-        ("namespace", &stats.by_namespace),
-        ("windows", &stats.windows),
+        ("status", spell(&stats.by_status)),
+        ("type", spell(&stats.by_type)),
+        ("category", spell(&stats.by_category)),
+        ("namespace", spell(&stats.by_namespace)),
+        ("windows", spell(&stats.windows)),
+        ("use tier", spell(&census.by_tier)),
+        ("recent use", spell(&census.by_heat)),
     ];
-    for (name, counts) in groups.into_iter().filter(|(_, counts)| !counts.is_empty()) {
-        out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
-    }
-    for (name, counts) in [("use tier", &census.by_tier), ("recent use", &census.by_heat)] {
-        if !counts.is_empty() {
-            out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
-        }
-    }
+    out.fields(10, groups)?;
     if census.over > 0 {
         let over = counted(census.over, "active memory");
         out.line(format_args!("the expiry time of {over} has passed; maintenance marks them as expired"))?;
@@ -109,7 +116,13 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         counted(stats.runs, "run"),
         size(stats.bytes),
     ))?;
-    print_work(health, spending, context, now())?;
+    let work = [
+        ("backlog", Some(backlog(health))),
+        ("failures", Some(failures(health))),
+        ("last run", Some(last_run(health, now()))),
+        ("spent", Some(spending.spelled())),
+    ];
+    out.fields(10, work)?;
     if let Some(waiting) = stats.by_status.get("pending") {
         out.line(format_args!("{waiting} pending in the inbox; see `afterthought inbox list`"))?;
     }
@@ -133,18 +146,19 @@ struct All<'a> {
     spending: Spending,
 }
 
-/// Returns the counts, largest first.
-fn spell<K: Ord + std::fmt::Display>(counts: &BTreeMap<K, usize>) -> String {
+/// Returns the counts, largest first, if there are any.
+fn spell<K: Ord + std::fmt::Display>(counts: &BTreeMap<K, usize>) -> Option<String> {
     let mut counts: Vec<_> = counts.iter().collect();
     counts.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-    counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(" · ")
+    let counts: Vec<String> = counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect();
+    (!counts.is_empty()).then(|| counts.join(" · "))
 }
 
 fn check(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let checks = match context.settings() {
         Ok(config) => all(&config),
         // All other checks depend on the settings.
-        Err(error) => vec![Check::new("settings", State::Bad, spelled(&error))],
+        Err(error) => vec![Check::bad("settings", spelled(&error))],
     };
     checks.iter().try_for_each(|check| print_check(check, context.out))?;
     let is_faulty = checks.iter().any(|check| check.state == State::Bad);
@@ -186,7 +200,7 @@ fn settings(config: &Config) -> Check {
     } else {
         set.join(", ")
     };
-    Check::new("settings", State::Good, finding)
+    Check::good("settings", finding)
 }
 
 /// Returns the faults of entries of `guard.deny` that name a folder which does not exist, such as mistyped ones.
@@ -222,9 +236,9 @@ fn model(config: &Config) -> Check {
                  another provider's key or OPENAI_BASE_URL{}",
                 logins.concat()
             );
-            return Check::new("model", State::Note, finding);
+            return Check::note("model", finding);
         }
-        Err(error) => return Check::new("model", State::Bad, spelled(&error.into())),
+        Err(error) => return Check::bad("model", spelled(&error.into())),
     };
     let from = match &settings.api_key {
         Some(_) => format!(", key from {}", settings.key_name),
@@ -245,26 +259,23 @@ fn model(config: &Config) -> Check {
 fn answer(name: &'static str, what: &str, asked: impl Future<Output = Result<Option<bool>, String>>) -> Check {
     let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| runtime.block_on(asked));
     match answer {
-        Ok(Some(true)) => Check::new(name, State::Good, format!("{what}: the server replies")),
-        Ok(None) => Check::new(
+        Ok(Some(true)) => Check::good(name, format!("{what}: the server replies")),
+        Ok(None) => Check::note(
             name,
-            State::Note,
             format!("{what}: the server replies, but not with a list of models; most addresses end in /v1"),
         ),
-        Ok(Some(false)) => Check::new(
-            name,
-            State::Note,
-            format!("{what}: the server replies, but its list of models does not contain this name"),
-        ),
-        Err(why) => Check::new(name, State::Bad, format!("{what}: {why}; check the address, the key and the network")),
+        Ok(Some(false)) => {
+            Check::note(name, format!("{what}: the server replies, but its list of models does not contain this name"))
+        }
+        Err(why) => Check::bad(name, format!("{what}: {why}; check the address, the key and the network")),
     }
 }
 
 fn vectors(config: &Config) -> Check {
     match super::embed::finding(config) {
         Ok(finding) if config.recalls_by_meaning() => answer("vectors", &finding, lists_embedding_model(config)),
-        Ok(finding) => Check::new("vectors", State::Good, finding),
-        Err(fault) => Check::new("vectors", State::Bad, fault),
+        Ok(finding) => Check::good("vectors", finding),
+        Err(fault) => Check::bad("vectors", fault),
     }
 }
 
@@ -272,33 +283,29 @@ fn database(path: &Path, config: &Config) -> Vec<Check> {
     let layer = &config.db.layer;
     if !path.exists() {
         let finding = format!("{} ({layer}) does not exist yet; the first `run` creates it", path.display());
-        return vec![Check::new("database", State::Note, finding)];
+        return vec![Check::note("database", finding)];
     }
     let memories = match Memories::builder().config(config.clone()).writable().open() {
         Ok(memories) => memories,
-        Err(error) => return vec![Check::new("database", State::Bad, spelled(&error.into()))],
+        Err(error) => return vec![Check::bad("database", spelled(&error.into()))],
     };
-    let mut checks = vec![Check::new("database", State::Good, format!("{} ({layer}) opens", path.display()))];
+    let mut checks = vec![Check::good("database", format!("{} ({layer}) opens", path.display()))];
     checks.push(permissions(path));
     checks.push(encryption(&memories));
     checks.push(pages(&memories));
     match memories.statistics() {
         Ok(Statistics { stats, health, .. }) => {
-            checks.push(Check::new(
-                "memories",
-                State::Good,
-                format!("{} in {} conversations", stats.memories, stats.transcripts),
-            ));
+            checks.push(Check::good("memories", format!("{} in {} conversations", stats.memories, stats.transcripts)));
             checks.extend(work(&memories, &health));
             checks.push(inbox(stats.by_status.get("pending").copied().unwrap_or(0)));
             if stats.batch_requests > 0 {
                 let waiting = counted(stats.batch_requests, "request");
                 let finding =
                     format!("{waiting} outstanding; to collect the replies, use `run --batch-api` on the same logs");
-                checks.push(Check::new("batches", State::Note, finding));
+                checks.push(Check::note("batches", finding));
             }
         }
-        Err(error) => checks.push(Check::new("memories", State::Bad, spelled(&error.into()))),
+        Err(error) => checks.push(Check::bad("memories", spelled(&error.into()))),
     }
     checks
 }
@@ -308,8 +315,8 @@ fn work(memories: &Memories, health: &Health) -> Vec<Check> {
     let note = |is_noted: bool| if is_noted { State::Note } else { State::Good };
     let failed = health.failures() > 0 || health.halted.is_some();
     let spent = match Spending::of(memories) {
-        Ok(spending) => Check::new("spent", State::Good, spending.spelled()),
-        Err(error) => Check::new("spent", State::Bad, spelled(&error)),
+        Ok(spending) => Check::good("spent", spending.spelled()),
+        Err(error) => Check::bad("spent", spelled(&error)),
     };
     vec![
         Check::new("backlog", note(health.backlog() > 0), backlog(health)),
@@ -348,28 +355,22 @@ fn pages(memories: &Memories) -> Check {
             Some(flaw) => {
                 let remedy =
                     "`afterthought db repair` saves readable data, `afterthought db restore FILE` restores a backup";
-                Check::new("pages", State::Bad, format!("{}; {remedy}", flaw.what))
+                Check::bad("pages", format!("{}; {remedy}", flaw.what))
             }
             None if unsealed => {
                 let finding = "freed parts of the file may contain erased text; `afterthought db maintain` removes it";
-                Check::new("pages", State::Note, finding)
+                Check::note("pages", finding)
             }
-            None => Check::new(
-                "pages",
-                State::Good,
-                "readable and consistent; `afterthought db check` makes further checks",
-            ),
+            None => Check::good("pages", "readable and consistent; `afterthought db check` makes further checks"),
         },
-        (Err(error), _) | (_, Err(error)) => Check::new("pages", State::Bad, spelled(&error.into())),
+        (Err(error), _) | (_, Err(error)) => Check::bad("pages", spelled(&error.into())),
     }
 }
 
 fn inbox(waiting: usize) -> Check {
     match waiting {
-        0 => Check::new("inbox", State::Good, "empty"),
-        count => {
-            Check::new("inbox", State::Note, format!("{count} pending; run `afterthought inbox list` to see them"))
-        }
+        0 => Check::good("inbox", "empty"),
+        count => Check::note("inbox", format!("{count} pending; run `afterthought inbox list` to see them")),
     }
 }
 
@@ -379,16 +380,16 @@ fn permissions(path: &Path) -> Check {
     let mode = std::fs::metadata(path).map_or(0, |data| data.permissions().mode() & 0o777);
     // Any permission of group or others counts: conversations are private even where the folder is shared.
     if mode & 0o077 == 0 {
-        Check::new("permissions", State::Good, "readable by you only")
+        Check::good("permissions", "readable by you only")
     } else {
         let finding = format!("{mode:o}: other users can read it; run `chmod 600 {}`", path.display());
-        Check::new("permissions", State::Bad, finding)
+        Check::bad("permissions", finding)
     }
 }
 
 #[cfg(not(unix))]
 fn permissions(_: &Path) -> Check {
-    Check::new("permissions", State::Note, "on this platform, the permissions of the folder apply")
+    Check::note("permissions", "on this platform, the permissions of the folder apply")
 }
 
 /// Checks the hooks of each agent, the queue that they fill, and their log.
@@ -400,13 +401,13 @@ fn hook_checks(memories: Option<&Memories>, path: &Path, now: Timestamp) -> Vec<
     let log = HookLog::beside(path);
     if let Some(last) = fs::read_to_string(log.path()).ok().and_then(|text| text.lines().next_back().map(str::to_owned))
     {
-        checks.push(Check::new("hook log", State::Note, format!("{}; last: {last}", log.path().display())));
+        checks.push(Check::note("hook log", format!("{}; last: {last}", log.path().display())));
     }
     checks
 }
 
 fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check> {
-    let name = if agent == Agent::ClaudeCode { "claude-code" } else { "codex" };
+    let name = agent.as_str();
     let mut installed: Vec<Installed> = Vec::new();
     for is_project in [false, true] {
         let Ok(path) = settings_of(agent, is_project) else { continue };
@@ -414,22 +415,20 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
         match parsed(&text, &path) {
             Ok(settings) => installed.extend(commands_in(&settings)),
             // Settings that cannot be parsed are reported and never rewritten.
-            Err(error) => return vec![Check::new(name, State::Bad, spelled(&error))],
+            Err(error) => return vec![Check::bad(name, spelled(&error))],
         }
     }
-    let fired: Vec<&HookFiring> = fired.iter().filter(|one| one.agent == agent.as_str()).collect();
+    let fired: Vec<&HookFiring> = fired.iter().filter(|one| one.agent == name).collect();
     if installed.is_empty() {
-        let finding = format!("no hooks; `afterthought agent install {}` installs them", agent.as_str());
-        return vec![Check::new(name, State::Note, finding)];
+        return vec![Check::note(name, format!("no hooks; `afterthought agent install {name}` installs them"))];
     }
     // Agents hide failed hooks, so after an update or a move nothing else would show that they stopped working.
     if let Some(gone) = installed.iter().find(|one| !is_there(&one.program)) {
         let finding = format!(
-            "the hooks call {}, which does not exist; run `afterthought agent install {}` again",
-            gone.program,
-            agent.as_str()
+            "the hooks call {}, which does not exist; run `afterthought agent install {name}` again",
+            gone.program
         );
-        return vec![Check::new(name, State::Bad, finding)];
+        return vec![Check::bad(name, finding)];
     }
     let missing: Vec<&str> = agent
         .events()
@@ -441,15 +440,11 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
         .collect();
     let there = format!("{} in place", counted(installed.len(), "hook"));
     let state = if missing.is_empty() {
-        Check::new(name, State::Good, there)
+        Check::good(name, there)
     } else {
         // The installed hooks still work, so this is only a note.
-        let finding = format!(
-            "{there}, {} missing; run `afterthought agent install {}` again",
-            missing.join(", "),
-            agent.as_str()
-        );
-        Check::new(name, State::Note, finding)
+        let missing = missing.join(", ");
+        Check::note(name, format!("{there}, {missing} missing; run `afterthought agent install {name}` again"))
     };
     vec![state, fires(agent, &fired, now)]
 }
@@ -458,10 +453,10 @@ fn fires(agent: Agent, fired: &[&HookFiring], now: Timestamp) -> Check {
     if fired.is_empty() {
         let trust = if agent == Agent::Codex { "; Codex runs them only once you trust them with /hooks" } else { "" };
         // This is not a fault: right after installation no session has begun yet.
-        return Check::new("fired", State::Note, format!("no hook has run yet; start a session{trust}"));
+        return Check::note("fired", format!("no hook has run yet; start a session{trust}"));
     }
     let times = fired.iter().map(|one| format!("{} {} ago", one.event, age(one.at, now)));
-    Check::new("fired", State::Good, times.collect::<Vec<_>>().join(", "))
+    Check::good("fired", times.collect::<Vec<_>>().join(", "))
 }
 
 fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
@@ -478,11 +473,12 @@ fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
     };
     let mut checks = vec![Check::new("jobs", state, format!("{waiting} waiting, {failed} failed, {last}{remedy}"))];
     let holder = |lease: &str| memories.lease_holder(lease, now).ok().flatten();
-    checks.push(match (holder(WATCH_LEASE), holder(WORKER_LEASE)) {
-        (Some(pid), _) => Check::new("worker", State::Good, format!("process {pid} is watching")),
-        (None, Some(pid)) => Check::new("worker", State::Good, format!("process {pid} is working")),
-        (None, None) => Check::new("worker", State::Good, "none; hooks start one when there is work"),
-    });
+    let worker = match (holder(WATCH_LEASE), holder(WORKER_LEASE)) {
+        (Some(pid), _) => format!("process {pid} is watching"),
+        (None, Some(pid)) => format!("process {pid} is working"),
+        (None, None) => "none; hooks start one when there is work".to_owned(),
+    };
+    checks.push(Check::good("worker", worker));
     checks
 }
 
@@ -597,20 +593,6 @@ fn age(at: Timestamp, now: Timestamp) -> String {
         7_200..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
     }
-}
-
-/// Prints backlog, failures, the last run and spending.
-fn print_work(health: &Health, spending: Spending, context: &Context<'_>, now: Timestamp) -> anyhow::Result<()> {
-    let lines = [
-        ("backlog", backlog(health)),
-        ("failures", failures(health)),
-        ("last run", last_run(health, now)),
-        ("spent", spending.spelled()),
-    ];
-    for (name, said) in lines {
-        context.out.line(format_args!("{DIM}{name:>10}{DIM:#}  {said}"))?;
-    }
-    Ok(())
 }
 
 /// Prints the cost of each of the last `days` days, by this machine's clock and today's prices.

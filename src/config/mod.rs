@@ -85,7 +85,6 @@ settings!(
 
 impl EmbeddingSettings {
     /// Returns the provider that is set, or else `OpenAi` if a model or an address is set.
-    #[must_use]
     pub(crate) fn provider(&self) -> EmbeddingProvider {
         let names_server = self.model.value.is_some() || self.base_url.value.is_some();
         let named = if names_server { EmbeddingProvider::OpenAi } else { EmbeddingProvider::None };
@@ -204,7 +203,6 @@ impl Config {
     ///
     /// # Errors
     /// `ConfigError`, if such a file is faulty.
-    #[cfg(feature = "cli")]
     pub(crate) fn deny_as_projects_do(&mut self, folders: &Folders, paths: &[PathBuf]) -> Result<(), ConfigError> {
         let trusted = TrustedFiles::in_state(&folders.state);
         for path in paths.iter().filter_map(|path| path.canonicalize().ok()) {
@@ -223,13 +221,11 @@ impl Config {
     }
 
     /// Returns the namespace for all conversations, or `None` if each project has its own.
-    #[must_use]
     pub(crate) fn namespace(&self) -> Option<Namespace> {
         self.namespace.value.as_deref().and_then(|text| text.parse().ok())
     }
 
     /// Whether an embedding model is configured, so that memories are also recalled by their meaning.
-    #[must_use]
     pub(crate) fn recalls_by_meaning(&self) -> bool {
         self.embedding.provider() != EmbeddingProvider::None
     }

@@ -51,7 +51,6 @@ pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String>
 }
 
 /// Returns a settings file with every setting as a comment.
-#[must_use]
 pub(crate) fn template(settings: &[SettingInfo]) -> String {
     let mut text = "\
 # Settings of afterthought. A project's afterthought.toml, environment variables and options on the command line

@@ -199,7 +199,6 @@ macro_rules! settings {
             }
 
             /// Returns the documentation of every setting, in the order of the reference.
-            #[must_use]
             pub(crate) fn documentation() -> Vec<$crate::config::SettingInfo> {
                 #[allow(unused_mut, reason = "a table may contain no other tables")]
                 let mut all = vec![$({

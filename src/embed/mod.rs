@@ -156,19 +156,16 @@ impl Embedder {
     }
 
     /// Returns the name of the model under which vectors are stored.
-    #[must_use]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the name by which the server identifies the model, which is also its name in the price table.
-    #[must_use]
     pub(crate) fn paid_name(&self) -> &str {
         &self.model
     }
 
     /// Returns the base URL of the server.
-    #[must_use]
     pub(crate) fn address(&self) -> &str {
         self.client.address()
     }
@@ -182,7 +179,6 @@ impl Embedder {
     }
 
     /// Whether the server runs on this machine, so that no text leaves it.
-    #[must_use]
     pub(crate) fn is_on_this_machine(&self) -> bool {
         self.client.is_on_this_machine()
     }

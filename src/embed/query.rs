@@ -49,7 +49,6 @@ pub(crate) struct QueryVector {
 impl QueryVectors {
     /// Returns a source of query vectors with the time limit `within`. The server is not contacted before the first
     /// query.
-    #[must_use]
     pub(crate) fn new(settings: EmbeddingSettings, access: Access, guard: Guard, within: Duration) -> Self {
         Self { settings, access, guard, within, embedder: OnceLock::new(), worker: Mutex::default() }
     }

@@ -129,8 +129,8 @@ proptest! {
         let lines = lines_of(&from);
         prop_assert_eq!(lines.len(), different.len());
         let global = Namespace::global();
-        let read = |(at, line): (usize, &String)| parse_line(line, at, &global, day(500)).unwrap();
-        let gathered = Gathered { memories: lines.iter().enumerate().map(read).collect(), ..Gathered::default() };
+        let read = |line: &String| parse_line(line, &global, day(500)).unwrap();
+        let gathered = Gathered { memories: lines.iter().map(read).collect(), ..Gathered::default() };
         import_as_is(&to, gathered, &global, None, day(500)).unwrap();
         prop_assert_eq!(lines_of(&to), lines);
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use transcripts::{Head, IngestError, Input, Records, Sink, instant};
 
-use super::line::{ImportError, SOURCE, parse_line};
+use super::line::{SOURCE, parse_line};
 use super::notes::{INSTRUCTIONS, NOTES, front_matter, slug};
 use super::{ExportedTask, Gathered, MemoryFormat, Terms, claim, tagged, text_of};
 use crate::guard::secret_in;
@@ -100,7 +100,7 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
             }
             continue;
         }
-        match parse_line(&record.text, record.number, &terms.namespace, terms.now) {
+        match parse_line(&record.text, &terms.namespace, terms.now) {
             Ok(mut imported) => {
                 if terms.is_forced {
                     imported.memory.namespace = terms.namespace.clone();
@@ -116,7 +116,7 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
                 }
             }
             // The line is counted and reported, because one bad line must not prevent the import of the others.
-            Err(ImportError::Line { reason, .. }) => gathered.skip(
+            Err(reason) => gathered.skip(
                 record.number,
                 format!("not a memory: {reason}; each line must be an object with at least \"content\""),
             ),

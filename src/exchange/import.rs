@@ -467,13 +467,13 @@ impl Several {
 #[cfg(test)]
 mod tests {
     use super::super::ReviewPolicy;
-    use super::super::line::{ImportError, parse_line};
+    use super::super::line::parse_line;
     use super::*;
     use crate::store::testing::{day, memory, memory_in, shop};
     use crate::store::{Filter, Order, Store};
 
-    fn parse(text: &str) -> Result<Imported, ImportError> {
-        parse_line(text, 3, &Namespace::global(), Timestamp::UNIX_EPOCH)
+    fn parse(text: &str) -> Result<Imported, String> {
+        parse_line(text, &Namespace::global(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]

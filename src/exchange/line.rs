@@ -15,39 +15,25 @@ use crate::schema::Schema;
 use crate::store::normalised_hash;
 use crate::text::normalise::{snake_case, title_of};
 
-/// The reason why a line cannot be imported.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
-    /// The line is not JSON, or not an object with the fields of a memory.
-    #[error("line {line} is not a memory: {reason}; each line must be an object with at least \"content\"")]
-    Line {
-        /// 1-based line number.
-        line: usize,
-        /// Description of the error.
-        reason: String,
-    },
-}
-
 /// The reason for refusing a line whose fields have the right types but not the right values.
 const UNREADABLE: &str = "a namespace is a list of names without slashes, and an id is a string";
 
 static EXPORTED: LazyLock<Schema> = LazyLock::new(Schema::of::<Exported>);
 
-/// Reads one line with the number `number`; `namespace` is used for a memory that specifies none.
+/// Reads one line; `namespace` is used for a memory that specifies none.
 ///
 /// # Errors
-/// `ImportError::Line`.
-pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
-    let wrong = |reason: String| ImportError::Line { line: number, reason };
+/// Why the line is not a memory: it is not JSON, or not an object with the fields of a memory.
+pub fn parse_line(text: &str, namespace: &Namespace, now: Timestamp) -> Result<Imported, String> {
     // A complete export is read as it is. Everything else may lack fields, or have them in a different spelling.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
-        check_scales(&exported.memory.claim).map_err(wrong)?;
+        check_scales(&exported.memory.claim)?;
         return Ok(own(exported, IdOrigin::Export));
     }
-    let not_json = |error: serde_json::Error| wrong(format!("invalid JSON at column {}", error.column()));
+    let not_json = |error: serde_json::Error| format!("invalid JSON at column {}", error.column());
     let (value, _) = json::parse::<Value>(text).map_err(not_json)?;
-    let Value::Object(fields) = value else { return Err(wrong("it is not an object".to_owned())) };
-    loose(fields, namespace, now).map_err(wrong)
+    let Value::Object(fields) = value else { return Err("it is not an object".to_owned()) };
+    loose(fields, namespace, now)
 }
 
 /// Fields that may contain JSON in a string.
@@ -338,8 +324,8 @@ mod tests {
     use super::*;
     use crate::store::testing::day;
 
-    fn parse(text: &str) -> Result<Imported, ImportError> {
-        parse_line(text, 3, &Namespace::global(), Timestamp::UNIX_EPOCH)
+    fn parse(text: &str) -> Result<Imported, String> {
+        parse_line(text, &Namespace::global(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]
@@ -406,7 +392,7 @@ mod tests {
         assert_eq!((line.claim.scope, line.status, line.pinned), (Scope::ShortTerm, Status::Expired, true));
         assert_eq!(parse(r#"{"content":"Tea.","status":"forgotten"}"#).unwrap().memory.status, Status::Forgotten);
         for field in ["expires_at", "updatedAt", "valid_to"] {
-            let error = parse(&format!(r#"{{"content":"Tea.","{field}":"next week"}}"#)).unwrap_err().to_string();
+            let error = parse(&format!(r#"{{"content":"Tea.","{field}":"next week"}}"#)).unwrap_err();
             assert!(error.contains(&format!("{field} is not a time")), "{error}");
         }
     }
@@ -420,7 +406,7 @@ mod tests {
             (r#""structured":{"profile":{"languagePreference":"klingon"}}"#, "language_preference is unknown"),
             (r#""episode":{"situation":"s"},"pattern":"d""#, "its fields are episode, pattern"),
         ] {
-            let error = parse(&format!(r#"{{"content":"Tea.",{parts}}}"#)).unwrap_err().to_string();
+            let error = parse(&format!(r#"{{"content":"Tea.",{parts}}}"#)).unwrap_err();
             assert!(error.contains(named) && !error.contains("meh") && !error.contains("klingon"), "{error}");
         }
         assert_eq!(parse(r#"{"content":"Tea.","structured":{"mood":"good"}}"#).unwrap().left_out, ["structured"]);
@@ -463,11 +449,11 @@ mod tests {
     #[test]
     fn a_bad_line_is_named_without_its_text() {
         for text in [r#"{"content":"Tea.","importance":50}"#, r#"{"content":"Tea.","confidence":-1}"#] {
-            assert!(parse(text).unwrap_err().to_string().contains("is out of range; use 0 to 1"), "{text}");
+            assert!(parse(text).unwrap_err().contains("is out of range; use 0 to 1"), "{text}");
         }
         for text in ["{\"content\":", "[]", "{\"secret\":1}", "{\"content\":\" \"}"] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(error.starts_with("line 3 is not a memory") && !error.contains("secret"), "{error}");
+            let error = parse(text).unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
         }
     }
 }

@@ -104,7 +104,6 @@ pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreEr
 }
 
 /// Returns a document with one section per type and one bullet per memory, in the given order.
-#[must_use]
 pub(crate) fn markdown(memories: &[Exported]) -> String {
     let mut text = String::from("# Memories\n");
     for memory_type in MemoryType::ALL {

@@ -28,7 +28,6 @@ pub(crate) enum FilePlace {
 /// Instructions for agents belong to the folder that contains them. If that is an agent's settings folder, such as
 /// `.claude`, they belong to its parent folder. Notes that Claude Code stores next to its logs belong to the folder of
 /// those conversations.
-#[must_use]
 pub(crate) fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
     // The path is made absolute without the disk: `canonicalize` would fail on a missing file and resolve symlinks.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -3,27 +3,23 @@
 //! The functions are pure: the caller passes the time, and no stored value is changed.
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 pub(crate) use crate::memory::fading::{Certainty, HalfLives, days_between};
-use crate::memory::{Memory, Tier, Usage};
+use crate::memory::{Memory, Tier, Usage, string_enum};
 use crate::store::Outline;
 
 /// Returns when a memory was last used, confirmed or changed; it fades from then on.
-#[must_use]
 pub(crate) fn last_sure(memory: &Outline) -> Timestamp {
     let later = memory.usage.last_accessed_at.max(memory.confirmed_at);
     later.map_or(memory.updated_at, |at| at.max(memory.updated_at))
 }
 
 /// Returns the remaining confidence of a memory at `now`, as far as it can be determined without its evidence.
-#[must_use]
 pub(crate) fn confidence_now(memory: &Memory, now: Timestamp) -> f64 {
     Certainty::from(memory).at(&HalfLives::default(), now)
 }
 
 /// Returns the remaining confidence of a memory at `now`; see [`Certainty::at`].
-#[must_use]
 pub(crate) fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -> f64 {
     let certainty = Certainty {
         confidence: memory.confidence,
@@ -49,32 +45,18 @@ pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (T
 // The share is well below 1, because a memory near the threshold would otherwise move up and down in every run.
 pub(crate) const SINKS_BELOW: f64 = 0.5;
 
-/// The intensity with which a memory is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Heat {
+string_enum!(
+    /// The intensity with which a memory is used.
+    Heat, "a heat", {
     /// Warmth below 3.
-    Cold,
+    Cold = "cold",
     /// Warmth from 3.
-    Warm,
+    Warm = "warm",
     /// Warmth from 10.
-    Hot,
-}
-
-impl Heat {
-    /// Returns the spelling used in JSON and on the command line.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cold => "cold",
-            Self::Warm => "warm",
-            Self::Hot => "hot",
-        }
-    }
-}
+    Hot = "hot",
+});
 
 /// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
-#[must_use]
 pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
     // Only whole days count, so that the warmth, and thus the tier, does not change within a day.
     let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now).floor());
@@ -82,7 +64,6 @@ pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
 }
 
 /// Returns how hot a memory is at `now`.
-#[must_use]
 pub(crate) fn heat(usage: &Usage, now: Timestamp) -> Heat {
     match warmth(usage, now) {
         warmth if warmth >= HOT => Heat::Hot,
@@ -94,7 +75,6 @@ pub(crate) fn heat(usage: &Usage, now: Timestamp) -> Heat {
 /// Returns the tier of a memory that is not pinned. The memory rises as soon as it is warm enough, and falls, one tier
 /// after the other, only once it has cooled to half of that. The result is stable: if the warmth does not change, the
 /// memory stays in that tier.
-#[must_use]
 pub(crate) fn tier_at(current: Tier, warmth: f64) -> Tier {
     // A memory that was always loaded because it was pinned starts from the next lower tier.
     let mut tier = current.max(Tier::L1);

@@ -37,13 +37,11 @@ pub struct Upkeep {
 
 impl Upkeep {
     /// Whether there is nothing to do.
-    #[must_use]
     pub(crate) const fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.purges.is_empty() && self.replies == 0
     }
 
     /// Returns the number of steps of each kind, keyed by the name of the kind in the history.
-    #[must_use]
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for step in &self.steps {

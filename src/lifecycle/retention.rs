@@ -65,7 +65,6 @@ const MINOR_DAYS: i64 = 90;
 
 /// Returns the time at which a detail that people mention to each other at `said` expires; `None` if it is not a minor
 /// detail, or if it states a rule, an attribute or its own expiry.
-#[must_use]
 pub(crate) fn minor_expiry(claim: &Claim, said: Timestamp) -> Option<Timestamp> {
     let lasts = claim.importance > MAX_MINOR_IMPORTANCE
         || claim.memory_type == MemoryType::Procedural
@@ -124,7 +123,6 @@ pub enum RetirementReason {
 
 impl Act {
     /// Returns the action's name in the history.
-    #[must_use]
     pub(crate) const fn action(&self) -> Action {
         match self {
             Self::Expire => Action::Expire,
@@ -137,7 +135,6 @@ impl Act {
     }
 
     /// Returns the reason for the action, in a few words.
-    #[must_use]
     pub(crate) const fn reason(&self) -> &'static str {
         match self {
             Self::Expire => "its lifetime has ended",
@@ -157,7 +154,6 @@ impl Act {
     }
 
     /// Whether the memory is no longer recalled after the action.
-    #[must_use]
     pub(crate) const fn takes_away(&self) -> bool {
         !matches!(self, Self::Promote { .. } | Self::Demote { .. })
     }
@@ -165,7 +161,6 @@ impl Act {
 
 /// Returns the action that the passing of time alone requires for a memory at `now`; `None` for pinned, forgotten and
 /// pending memories.
-#[must_use]
 pub(crate) fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
     if memory.pinned {
         return None;
@@ -198,7 +193,6 @@ fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
 }
 
 /// Returns the action that moves a memory in the hierarchy at `now`; `None` if it does not move.
-#[must_use]
 pub(crate) fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
     if memory.pinned || memory.status != Status::Active {
         return None;
@@ -213,7 +207,6 @@ pub(crate) fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
 
 /// Returns the value of a memory at `now`, 0–1, which decides which memories are removed when there are too many. The
 /// value is `0.6 importance + 0.4 confidence`, with the faded confidence.
-#[must_use]
 pub(crate) fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
     WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)
 }

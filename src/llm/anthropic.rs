@@ -5,9 +5,8 @@
 use serde_json::{Value, json};
 
 use super::fault::{Fault, Rejection};
-use super::wire::{self, Dialect, Format, in_words};
-use super::{Finish, Reply, Request, TurnRole};
-use crate::text::markup::without_control_tokens;
+use super::wire::{Dialect, Format, answering_model, in_words, turns, usage};
+use super::{Finish, Reply, Request};
 use crate::tokens;
 
 /// The path of a call, below the base URL.
@@ -19,18 +18,11 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     if dialect.format == Format::Plain {
         system.push_str(&in_words(&request.schema));
     }
-    let turns = request.turns.iter().map(|turn| {
-        let role = match turn.role {
-            TurnRole::User => "user",
-            TurnRole::Assistant => "assistant",
-        };
-        json!({"role": role, "content": without_control_tokens(&turn.text)})
-    });
     let mut body = json!({
         "model": model,
         // The system prompt is the same in all requests of a run, so that it costs the full price only once.
         "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
-        "messages": turns.collect::<Value>(),
+        "messages": turns(request).collect::<Value>(),
         "max_tokens": request.max_completion_tokens.min(dialect.most_tokens),
     });
     match dialect.format {
@@ -53,14 +45,9 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     body
 }
 
-/// Reads the body of an answer with status 200. Missing token counts are replaced with this program's estimates.
-pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
-    reply_counted(body, model, &|| wire::prompt_tokens(request))
-}
-
 /// Reads the body of an answer with status 200. `own_count` returns the size of the request if the server did not count
 /// it.
-pub(super) fn reply_counted(body: &Value, model: &str, own_count: &dyn Fn() -> u64) -> Result<Reply, Fault> {
+pub(super) fn reply(body: &Value, model: &str, own_count: &dyn Fn() -> u64) -> Result<Reply, Fault> {
     if let Some(rejection) = Rejection::read(body).filter(|_| body["type"] != "message") {
         return Err(Fault::Status { status: rejection.status(), wait: None, rejection });
     }
@@ -76,16 +63,15 @@ pub(super) fn reply_counted(body: &Value, model: &str, own_count: &dyn Fn() -> u
         Some("refusal") => Finish::Refusal,
         _ => Finish::Stop,
     };
-    let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     // The server counts tokens that were read from the cache or written to it separately.
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
     let prompt_tokens =
-        usage("input_tokens").map(|new| new + cached.iter().filter_map(|name| usage(name)).sum::<u64>());
+        usage(body, "input_tokens").map(|new| new + cached.iter().filter_map(|name| usage(body, name)).sum::<u64>());
     Ok(Reply {
         finish,
         prompt_tokens: prompt_tokens.unwrap_or_else(own_count),
-        completion_tokens: usage("output_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
-        model: body["model"].as_str().filter(|name| !name.is_empty()).unwrap_or(model).to_owned(),
+        completion_tokens: usage(body, "output_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
+        model: answering_model(body, model),
         text,
     })
 }
@@ -140,7 +126,7 @@ mod tests {
             let body = json!({
                 "type": "message", "model": "m-1", "content": content, "stop_reason": stop, "usage": usage,
             });
-            let reply = reply(&body, &request("hi"), "m").unwrap();
+            let reply = reply(&body, "m", &|| 0).unwrap();
             assert_eq!((reply.finish, reply.text.as_str(), reply.model.as_str()), (finish, expected, "m-1"));
             assert_eq!((reply.prompt_tokens, reply.completion_tokens), (35, 2));
         }
@@ -149,11 +135,11 @@ mod tests {
     #[test]
     fn errors_and_other_shapes_are_faults() {
         let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
-        let fault = reply(&overloaded, &request("hi"), "m").unwrap_err();
+        let fault = reply(&overloaded, "m", &|| 0).unwrap_err();
         assert!(matches!(fault, Fault::Status { status: 529, .. }), "{fault:?}");
         for body in [json!(null), json!([]), json!({}), json!({"type": "message"})] {
             assert_eq!(
-                reply(&body, &request("hi"), "m"),
+                reply(&body, "m", &|| 0),
                 Err(Fault::Broken("the answer contains no message".to_owned())),
                 "{body}"
             );

@@ -28,7 +28,6 @@ impl Client {
     /// Returns the line of a batch's file that contains `request` under the name `key`, including the line break.
     ///
     /// The line uses the form that the server is currently known to accept, since a batch cannot be retried quickly.
-    #[must_use]
     pub(crate) fn batch_line(&self, key: &str, request: &Request) -> String {
         let (model, dialect) = (&self.settings.model, self.dialect());
         let line = if self.is_anthropic() {
@@ -172,7 +171,6 @@ const NO_SUCH_BATCH: &str = "use the key and base URL with which the batch was s
 impl Client {
     /// Returns the server's address without credentials, which distinguishes the batches of one server from those of
     /// another.
-    #[must_use]
     pub(crate) fn address(&self) -> &str {
         &self.endpoint().shown
     }
@@ -299,7 +297,6 @@ impl Client {
     }
 
     /// Returns the error that explains why the server did not accept the file of `batch`.
-    #[must_use]
     pub(crate) fn not_taken(&self, batch: &RemoteBatch) -> LlmError {
         let complaint = self.endpoint().clean(batch.complaint().unwrap_or("no reason given"));
         let reason = format!("the server rejected the batch {}: {complaint}", batch.id);
@@ -340,7 +337,6 @@ pub(crate) struct RowReader<'c> {
 
 impl Client {
     /// Returns a reader for the rows of one batch.
-    #[must_use]
     pub(crate) fn row_reader(&self) -> RowReader<'_> {
         RowReader { client: self, dialect: self.dialect() }
     }
@@ -350,7 +346,6 @@ impl RowReader<'_> {
     /// Returns the result of `row`, and records what the server does not accept.
     ///
     /// If `request` is `None`, because another process sent it, `prompt_tokens` replaces a missing token count.
-    #[must_use]
     pub(crate) fn read(&self, row: &Row, request: Option<&Request>, prompt_tokens: u64) -> RowAnswer {
         let model = &self.client.settings.model;
         let fault = match (row.status, &row.error) {
@@ -359,7 +354,7 @@ impl RowReader<'_> {
                 Fault::Status { status, wait: None, rejection }
             }
             (Some(_), _) => {
-                let read = if self.client.is_anthropic() { anthropic::reply_counted } else { wire::reply_counted };
+                let read = if self.client.is_anthropic() { anthropic::reply } else { wire::reply };
                 match read(&row.body, model, &|| prompt_tokens) {
                     Ok(reply) => return RowAnswer::Reply(reply),
                     Err(fault) => fault,

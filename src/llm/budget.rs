@@ -68,11 +68,11 @@ impl Budget {
     /// [`LlmError::Permanent`] if the cost is limited but the price is not known.
     pub fn new(limits: Limits, price: Option<Price>, model: &str) -> Result<Self, LlmError> {
         if (limits.max_cost.is_some() || limits.day.is_some()) && price.is_none() {
-            return Err(LlmError::Permanent {
-                endpoint: model.to_owned(),
-                reason: "the price of this model is not known, so a limit on its cost cannot be enforced".to_owned(),
-                remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens".into(),
-            });
+            return Err(LlmError::permanent(
+                model,
+                "the price of this model is not known, so a limit on its cost cannot be enforced",
+                "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens",
+            ));
         }
         Ok(Self { limits, price, ledger: Mutex::default(), released: Notify::new() })
     }
@@ -84,13 +84,11 @@ impl Budget {
     }
 
     /// Returns the dollars spent so far, or `None` if the price is unknown.
-    #[must_use]
     pub(crate) fn spent_cost(&self) -> Option<f64> {
         self.price.map(|_| self.spent().cost)
     }
 
     /// Whether any limit is set.
-    #[must_use]
     pub(crate) const fn is_limited(&self) -> bool {
         self.limits.max_cost.is_some() || self.limits.max_tokens.is_some() || self.limits.day.is_some()
     }
@@ -265,19 +263,16 @@ const fn undiscounted() -> f64 {
 
 impl Price {
     /// Returns a price without a discount for batches.
-    #[must_use]
     pub(crate) const fn new(prompt: f64, completion: f64) -> Self {
         Self { prompt, completion, batch: 1.0 }
     }
 
     /// Returns the price in a batch.
-    #[must_use]
     pub(crate) fn in_batch(self) -> Self {
         Self::new(self.prompt * self.batch, self.completion * self.batch)
     }
 
     /// Returns the cost of a call in US dollars.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "no run uses 2^53 tokens")]
     pub(crate) fn cost(&self, prompt_tokens: u64, completion_tokens: u64) -> f64 {
         (prompt_tokens as f64 * self.prompt + completion_tokens as f64 * self.completion) / 1e6
@@ -339,7 +334,6 @@ impl Prices {
     }
 
     /// Returns this table with the prices of all models in `stronger` added or replaced.
-    #[must_use]
     pub(crate) fn overridden_by(mut self, stronger: Self) -> Self {
         self.0.extend(stronger.0);
         self
@@ -347,7 +341,6 @@ impl Prices {
 
     /// Returns the price of `model`. The whole name is looked up first, then the name without the provider's prefix,
     /// then also without the date at the end.
-    #[must_use]
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let name = model.to_lowercase();
         // Routers put the vendor in front, as in `openai/gpt-5-mini`.
@@ -357,7 +350,6 @@ impl Prices {
     }
 
     /// Returns the cost of a call to `model` in US dollars, or `None` if its price is not known.
-    #[must_use]
     pub(crate) fn cost(&self, model: &str, prompt_tokens: u64, completion_tokens: u64) -> Option<f64> {
         self.of(model).map(|price| price.cost(prompt_tokens, completion_tokens))
     }

@@ -143,7 +143,6 @@ pub enum Source {
 
 impl Source {
     /// Returns the server if it is used directly, without recording or replay.
-    #[must_use]
     pub(crate) const fn server(&self) -> Option<&Client> {
         match self {
             Self::Server(client) => Some(client),

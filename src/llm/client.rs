@@ -97,15 +97,16 @@ impl Client {
 
     async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {
         let model = &self.settings.model;
+        let own_count = || wire::prompt_tokens(request);
         match &self.settings.protocol {
             Protocol::OpenAi => {
                 let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from)?;
-                wire::reply(&answer, request, model)
+                wire::reply(&answer, model, &own_count)
             }
             Protocol::Anthropic => {
                 let timeout = self.settings.timeout;
                 let answer = endpoint::post(&self.http, self.endpoint(), anthropic::PATH, body, timeout).await?;
-                anthropic::reply(&answer, request, model)
+                anthropic::reply(&answer, model, &own_count)
             }
             program => program::ask(program, model, request, self.settings.timeout).await,
         }

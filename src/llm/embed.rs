@@ -78,7 +78,6 @@ struct Usage {
 
 impl Client {
     /// Whether the server runs on this machine.
-    #[must_use]
     pub(crate) fn is_on_this_machine(&self) -> bool {
         self.endpoint().is_loopback()
     }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::fault::{Fault, Rejection, asked_wait};
 use super::protocol::Protocol;
 use super::{LlmError, embed};
+use crate::text::address::printable_address;
 
 /// Maximum time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,11 +57,7 @@ impl Endpoint {
             });
         }
         let shown = shown_url(&settings.base_url);
-        let wrong = |reason: &str, remedy: String| LlmError::Permanent {
-            endpoint: shown.clone(),
-            reason: reason.to_owned(),
-            remedy: remedy.into(),
-        };
+        let wrong = |reason: &str, remedy: String| LlmError::permanent(&shown, reason, remedy);
         let mut url = http_url(&settings.base_url).ok_or_else(|| {
             wrong("this is not an http address", "set a base URL such as http://127.0.0.1:11434/v1".to_owned())
         })?;
@@ -159,14 +156,11 @@ impl fmt::Debug for Endpoint {
 /// Returns `base_url` without user, password, query and fragment. Text that is not a URL is hidden if it may contain a
 /// password.
 pub(super) fn shown_url(base_url: &str) -> String {
-    let Some(mut url) = http_url(base_url) else {
-        let hides = base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON;
-        return if hides { "the base URL".to_owned() } else { format!("{:?}", base_url.trim()) };
-    };
-    let cleared = url.set_username("").and_then(|()| url.set_password(None));
-    url.set_query(None);
-    url.set_fragment(None);
-    if cleared.is_err() { "the base URL".to_owned() } else { url.as_str().trim_end_matches('/').to_owned() }
+    match http_url(base_url) {
+        Some(url) => printable_address(url.as_str()).trim_end_matches('/').to_owned(),
+        None if base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON => "the base URL".to_owned(),
+        None => format!("{:?}", base_url.trim()),
+    }
 }
 
 fn http_url(text: &str) -> Option<Url> {
@@ -200,10 +194,9 @@ pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmErr
         .connect_timeout(CONNECT_TIMEOUT);
     // A system proxy would send requests for this machine to another machine.
     let builder = if endpoint.is_loopback() { builder.no_proxy() } else { builder };
-    builder.build().map_err(|error| LlmError::Permanent {
-        endpoint: endpoint.shown.clone(),
-        reason: endpoint.clean(&root_cause(&error)),
-        remedy: "check the proxy and certificate settings of the system".into(),
+    builder.build().map_err(|error| {
+        let remedy = "check the proxy and certificate settings of the system";
+        LlmError::permanent(&endpoint.shown, endpoint.clean(&root_cause(&error)), remedy)
     })
 }
 

@@ -61,13 +61,11 @@ pub struct Request {
 
 impl Request {
     /// Returns an estimate of the length of the request in tokens, made without the server.
-    #[must_use]
     pub(crate) fn prompt_tokens(&self) -> u64 {
         wire::prompt_tokens(self)
     }
 
     /// Returns the request in the form in which it is stored until it is answered.
-    #[must_use]
     pub(crate) fn body(&self) -> Value {
         let turn = |turn: &Turn| json!({"is_answer": turn.role == TurnRole::Assistant, "text": turn.text.as_str()});
         json!({
@@ -80,7 +78,6 @@ impl Request {
 
     /// Reads a stored request. Returns `None` if another program stored it. Text that the guard now recognises as
     /// secret is redacted, so that it does not leave the machine.
-    #[must_use]
     pub(crate) fn from_body(body: &Value, guard: &Guard) -> Option<Self> {
         // The guard may recognise more secrets than when the request was rendered.
         let text = |value: &Value| Some(guard.redact(value.as_str()?.to_owned()).0);
@@ -108,7 +105,8 @@ pub struct Turn {
 }
 
 /// The author of a turn in a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TurnRole {
     /// The program itself.
     User,
@@ -294,6 +292,15 @@ impl LlmError {
             Self::TooLong { .. } => Self::TOO_LONG,
             Self::Budget { .. } | Self::InBatch | Self::NotRecorded { .. } | Self::Cassette { .. } => "_OTHER",
         }
+    }
+
+    /// Returns the error of a call to `endpoint` that cannot succeed until a person does what `remedy` says.
+    pub(crate) fn permanent(
+        endpoint: impl Into<String>,
+        reason: impl Into<String>,
+        remedy: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Permanent { endpoint: endpoint.into(), reason: reason.into(), remedy: remedy.into() }
     }
 }
 

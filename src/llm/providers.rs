@@ -119,11 +119,8 @@ impl Provider {
             return Ok(ModelSettings { protocol: self.protocol.clone(), ..ModelSettings::new("", name) });
         }
         let Some(key) = value(&self.key) else {
-            return Err(LlmError::Permanent {
-                endpoint: self.name.clone(),
-                reason: format!("{} is not set", self.key),
-                remedy: "set it, or name another model with --model".into(),
-            });
+            let remedy = "set it, or name another model with --model";
+            return Err(LlmError::permanent(&self.name, format!("{} is not set", self.key), remedy));
         };
         let replaced = value(&self.base_url_variable).map(|url| {
             // Anthropic's own tools add the version to this address.
@@ -143,22 +140,15 @@ impl Provider {
 fn at_server(url: String, named: Option<String>, key: Option<String>) -> Result<ModelSettings, LlmError> {
     let default = || url.contains("//api.openai.com").then(|| super::DEFAULT_MODEL.to_owned());
     let Some(model) = named.or_else(default) else {
-        return Err(LlmError::Permanent {
-            endpoint: shown_url(&url),
-            reason: "no model is set".to_owned(),
-            remedy: "set AFTERTHOUGHT_MODEL".into(),
-        });
+        return Err(LlmError::permanent(shown_url(&url), "no model is set", "set AFTERTHOUGHT_MODEL"));
     };
     Ok(ModelSettings { api_key: key.map(SecretString::from), ..ModelSettings::new(url, model) })
 }
 
 fn by_command(command: &str) -> Result<ModelSettings, LlmError> {
     if command.trim().is_empty() {
-        return Err(LlmError::Permanent {
-            endpoint: COMMAND.to_owned(),
-            reason: "no command is given".to_owned(),
-            remedy: "write it after the slash, such as \"command/llm -m gpt-5-mini\"".into(),
-        });
+        let remedy = "write it after the slash, such as \"command/llm -m gpt-5-mini\"";
+        return Err(LlmError::permanent(COMMAND, "no command is given", remedy));
     }
     let protocol = Protocol::Command(command.to_owned());
     Ok(ModelSettings { protocol, ..ModelSettings::new("", format!("{COMMAND}/{command}")) })

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::fault::Rejection;
+use crate::memory::string_enum;
 
 /// Metadata field of a batch with this program's own id. It identifies the batch if the answer to its submission was
 /// lost.
@@ -67,50 +68,34 @@ impl RemoteBatch {
     }
 }
 
-/// The state of a batch.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum BatchStatus {
+string_enum!(
+    /// The state of a batch, in the server's spelling.
+    #[derive(Default)]
+    BatchStatus, "the state of a batch", {
     /// The server is checking the file.
-    Validating,
+    Validating = "validating",
     /// The server rejected the file.
-    Failed,
+    Failed = "failed",
     /// The server is writing the answers.
-    Finalizing,
+    Finalizing = "finalizing",
     /// The batch is complete.
-    Completed,
+    Completed = "completed",
     /// The batch ran out of time. The answers completed before that are available.
-    Expired,
+    Expired = "expired",
     /// The batch is being cancelled.
-    Cancelling,
+    Cancelling = "cancelling",
     /// The batch was cancelled. The answers completed before that are available.
-    Cancelled,
+    Cancelled = "cancelled",
     /// The model is answering, or the state is unknown to this version.
     #[default]
     #[serde(other)]
-    InProgress,
-}
+    InProgress = "in_progress",
+});
 
 impl BatchStatus {
     /// Whether the state is final. If so, no more answers will arrive.
-    #[must_use]
     pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Failed | Self::Completed | Self::Expired | Self::Cancelled)
-    }
-
-    /// Returns the server's spelling.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Validating => "validating",
-            Self::Failed => "failed",
-            Self::InProgress => "in_progress",
-            Self::Finalizing => "finalizing",
-            Self::Completed => "completed",
-            Self::Expired => "expired",
-            Self::Cancelling => "cancelling",
-            Self::Cancelled => "cancelled",
-        }
     }
 }
 
@@ -125,7 +110,6 @@ pub(crate) struct Row {
 }
 
 /// Returns the rows that `content` contains, and the number of lines that could not be read as rows.
-#[must_use]
 pub(crate) fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
     let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let (mut rows, mut broken) = (Vec::new(), 0);

@@ -7,7 +7,7 @@ use transcripts::hex;
 
 use super::endpoint::{ModelSettings, StructuredOutput};
 use super::fault::{Fault, Rejection};
-use super::{Finish, Reply, ReplySchema, Request, TurnRole};
+use super::{Finish, Reply, ReplySchema, Request};
 use crate::text::markup::without_control_tokens;
 use crate::tokens;
 
@@ -35,15 +35,13 @@ pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value
     if let Some(schema) = schema {
         system.push_str(&in_words(schema));
     }
-    let turns = request.turns.iter().map(|turn| {
-        let role = match turn.role {
-            TurnRole::User => "user",
-            TurnRole::Assistant => "assistant",
-        };
-        // A server that renders a chat template would interpret such a token from a log as the end of the message.
-        json!({"role": role, "content": without_control_tokens(&turn.text)})
-    });
-    std::iter::once(json!({"role": "system", "content": system})).chain(turns).collect()
+    std::iter::once(json!({"role": "system", "content": system})).chain(turns(request)).collect()
+}
+
+/// Returns the turns of `request` as both wire formats write them.
+pub(super) fn turns(request: &Request) -> impl Iterator<Item = Value> {
+    // A server that renders a chat template would interpret such a token from a log as the end of the message.
+    request.turns.iter().map(|turn| json!({"role": turn.role, "content": without_control_tokens(&turn.text)}))
 }
 
 /// Returns the end of a system prompt that asks for `schema`, for servers that do not enforce it.
@@ -68,17 +66,9 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
     (messages + tokens::count(&request.schema.schema.to_string())) as u64
 }
 
-/// Reads the body of an answer with status 200.
-///
-/// Missing token counts are replaced with this program's estimates. A body with an `error` object counts as an answer
-/// with the status in that object.
-pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
-    reply_counted(body, model, &|| prompt_tokens(request))
-}
-
-/// Reads the body of an answer with status 200. `prompt_tokens` returns the size of the request if the server did not
-/// count it.
-pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: &dyn Fn() -> u64) -> Result<Reply, Fault> {
+/// Reads the body of an answer with status 200. `own_count` returns the size of the request if the server did not count
+/// it. A body with an `error` object counts as an answer with the status in that object.
+pub(super) fn reply(body: &Value, model: &str, own_count: &dyn Fn() -> u64) -> Result<Reply, Fault> {
     // Some servers report an error with status 200.
     if let Some(rejection) = Rejection::read(body) {
         return Err(Fault::Status { status: rejection.status(), wait: None, rejection });
@@ -100,15 +90,23 @@ pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: &dyn Fn() 
         _ => Finish::Stop,
     };
     let text = refusal.map_or_else(|| content(&message["content"]), str::to_owned);
-    // A count that is higher than any possible count is treated as missing.
-    let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     Ok(Reply {
         finish,
-        prompt_tokens: usage("prompt_tokens").unwrap_or_else(prompt_tokens),
-        completion_tokens: usage("completion_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
-        model: body["model"].as_str().filter(|name| !name.is_empty()).unwrap_or(model).to_owned(),
+        prompt_tokens: usage(body, "prompt_tokens").unwrap_or_else(own_count),
+        completion_tokens: usage(body, "completion_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
+        model: answering_model(body, model),
         text,
     })
+}
+
+/// Returns a token count of an answer. A count that is higher than any possible count is treated as missing.
+pub(super) fn usage(body: &Value, name: &str) -> Option<u64> {
+    body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok())
+}
+
+/// Returns the name of the model that answered, which is `asked` unless the server says otherwise.
+pub(super) fn answering_model(body: &Value, asked: &str) -> String {
+    body["model"].as_str().filter(|name| !name.is_empty()).unwrap_or(asked).to_owned()
 }
 
 /// Returns the text of a message, which some servers split into parts.
@@ -124,7 +122,6 @@ impl Request {
     /// Returns 64 hex digits that identify this request to `model`, regardless of the server that it is sent to.
     ///
     /// The digits are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
-    #[must_use]
     pub(crate) fn key(&self, model: &str) -> String {
         hash(&self.address(model))
     }
@@ -317,8 +314,8 @@ pub(super) mod tests {
 
     use super::*;
     use crate::guard::Guard;
-    use crate::llm::Turn;
     use crate::llm::endpoint::{ModelSettings, StructuredOutput};
+    use crate::llm::{Turn, TurnRole};
 
     pub(in crate::llm) fn request(text: &str) -> Request {
         let redacted = |text: &str| Guard::default().redact(text.to_owned()).0;
@@ -393,7 +390,7 @@ pub(super) mod tests {
                 completion_tokens: 2,
                 model: "m-1".to_owned(),
             };
-            assert_eq!(reply(&body, &request("hi"), "m"), Ok(expected), "{body}");
+            assert_eq!(reply(&body, "m", &|| 0), Ok(expected), "{body}");
         }
     }
 
@@ -402,7 +399,7 @@ pub(super) mod tests {
         let request = request("hi");
         for usage in [json!(null), json!({"prompt_tokens": u64::MAX, "completion_tokens": -1})] {
             let body = json!({"choices": [{"message": {"content": "hello world"}}], "usage": usage});
-            let reply = reply(&body, &request, "m").unwrap();
+            let reply = reply(&body, "m", &|| prompt_tokens(&request)).unwrap();
             assert_eq!((reply.prompt_tokens, reply.completion_tokens), (prompt_tokens(&request), 2));
             assert_eq!(reply.model, "m");
         }
@@ -411,7 +408,7 @@ pub(super) mod tests {
     #[test]
     fn bodies_of_any_other_shape_are_broken() {
         for body in [json!(null), json!([]), json!("x"), json!({}), json!({"choices": []}), json!({"choices": [{}]})] {
-            let fault = reply(&body, &request("hi"), "m").unwrap_err();
+            let fault = reply(&body, "m", &|| 0).unwrap_err();
             assert_eq!(fault, Fault::Broken("the answer contains no message".to_owned()), "{body}");
         }
     }
@@ -436,7 +433,7 @@ pub(super) mod tests {
     proptest! {
         #[test]
         fn any_answer_is_a_reply_or_a_fault_with_a_verdict(body in any_json()) {
-            match reply(&body, &request("hi"), "m") {
+            match reply(&body, "m", &|| 0) {
                 Ok(reply) => prop_assert!(body["choices"][0]["message"].is_object(), "{reply:?}"),
                 Err(fault) => prop_assert!(!fault.to_string().is_empty(), "{:?}", fault.verdict()),
             }

@@ -26,7 +26,6 @@ impl Default for HalfLives {
 
 impl HalfLives {
     /// Returns the days for a type.
-    #[must_use]
     pub(crate) const fn of(&self, memory_type: MemoryType) -> f64 {
         match memory_type {
             MemoryType::Semantic => self.semantic,
@@ -60,7 +59,6 @@ impl Certainty {
     ///
     /// The days are counted from the last use, confirmation or change. A pinned memory does not fade, nor does a memory
     /// whose type has no half-life.
-    #[must_use]
     pub(crate) fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
         let half_life = half_lives.of(self.memory_type);
         // 0 means never; without this check, the exponent would divide by zero.
@@ -88,7 +86,6 @@ impl From<&Memory> for Certainty {
 }
 
 /// Returns the days from `from` to `to`, or 0 if `from` is later.
-#[must_use]
 pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
     // Clocks differ between machines; a time in the future counts as the present, not as a negative age.
     to.duration_since(from).as_secs_f64().max(0.0) / 86_400.0

@@ -113,19 +113,16 @@ impl Namespace {
     }
 
     /// Whether the namespace is that of a conversation among people.
-    #[must_use]
     pub(crate) fn is_chat(&self) -> bool {
         self.0.first().is_some_and(|part| part == "chat")
     }
 
     /// Whether the namespace is that of a team.
-    #[must_use]
     pub(crate) fn is_team(&self) -> bool {
         self.0.len() > 1 && self.0[0] == "team"
     }
 
     /// Whether the namespace is that of one of several users.
-    #[must_use]
     pub(crate) fn is_user(&self) -> bool {
         self.0.first().is_some_and(|part| part == "user")
     }
@@ -147,7 +144,7 @@ impl TryFrom<Vec<String>> for Namespace {
             return Err(ParseError {
                 value: parts.join("/"),
                 what: "a namespace",
-                allowed: "one to eight non-empty names joined by '/', e.g. global or project/shop",
+                allowed: "one to eight non-empty names joined by '/', e.g. global or project/shop".to_owned(),
             });
         }
         Ok(Self(parts))

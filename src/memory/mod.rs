@@ -121,21 +121,18 @@ pub struct Memory {
 
 impl Memory {
     /// Returns the tier, which is the highest for a pinned memory.
-    #[must_use]
     pub(crate) const fn tier(&self) -> Tier {
         if self.pinned { Tier::L0 } else { self.usage.tier }
     }
 
     /// Returns the status at `now`: an active memory whose end has passed is no longer recalled, even before maintenance
     /// marks it as expired.
-    #[must_use]
     pub(crate) fn status_at(&self, now: Timestamp) -> Status {
         let is_over = self.status == Status::Active && self.claim.expires_at.is_some_and(|at| at <= now);
         if is_over { Status::Expired } else { self.status }
     }
 
     /// Returns the memory as it is printed at `now`: with its status at that time, and with the tier of a pinned memory.
-    #[must_use]
     pub(crate) fn printed_at(mut self, now: Timestamp) -> Self {
         (self.status, self.usage.tier) = (self.status_at(now), self.tier());
         self
@@ -244,7 +241,6 @@ pub struct Candidate {
 
 impl Candidate {
     /// Returns the proposal to remember a claim that replaces no known memory.
-    #[must_use]
     pub(crate) fn new(claim: Claim, audience: Audience, evidence: Vec<Evidence>) -> Self {
         Self { claim, audience, evidence, replaces: None, is_pasted: false, updates_only: false }
     }

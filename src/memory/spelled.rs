@@ -9,12 +9,21 @@ pub struct ParseError {
     /// The kind of value that was expected, with its article.
     pub what: &'static str,
     /// The allowed spellings.
-    pub allowed: &'static str,
+    pub allowed: String,
+}
+
+impl ParseError {
+    /// Returns the error for `value`, which is none of `allowed`.
+    pub(crate) fn new(value: &str, what: &'static str, allowed: &[impl ToString]) -> Self {
+        let mut allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        let last = allowed.pop().unwrap_or_default();
+        Self { value: value.to_owned(), what, allowed: format!("{} or {last}", allowed.join(", ")) }
+    }
 }
 
 /// Declares an enum with one fixed spelling per variant, the same in `serde`, `Display` and `FromStr`.
 macro_rules! string_enum {
-    ($(#[$meta:meta])* $name:ident, $what:literal, $allowed:literal, { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident, $what:literal, { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash,
@@ -43,7 +52,7 @@ macro_rules! string_enum {
             type Err = $crate::memory::ParseError;
             fn from_str(text: &str) -> Result<Self, $crate::memory::ParseError> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == text)
-                    .ok_or_else(|| $crate::memory::ParseError { value: text.to_owned(), what: $what, allowed: $allowed })
+                    .ok_or_else(|| $crate::memory::ParseError::new(text, $what, Self::ALL))
             }
         }
     };
@@ -53,7 +62,7 @@ pub(crate) use string_enum;
 
 string_enum!(
     /// The kind of knowledge that a memory contains.
-    MemoryType, "a memory type", "semantic, episodic or procedural", {
+    MemoryType, "a memory type", {
     /// Something that is true: facts, preferences, decisions.
     Semantic = "semantic",
     /// Something that happened: a situation, the action taken, and how it ended.
@@ -64,7 +73,7 @@ string_enum!(
 
 string_enum!(
     /// The intended lifetime of a memory.
-    Scope, "a scope", "long_term or short_term", {
+    Scope, "a scope", {
     /// The memory is kept until it is superseded or forgotten.
     LongTerm = "long_term",
     /// The memory describes a current state that expires.
@@ -73,7 +82,7 @@ string_enum!(
 
 string_enum!(
     /// Whether a memory is recalled and, if it is not, why.
-    Status, "a status", "active, superseded, forgotten, expired or pending", {
+    Status, "a status", {
     /// Recalled.
     Active = "active",
     /// Replaced by a newer memory, which is linked to it.
@@ -88,7 +97,7 @@ string_enum!(
 
 string_enum!(
     /// The way in which a memory was created.
-    ExtractionMethod, "an extraction method", "auto, manual or imported", {
+    ExtractionMethod, "an extraction method", {
     /// Extracted from a transcript.
     Auto = "auto",
     /// Written by a person or an agent.
@@ -99,7 +108,7 @@ string_enum!(
 
 string_enum!(
     /// The role of one memory with respect to another.
-    RelationType, "a relation", "supports, contradicts, refines, supersedes, derived_from or related", {
+    RelationType, "a relation", {
     /// Confirms the other memory independently.
     Supports = "supports",
     /// Cannot be true at the same time as the other memory.
@@ -116,7 +125,7 @@ string_enum!(
 
 string_enum!(
     /// Place in the lookup hierarchy, from the most to the least readily loaded.
-    Tier, "a tier", "l0, l1, l2, l3 or l4", {
+    Tier, "a tier", {
     /// Always loaded.
     L0 = "l0",
     /// Loaded for most sessions.
@@ -131,7 +140,7 @@ string_enum!(
 
 string_enum!(
     /// The outcome of an episode.
-    Outcome, "an outcome", "success, partial or failure", {
+    Outcome, "an outcome", {
     /// It worked.
     Success = "success",
     /// The action worked only partly.
@@ -142,7 +151,7 @@ string_enum!(
 
 string_enum!(
     /// The scope in which a claim applies: to the user or to a project.
-    Audience, "an audience", "user or project", {
+    Audience, "an audience", {
     /// The claim applies to the person, wherever they work.
     User = "user",
     /// The claim applies to the project or conversation that the transcript belongs to.

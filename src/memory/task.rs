@@ -8,7 +8,7 @@ use super::{Namespace, string_enum};
 
 string_enum!(
     /// The outcome of a task, as far as its log shows.
-    TaskOutcome, "the outcome of a task", "done, failed, abandoned or unknown", {
+    TaskOutcome, "the outcome of a task", {
     /// A commit, a passing test or a closing report shows that the task was finished.
     Done = "done",
     /// The last check of the task failed.
@@ -140,7 +140,6 @@ pub struct TaskFile {
 
 impl TaskFile {
     /// Whether the task did more than read the file.
-    #[must_use]
     pub(crate) const fn is_changed(&self) -> bool {
         self.edited > 0 || self.created || self.deleted || self.renamed_to.is_some()
     }

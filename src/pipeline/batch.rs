@@ -78,7 +78,6 @@ pub struct BatchCounts {
 
 impl BatchCounts {
     /// Returns whether all counts are zero.
-    #[must_use]
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -89,7 +89,6 @@ pub(crate) struct RequestCounter {
 
 impl RequestCounter {
     /// Returns a counter of the requests that would be sent to `model`.
-    #[must_use]
     pub(crate) fn new(model: impl Into<String>) -> Self {
         Self { model: model.into() }
     }

@@ -15,7 +15,6 @@ use super::read::{Stamp, path_key};
 use crate::store::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, LeaseOutcome, Store, StoreError};
 
 /// Returns the job for a log, due at `not_before`; `None` if the file does not exist.
-#[must_use]
 pub(crate) fn request_for(
     agent: &str,
     log: &Path,
@@ -44,7 +43,6 @@ pub(crate) fn is_unread(store: &Store, log: &Path, stamp: &Stamp) -> Result<bool
 }
 
 /// Returns whether a log belongs to a sub-agent.
-#[must_use]
 pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
     let name = log.file_name().unwrap_or_default().to_string_lossy();
     let folder = log.parent().and_then(Path::file_name).unwrap_or_default();

@@ -16,7 +16,6 @@ mod jobs;
 mod model;
 mod projects;
 mod read;
-#[cfg(feature = "serve")]
 mod reread;
 mod run;
 mod summary;
@@ -55,7 +54,6 @@ pub(crate) use model::CachedModel;
 pub(crate) use projects::{NamingError, ProjectAlias, ProjectMerge, give_folder, merge, name_project, project_at};
 pub(crate) use read::{FileReport, LinkedFiles, OtherNames, ReadEvent, Stamp, conversations, named_project, path_key};
 pub use read::{Selection, Sources};
-#[cfg(feature = "serve")]
 pub(crate) use reread::conversation;
 pub use run::run;
 pub(crate) use run::{RunPlan, plan};
@@ -133,7 +131,6 @@ impl<C: Complete> Extractor<'_, C> {
     /// Returns the name used in the ledger. A window that a model has read counts as read for every model and prompt,
     /// because reading it again would cost money. The rules cost nothing, so each new version of the rules reads the
     /// window again.
-    #[must_use]
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Llm(_) => "llm",
@@ -142,7 +139,6 @@ impl<C: Complete> Extractor<'_, C> {
     }
 
     /// Returns the display name.
-    #[must_use]
     pub(crate) fn label(self) -> String {
         match self {
             Self::Llm(model) => model.model().to_owned(),
@@ -249,7 +245,6 @@ impl<'a, C: Complete> Pipeline<'a, C> {
 
     /// Sends requests about windows in batches, if a model is used. The run checks at its start whether the server
     /// supports batches.
-    #[must_use]
     pub(crate) fn in_batches(self, batching: Batching<'a>) -> Self {
         Self { batching: Some(batching), ..self }
     }

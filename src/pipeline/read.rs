@@ -20,7 +20,7 @@ use transcripts::{
 };
 
 use crate::guard::{Cleaning, Guard, Redacted};
-use crate::memory::Namespace;
+use crate::memory::{Namespace, string_enum};
 use crate::project::{identifying, plain};
 use crate::store::{FileOutcome, FileRead};
 
@@ -345,7 +345,6 @@ impl Stamp {
     /// Returns the stamp of the file or folder at `path`; `None` if neither exists, as for standard input.
     ///
     /// The stamp of a database includes its write-ahead log, and the stamp of a folder includes all of its contents.
-    #[must_use]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = path.metadata().ok()?;
         let mut stamp = Self { hasher: Sha256::new(), bytes: 0, changed_at: None };
@@ -379,25 +378,21 @@ impl Stamp {
     }
 
     /// Returns the size of the log.
-    #[must_use]
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Returns the modification time of the log.
-    #[must_use]
     pub(crate) const fn changed_at(&self) -> Option<Timestamp> {
         self.changed_at
     }
 
     /// Returns the stamp as it is stored in the ledger.
-    #[must_use]
     pub(crate) fn text(&self) -> String {
         hex(&self.hasher.clone().finalize()[..16])
     }
 
     /// Returns the mark that identifies a finished log; `None` if a later change might not affect the stamp.
-    #[must_use]
     pub(crate) fn mark(&self, path: &Path, now: Timestamp) -> Option<FileMark> {
         let changed_at = self.changed_at?;
         let is_coarse = changed_at.subsec_nanosecond() == 0;
@@ -421,7 +416,6 @@ const fn noticed_at(_: &Metadata) -> i128 {
 }
 
 /// Returns the key of a path: a hash that does not depend on the spelling of the path.
-#[must_use]
 pub(crate) fn path_key(path: &Path) -> String {
     hex(&Sha256::digest(true_path(path).as_os_str().as_encoded_bytes())[..16])
 }
@@ -478,30 +472,18 @@ pub struct Selection {
     pub deny: Vec<Pattern>,
 }
 
-/// The reason for leaving something out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeftOut {
+string_enum!(
+    /// The reason for leaving something out.
+    LeftOut, "a reason for leaving something out", {
     /// The path or project of the log matches an exclude pattern.
-    Excluded,
+    Excluded = "excluded",
     /// The conversation has no message in the time range.
-    OutOfRange,
+    OutOfRange = "outside of the time range",
     /// The user specified a time range, but the time of the conversation is unknown.
-    Undated,
+    Undated = "without a time",
     /// The conversation belongs to none of the requested projects.
-    OtherProject,
-}
-
-impl LeftOut {
-    /// Returns the reason as text.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Excluded => "excluded",
-            Self::OutOfRange => "outside of the time range",
-            Self::Undated => "without a time",
-            Self::OtherProject => "of another project",
-        }
-    }
-}
+    OtherProject = "of another project",
+});
 
 // By default, paths on Windows and macOS are case-insensitive.
 const MATCHING: MatchOptions =
@@ -510,7 +492,6 @@ const MATCHING: MatchOptions =
 impl Selection {
     /// Returns why a file is left out without being opened. A file that was last modified before the time range
     /// contains no messages in the range.
-    #[must_use]
     pub(crate) fn leaves_file(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         if self.excludes(&path.to_string_lossy()) {
             return Some(LeftOut::Excluded);
@@ -522,7 +503,6 @@ impl Selection {
     }
 
     /// Returns why a conversation that belongs to `namespace` is left out.
-    #[must_use]
     pub(crate) fn leaves(&self, transcript: &Transcript, namespace: &Namespace) -> Option<LeftOut> {
         let project = transcript.project.as_deref().unwrap_or_default();
         // A log in an archive is known only by the origin of its conversations.
@@ -554,7 +534,6 @@ impl Selection {
     }
 
     /// Returns whether a window of a selected conversation is selected. A window of unknown time is always selected.
-    #[must_use]
     pub(crate) fn takes(&self, messages: &[Message]) -> bool {
         let mut times = messages.iter().filter_map(|message| message.time).peekable();
         times.peek().is_none() || times.any(|time| self.holds(&time))
@@ -782,7 +761,6 @@ fn is_absolute(text: &str) -> bool {
 }
 
 /// Returns the folder that a path from the user denotes, or the name unchanged.
-#[must_use]
 pub(crate) fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> String {
     let is_path = text == "." || text == ".." || text.contains(is_separator);
     if !is_path || text.starts_with("project/") {

@@ -95,7 +95,6 @@ pub struct Files {
 
 impl Files {
     /// Returns the number of files that were examined without an error.
-    #[must_use]
     pub(crate) const fn seen(&self) -> u64 {
         self.read + self.unchanged + self.passed_over + self.datasets
     }
@@ -148,7 +147,6 @@ impl SelectionCounts {
     }
 
     /// Returns whether anything was left out.
-    #[must_use]
     pub(crate) fn any(&self) -> bool {
         *self != Self::default()
     }
@@ -417,7 +415,6 @@ impl FilesUnderWay {
     }
 
     /// Adds the windows of a conversation: windows that are already finished, and windows that are not.
-    #[must_use]
     pub(super) fn cut(&mut self, number: FileNumber, known: u64, new: u64) -> Option<FileRead> {
         if let Some(open) = self.open.get_mut(&number.0) {
             open.file.windows += known + new;
@@ -428,7 +425,6 @@ impl FilesUnderWay {
 
     /// Records that a window, or the cutting of a conversation, is finished. Returns the log if no other part of it is
     /// pending.
-    #[must_use]
     pub(super) fn one_less(&mut self, number: FileNumber) -> Option<FileRead> {
         let open = self.open.get_mut(&number.0)?;
         open.pending = open.pending.saturating_sub(1);
@@ -436,7 +432,6 @@ impl FilesUnderWay {
     }
 
     /// Records that the current log was read to its end; returns the log if no part of it is pending.
-    #[must_use]
     pub(super) fn end(&mut self) -> Option<FileRead> {
         let ended = FileNumber(self.next);
         // Events between two logs belong to neither log.

@@ -39,7 +39,7 @@ const MAX_PART: usize = 200;
 
 string_enum!(
     /// The basis of an identity, from the weakest to the strongest.
-    Basis, "the basis of a project's identity", "text, folder, remote or name", {
+    Basis, "the basis of a project's identity", {
     /// The text from the log: a folder that does not exist or no longer exists, or the name of a channel.
     Text = "text",
     /// A repository on this machine.
@@ -72,13 +72,11 @@ impl Identity {
     }
 
     /// Returns the identity of a project that a person specified by its name.
-    #[must_use]
     pub(crate) fn named(name: &str) -> Option<Self> {
         checked(name).map(|name| Self { basis: Basis::Name, key: name.clone(), name })
     }
 
     /// Returns the identity of a repository on a server.
-    #[must_use]
     pub(crate) fn remote(remote: &Remote) -> Option<Self> {
         Self::new(Basis::Remote, &remote.key, &remote.name)
     }
@@ -93,7 +91,6 @@ impl Identity {
     }
 
     /// Reads an identity as it appears in the database.
-    #[must_use]
     pub(crate) fn from_stored(id: &str, name: String) -> Option<Self> {
         let (basis, key) = id.split_once(':')?;
         let basis = basis.parse().ok()?;
@@ -101,7 +98,6 @@ impl Identity {
     }
 
     /// Returns the form stored in the database, such as `remote:github.com/ana/shop`.
-    #[must_use]
     pub(crate) fn id(&self) -> String {
         format!("{}:{}", self.basis.as_str(), self.key)
     }
@@ -161,7 +157,6 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// Returns the machine that this process runs on.
-    #[must_use]
     pub(crate) fn this() -> Self {
         // Without a home folder, no project file is trusted.
         let trusted = Folders::of_platform().map(|folders| TrustedFiles::in_state(&folders.state));
@@ -169,7 +164,6 @@ impl Machine {
     }
 
     /// Returns the project that `transcript` belongs to; `None` if the transcript contains no project.
-    #[must_use]
     pub(crate) fn sight(&self, transcript: &Transcript) -> Option<ProjectSighting> {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
         let project = place_of(transcript).as_deref().map(without_credentials);
@@ -183,7 +177,6 @@ impl Machine {
     }
 
     /// Returns the project that a folder on this machine belongs to; `None` if it belongs to no project.
-    #[must_use]
     pub(crate) fn sight_path(&self, path: &str) -> Option<ProjectSighting> {
         self.sight_folder(&tidied(path), None, None)
     }
@@ -275,7 +268,6 @@ fn is_drive(part: &str) -> bool {
 
 /// Returns the project that the log contains, or otherwise the folder in which a program that keeps its logs in the
 /// project wrote it: aider beside the files, `SpecStory` in `.specstory`.
-#[must_use]
 pub(crate) fn place_of(transcript: &Transcript) -> Option<String> {
     let folder = || {
         let path = std::path::absolute(&transcript.origin).ok()?;
@@ -289,7 +281,6 @@ pub(crate) fn place_of(transcript: &Transcript) -> Option<String> {
 }
 
 /// Returns whether exactly this folder contains a repository or a worktree of a repository.
-#[must_use]
 pub(crate) fn is_repository(folder: &str) -> bool {
     git::stands_in(Path::new(folder))
 }
@@ -375,7 +366,6 @@ fn is_derived(name: &str) -> bool {
 pub(crate) const ALLOWED: &str = "use up to 100 letters, digits and symbols other than / and \\";
 
 /// Returns the name if it is allowed for a project.
-#[must_use]
 pub(crate) fn checked(name: &str) -> Option<String> {
     let name = name.trim();
     let sound = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(['/', '\\']);

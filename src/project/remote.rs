@@ -57,7 +57,6 @@ impl Address {
 
 impl Remote {
     /// Reads the address of a repository on a server; `None` for anything else, such as a folder.
-    #[must_use]
     pub(crate) fn parse(address: &str) -> Option<Self> {
         match Address::parse(address)? {
             Address::Server(remote) => Some(remote),

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::ScaleError;
+use crate::memory::string_enum;
 use crate::postgresql::Connection;
 
 /// Number of jobs that are added in one statement.
@@ -20,29 +21,16 @@ const MAX_ATTEMPTS: i32 = 50;
 /// Wait before the second attempt in seconds; it doubles with every further attempt.
 const FIRST_WAIT: f64 = 5.0;
 
-/// The work of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum JobKind {
+string_enum!(
+    /// The work of a job.
+    JobKind, "the work of a job", {
     /// Extract the conversations of a log.
-    Extract,
+    Extract = "extract",
     /// Consolidate the namespace.
-    Consolidate,
+    Consolidate = "consolidate",
     /// Expire, fade and purge memories.
-    Maintain,
-}
-
-impl JobKind {
-    const ALL: [Self; 3] = [Self::Extract, Self::Consolidate, Self::Maintain];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Extract => "extract",
-            Self::Consolidate => "consolidate",
-            Self::Maintain => "maintain",
-        }
-    }
-}
+    Maintain = "maintain",
+});
 
 /// A job to add.
 #[derive(Debug, Clone)]
@@ -225,7 +213,7 @@ impl Queue {
         })?;
         let Some(row) = row else { return Ok(None) };
         let kind: &str = row.get(1);
-        let Some(kind) = JobKind::ALL.into_iter().find(|one| one.as_str() == kind) else { return Ok(None) };
+        let Ok(kind) = kind.parse() else { return Ok(None) };
         let (shard, log, is_forced, attempts) = (row.get(2), row.get(3), row.get(4), row.get(5));
         let job = QueuedJob { id: row.get(0), kind, shard, log, is_forced, attempts };
         if attempts > MAX_ATTEMPTS {

@@ -116,12 +116,11 @@ impl ReplyStore for QueueReplyStore {
         match (admission, limit, call.cost) {
             (Some(admission), _, _) => Ok(admission),
             (None, Some(limit), Some(_)) => Err(LlmError::Budget { limit: format!("${limit} for the queue") }),
-            (None, ..) => Err(LlmError::Permanent {
-                endpoint: call.model.clone(),
-                reason: "the price of this model is not known, so the cost limit of the queue cannot be enforced"
-                    .to_owned(),
-                remedy: "set its price with --price PROMPT,COMPLETION".into(),
-            }),
+            (None, ..) => Err(LlmError::permanent(
+                &call.model,
+                "the price of this model is not known, so the cost limit of the queue cannot be enforced",
+                "set its price with --price PROMPT,COMPLETION",
+            )),
         }
     }
 

@@ -24,9 +24,10 @@ use crate::project::Freshness;
 use crate::store::{Database, Filter, StoreError};
 
 pub use rank::{Channel, QueryFit, Weights};
-pub(crate) use rank::{Parts, RECENCY_HALF_LIFE_DAYS, Score, score};
-#[cfg(feature = "serve")]
-pub(crate) use rank::{WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE};
+pub(crate) use rank::{
+    Parts, RECENCY_HALF_LIFE_DAYS, Score, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE,
+    WEIGHT_USE, score,
+};
 pub use search::Search;
 pub(crate) use search::{Direct, Highlight, Related, direct, direct_with, highlight, match_share};
 pub(crate) use standing::standing;

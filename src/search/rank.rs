@@ -50,7 +50,6 @@ pub struct Weights {
 
 impl Weights {
     /// Returns the weights for a share of the vectors between 0, for words alone, and 1, for vectors alone.
-    #[must_use]
     pub(crate) fn hybrid(vectors: f64) -> Self {
         Self { words: 1.0 - vectors, channels: vectors, ..Self::default() }
     }
@@ -93,7 +92,6 @@ pub struct QueryFit {
 impl QueryFit {
     /// Returns the score of only the words and channels, without neighbours, conversation, speaker and date, between 0
     /// and 1.
-    #[must_use]
     pub(crate) fn own(&self, weights: &Weights) -> f64 {
         // Even a search by vectors alone falls back to words if there are no vectors.
         if self.channels.is_empty() {
@@ -109,7 +107,6 @@ impl QueryFit {
     }
 
     /// Returns the fit with its total filled in.
-    #[must_use]
     pub(crate) fn summed(self, weights: &Weights) -> Self {
         let total = self.own(weights)
             + weights.neighbours * self.neighbours
@@ -121,7 +118,6 @@ impl QueryFit {
 }
 
 /// Scales `scores` linearly, so that the best is 1 and the worst 0. If all scores are equal, all results are 1.
-#[must_use]
 pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
@@ -184,7 +180,6 @@ pub struct Score {
 /// recency = 0.5 ^ (days since the last change / 30)
 /// usage   = ln(1 + uses) / ln(1 + 50), at most 1
 /// ```
-#[must_use]
 pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
     // A time in the future is treated as now, because a negative age would yield a recency above 1.
     let days = now.duration_since(parts.updated_at).as_secs_f64().max(0.0) / 86_400.0;
@@ -209,7 +204,6 @@ pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
 
 /// Returns the relevance of each hit, given how well it matches (greater is better). The best hit has relevance 1, and
 /// the others are scaled proportionally. If nothing matches at all, every relevance is 0.
-#[must_use]
 pub(crate) fn relevances(fits: &[f64]) -> Vec<f64> {
     // The relevance is relative to the best hit, not to a fixed maximum, because the sum with neighbours may exceed 1.
     let best = fits.iter().copied().fold(0.0, f64::max);

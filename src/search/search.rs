@@ -500,7 +500,6 @@ pub struct Highlight {
 
 /// Returns the part of `content` around the first of `words`, with all occurrences of `words` marked. The words are in
 /// lower case.
-#[must_use]
 pub(crate) fn highlight(content: &str, words: &[String]) -> Highlight {
     let first = content.char_indices().map(|(at, _)| at).find(|at| longest_at(&content[*at..], words).is_some());
     let text = excerpt(content, first.unwrap_or(0));

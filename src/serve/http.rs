@@ -42,6 +42,12 @@ pub(crate) enum HttpError {
         /// The address.
         address: SocketAddr,
     },
+    /// Other machines could reach the page.
+    #[error("{address} can be reached from other machines, but the page is only for this one; use --addr 127.0.0.1:{}", .address.port())]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The address cannot be bound.
     #[error("cannot listen on {address}; stop the program that listens there, or choose another address with --addr")]
     Bind {
@@ -102,9 +108,7 @@ pub(crate) async fn listen(
     if chosen.is_none() && !address.ip().is_loopback() {
         return Err(HttpError::NeedsToken { address });
     }
-    let listener = TcpListener::bind(address).await.map_err(|source| HttpError::Bind { address, source })?;
-    // Port 0 is replaced by the port that the system chose.
-    let address = listener.local_addr().map_err(|source| HttpError::Bind { address, source })?;
+    let (listener, address) = bind(address).await?;
     let path = &listening.token_file;
     let (token, is_new) = match chosen {
         Some(token) => (token.to_owned(), false),
@@ -116,6 +120,12 @@ pub(crate) async fn listen(
     let programs = ProgramServer::new(listening.owned.unwrap_or_else(|| server.pool()), is_owner);
     let router = router(server, programs, AccessPolicy::new(address, &listening.names, &token), &stop);
     Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })
+}
+
+/// Binds the address, and returns it with the port that the system chose in place of port 0.
+pub(super) async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), HttpError> {
+    let bound = TcpListener::bind(address).await.and_then(|listener| listener.local_addr().map(|own| (listener, own)));
+    bound.map_err(|source| HttpError::Bind { address, source })
 }
 
 /// Returns the token in the file, and whether the file was created because it did not exist.
@@ -259,7 +269,6 @@ pub(crate) enum Refusal {
 
 impl Refusal {
     /// Returns the status of the answer.
-    #[must_use]
     pub(crate) const fn status(self) -> u16 {
         match self {
             Self::Host | Self::Origin => 403,
@@ -270,7 +279,6 @@ impl Refusal {
 
 impl AccessPolicy {
     /// Returns the policy of a server at `address` that also answers to `names`, and requires `token`.
-    #[must_use]
     pub(crate) fn new(address: SocketAddr, names: &[String], token: &str) -> Self {
         let mut hosts: Vec<String> = LOOPBACK.iter().map(|&name| name.to_owned()).collect();
         // The unspecified address is used only for listening and is not a host name.

@@ -11,12 +11,11 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::connections::serve;
-use super::http::HttpError;
+use super::http::{HttpError, bind};
 use crate::api::{ApiError, QueueProgress, WorkQueue, WorkerStatistics};
 
 /// Time within which the queue must answer.
@@ -27,15 +26,9 @@ const COUNT_AGE: Duration = Duration::from_secs(15);
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A worker, as its probes see it.
-pub(crate) struct ProbedWorker {
-    pub metrics: Arc<WorkerStatistics>,
-    /// Cancelled when the worker is about to end.
-    pub cancel: CancellationToken,
-    pub queue: WorkQueue,
-}
-
-struct Probes {
+pub(crate) struct Probes {
     metrics: Arc<WorkerStatistics>,
+    /// Cancelled when the worker is about to end.
     cancel: CancellationToken,
     queue: Arc<Mutex<CountedQueue>>,
 }
@@ -76,25 +69,26 @@ impl CountedQueue {
 ///
 /// # Errors
 /// [`HttpError`] if the address is in use.
-pub(crate) fn start(address: SocketAddr, worker: ProbedWorker) -> Result<SocketAddr, HttpError> {
-    let failed = |source| HttpError::Bind { address, source };
+pub(crate) fn start(address: SocketAddr, probes: Probes) -> Result<SocketAddr, HttpError> {
     // The worker may wait for PostgreSQL on the threads of its own runtime, and must stay visible meanwhile.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    let ProbedWorker { metrics, cancel, queue } = worker;
-    let queue = Arc::new(Mutex::new(CountedQueue::new(queue, 0)));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|source| HttpError::Bind { address, source })?;
+    let (listener, address) = runtime.block_on(bind(address))?;
     let router = Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(figures))
-        .with_state(Arc::new(Probes { metrics, cancel, queue }));
+        .with_state(Arc::new(probes));
     // The probes end with the process, so that a worker that finishes its windows is still seen.
     std::thread::spawn(move || runtime.block_on(serve(listener, router, CancellationToken::new())));
     Ok(address)
 }
 
 impl Probes {
+    pub(crate) fn new(metrics: Arc<WorkerStatistics>, cancel: CancellationToken, queue: WorkQueue) -> Self {
+        Self { metrics, cancel, queue: Arc::new(Mutex::new(CountedQueue::new(queue, 0))) }
+    }
+
     /// Asks the queue; `None` means that it does not answer in time.
     async fn ask<T: Send + 'static>(
         &self,

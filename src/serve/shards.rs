@@ -6,13 +6,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use crate::api::{ApiError, Head, ScaleError, ShardFiles, refuse_secret_namespace};
+use super::pool::MemoryPool;
+use crate::api::{ApiError, Head, QueryVectors, ScaleError, ShardFiles, refuse_secret_namespace};
+use crate::config::Config;
 use crate::memory::Namespace;
 
 /// Time for which a copy answers requests before its log is asked for changes again.
@@ -20,64 +21,57 @@ const CHECK_AGE: Duration = Duration::from_secs(2);
 /// Maximum number of requests that are answered at the same time; the others wait.
 const MAX_REQUESTS: usize = 16;
 
-/// Opens the copy of the shard of a namespace.
-type Opener<P> = Box<dyn Fn(&Namespace, PathBuf) -> P + Send + Sync>;
-
-/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another. `P` is the
-/// type of an opened copy.
-pub(super) struct ShardPools<P> {
+/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another.
+pub(super) struct ShardPools {
     files: ShardFiles,
-    open: Opener<P>,
+    config: Config,
+    vectors: Option<Arc<QueryVectors>>,
     limit: usize,
     /// At most as many requests as copies are answered at the same time, so that one of the copies can be removed for a
     /// request that needs another.
     turns: Semaphore,
-    kept: Mutex<HashMap<Namespace, Kept<P>>>,
+    kept: Mutex<HashMap<Namespace, Kept>>,
 }
 
 /// A copy, and when it was last used.
-struct Kept<P> {
+struct Kept {
     used: Instant,
-    shard: Arc<RwLock<ShardCopy<P>>>,
+    shard: Arc<RwLock<ShardCopy>>,
 }
 
 /// A copy, and the state of the log that it has. While it is updated, it is not open.
-struct ShardCopy<P> {
-    opened: Option<P>,
+struct ShardCopy {
+    opened: Option<MemoryPool>,
     head: Option<Head>,
     checked: Option<Instant>,
 }
 
-impl<P> ShardCopy<P> {
+impl ShardCopy {
     fn is_new(&self) -> bool {
         self.opened.is_some() && self.checked.is_some_and(|at| at.elapsed() < CHECK_AGE)
     }
 }
 
-impl<P> fmt::Debug for ShardPools<P> {
+impl fmt::Debug for ShardPools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardPools").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 
-impl<P> ShardPools<P> {
-    pub(super) fn new(
-        files: ShardFiles,
-        limit: usize,
-        open: impl Fn(&Namespace, PathBuf) -> P + Send + Sync + 'static,
-    ) -> Self {
+impl ShardPools {
+    pub(super) fn new(files: ShardFiles, config: Config, vectors: Option<Arc<QueryVectors>>, limit: usize) -> Self {
         let turns = Semaphore::new(limit.min(MAX_REQUESTS));
-        Self { files, open: Box::new(open), limit, turns, kept: Mutex::default() }
+        Self { files, config, vectors, limit, turns, kept: Mutex::default() }
     }
 
     /// Runs `work` with the copy of the shard of a namespace.
     pub(super) fn with<T, E: From<ApiError>>(
         &self,
         namespace: Option<Namespace>,
-        work: impl FnOnce(&P) -> Result<T, E>,
+        work: impl FnOnce(&MemoryPool) -> Result<T, E>,
     ) -> Result<T, E> {
         let remedy = "add the namespace to the address, as in ?namespace=team/ana";
-        let namespace = namespace.ok_or(ApiError::NothingNamed { remedy })?;
+        let namespace = namespace.ok_or_else(|| ApiError::nothing_named(remedy))?;
         refuse_secret_namespace(&namespace)?;
         let _turn = futures::executor::block_on(self.turns.acquire());
         let shard = self.shard(&namespace)?;
@@ -95,8 +89,8 @@ impl<P> ShardPools<P> {
     }
 
     /// Returns the place of a copy. If there is none yet, it replaces the copy that was used longest ago.
-    fn shard(&self, namespace: &Namespace) -> Result<Arc<RwLock<ShardCopy<P>>>, ApiError> {
-        let find = |kept: &mut HashMap<Namespace, Kept<P>>| {
+    fn shard(&self, namespace: &Namespace) -> Result<Arc<RwLock<ShardCopy>>, ApiError> {
+        let find = |kept: &mut HashMap<Namespace, Kept>| {
             let kept = kept.get_mut(namespace)?;
             kept.used = Instant::now();
             Some(Arc::clone(&kept.shard))
@@ -123,7 +117,7 @@ impl<P> ShardPools<P> {
     }
 
     /// Updates a copy if its log has changed. If the log cannot be read, the copy stays as it is.
-    fn update(&self, namespace: &Namespace, copy: &mut ShardCopy<P>) -> Result<(), ApiError> {
+    fn update(&self, namespace: &Namespace, copy: &mut ShardCopy) -> Result<(), ApiError> {
         let head = match self.files.head(namespace) {
             Ok(head) => Some(head),
             Err(error @ ApiError::Queue(ScaleError::UnknownShard { .. })) => {
@@ -142,7 +136,7 @@ impl<P> ShardPools<P> {
             // The file must be closed before it changes.
             copy.opened = None;
             let path = self.files.check_out(namespace)?;
-            copy.opened = Some((self.open)(namespace, path));
+            copy.opened = Some(MemoryPool::of_copy(&self.config, path, namespace.clone(), self.vectors.clone()));
         }
         (copy.head, copy.checked) = (head, Some(Instant::now()));
         Ok(())

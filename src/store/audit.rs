@@ -95,7 +95,6 @@ pub(crate) struct AuditLog {
 
 impl AuditLog {
     /// Returns the path of the log of the database at `database`.
-    #[must_use]
     pub(crate) fn path_of(database: &Path) -> PathBuf {
         database.with_extension("audit.jsonl")
     }

@@ -265,7 +265,7 @@ impl World {
             if index == 0 {
                 exported["content"] = json!("The user reads the file in other words.");
             }
-            parse_line(&exported.to_string(), index + 1, &Namespace::global(), self.now()).unwrap()
+            parse_line(&exported.to_string(), &Namespace::global(), self.now()).unwrap()
         };
         let memories = self.memories().into_iter().enumerate().map(parse).collect();
         let gathered = Gathered { memories, ..Gathered::default() };

@@ -75,7 +75,6 @@ pub(crate) use memories::brief_rows::{BriefGroup, BriefRow, stepped};
 pub use memories::filter::{Filter, NamespaceSubtree, Order};
 pub(crate) use memories::insert::CleanMemory;
 pub(crate) use memories::outlines::Outline;
-#[cfg(feature = "serve")]
 pub(crate) use memories::overview::{AGES, MemoryStatistics, USES};
 pub(crate) use memories::review::PROMOTED_BY;
 pub use memories::review::Waiting;

@@ -33,7 +33,6 @@ pub(crate) struct Placement {
 impl Placement {
     /// Returns whether another repository may have been in the folder at the time of a conversation. A person's
     /// decision about a folder applies to all conversations.
-    #[must_use]
     pub(crate) fn follows_time(&self) -> bool {
         self.bound.last().is_some_and(|(identity, _)| identity.basis != Basis::Name)
     }
@@ -518,13 +517,11 @@ impl Project {
 
     /// Returns the part of the project's namespace that is unique to the project, without the prefix that all projects
     /// share.
-    #[must_use]
     pub(crate) fn label(&self) -> String {
         self.namespace.parts().get(1..).unwrap_or_default().join("/")
     }
 
     /// Returns whether all folders of the project are inside this folder.
-    #[must_use]
     pub(crate) fn lies_in(&self, folder: &str) -> bool {
         let is_inside = |rest: &str| rest.is_empty() || rest.starts_with(['/', '\\']);
         self.paths.iter().all(|path| path.strip_prefix(folder).is_some_and(is_inside))

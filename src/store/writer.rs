@@ -140,7 +140,6 @@ impl<'a> Writer<'a> {
 
 impl Writer<'_> {
     /// Returns the time of this write, as it appears in the history.
-    #[must_use]
     pub(crate) const fn now(&self) -> Timestamp {
         self.now
     }

@@ -2,28 +2,20 @@
 
 use std::time::Duration;
 
+use crate::memory::string_enum;
 use crate::postgresql::{Connection, PostgresError};
 
 use super::files::{MAX_FILE, hash_of};
 use super::log::{AppendOutcome, ChangeLog, Head, LogError, LogItem};
 
-/// The set of logs that are used together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogPlace {
+string_enum!(
+    /// The set of logs that are used together.
+    LogPlace, "a place of logs", {
     /// The logs of machines that share memories.
-    Machines,
+    Machines = "sync",
     /// The logs of shards, each of which a worker checks out.
-    Shards,
-}
-
-impl LogPlace {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Machines => "sync",
-            Self::Shards => "shards",
-        }
-    }
-}
+    Shards = "shards",
+});
 
 /// Logs in a database.
 pub(crate) struct PostgresLog {

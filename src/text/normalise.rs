@@ -225,7 +225,6 @@ const TITLE_WORDS: usize = 8;
 const TITLE_CHARS: usize = 120;
 
 /// Returns the title of `text`, which has none: its first words, which represent it in lists.
-#[must_use]
 pub(crate) fn title_of(text: &str) -> String {
     let words = text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(TITLE_CHARS) {
@@ -235,7 +234,6 @@ pub(crate) fn title_of(text: &str) -> String {
 }
 
 /// Returns a name such as `autoExtract` as `auto_extract`.
-#[must_use]
 pub(crate) fn snake_case(name: &str) -> String {
     name.chars().fold(String::new(), |mut text, letter| {
         if letter.is_ascii_uppercase() && !text.is_empty() {

@@ -27,7 +27,6 @@ fn bytes_of(ends: &[usize], count: usize) -> usize {
 /// Returns an estimate of the number of `o200k_base` tokens in `text`, without loading the encoding. The estimate is
 /// rarely too low. It counts a third of a token for a character of Latin, Greek or Cyrillic script, and one token for
 /// any other character.
-#[must_use]
 pub(crate) fn estimate(text: &str) -> usize {
     let (mut few, mut many) = (0, 0);
     text.chars().for_each(|letter| *if (letter as u32) < 0x0530 { &mut few } else { &mut many } += 1_usize);
@@ -40,7 +39,6 @@ const BYTES_PER_TOKEN: usize = 16;
 /// Returns the longest beginning of `text` that has about `limit` tokens.
 ///
 /// The time depends on `limit`, not on the length of `text`.
-#[must_use]
 pub(crate) fn head(text: &str, limit: usize) -> &str {
     // Encoding takes time in proportion to its input, which may be megabytes.
     let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
@@ -50,7 +48,6 @@ pub(crate) fn head(text: &str, limit: usize) -> &str {
 }
 
 /// Returns the longest ending of `text` that has about `limit` tokens.
-#[must_use]
 pub(crate) fn tail(text: &str, limit: usize) -> &str {
     let from = text.len().saturating_sub(limit.saturating_mul(BYTES_PER_TOKEN));
     let near = &text[text.ceil_char_boundary(from)..];
@@ -62,7 +59,6 @@ pub(crate) fn tail(text: &str, limit: usize) -> &str {
 /// Returns `text`, or its beginning and end around `[… n tokens cut …]` if it has over `limit` tokens.
 ///
 /// Two thirds of the result are from the beginning. If the text is far longer than the limit, `n` is estimated.
-#[must_use]
 pub(crate) fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
     let (kept_first, kept_last) = (limit - limit / 3, limit / 3);
     // Encoding takes time in proportion to the text, so only the ends of a very long text are encoded.

@@ -38,7 +38,8 @@ pub(crate) enum Part<'a> {
 }
 
 /// Assessment of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Rating {
     /// Neither good nor bad.
     Plain,

@@ -40,7 +40,7 @@ pub(super) fn considered<'i>(
     }
     let latest = cursors.iter().filter_map(|cursor| cursor.ready.front()).map(|row| row.last_sure).max();
     let mut considered = ConsideredRows { as_of: latest.unwrap_or(Timestamp::UNIX_EPOCH), ..ConsideredRows::default() };
-    for section in Section::ALL {
+    for &section in Section::ALL {
         let of_section = cursors.iter_mut().filter(|cursor| cursor.group.section == section as usize).collect();
         considered.has_more[section as usize] = best(store, request, now, section, of_section, &mut considered)?;
     }

@@ -52,7 +52,7 @@ fn from_all(store: &Store, request: &BriefRequest, now: Timestamp) -> Brief {
         as_of: all.iter().map(|row| row.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH),
         ..ConsideredRows::default()
     };
-    for section in Section::ALL {
+    for &section in Section::ALL {
         let rate = |row: &BriefRow| standing(row, None, &request.half_lives, considered.as_of);
         let mut rows: Vec<_> = all.iter().filter(|row| row.group.section == section as usize).collect();
         rows.sort_by(|a, b| order((&rate(a), a), (&rate(b), b)));

@@ -76,7 +76,6 @@ pub struct LeftOut {
 
 impl Brief {
     /// Returns the number of memories that were left out, by reason.
-    #[must_use]
     pub(crate) fn reasons(&self) -> BTreeMap<&'static str, usize> {
         let mut reasons = BTreeMap::new();
         for one in &self.left_out {

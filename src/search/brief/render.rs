@@ -10,7 +10,6 @@ use crate::text::markup::harmless_line;
 
 /// Returns the memories fenced as a brief, in sections for pinned, long-term and short-term memories, and in the given
 /// order within these. Without memories, the text is empty.
-#[must_use]
 pub(crate) fn spell(memories: &[Memory], format: Format) -> String {
     let section = |memory: &&Memory| match memory.claim.scope {
         _ if memory.pinned => Section::Standing,
@@ -19,11 +18,11 @@ pub(crate) fn spell(memories: &[Memory], format: Format) -> String {
     };
     let of = |wanted| memories.iter().filter(move |memory| section(memory) == wanted);
     let count = |wanted| of(wanted).count();
-    let [standing, long_term, short_term] = Section::ALL.map(count);
+    let [standing, long_term, short_term] = [Section::Standing, Section::LongTerm, Section::ShortTerm].map(count);
     let request =
         BriefRequest { format, quotas: Quotas { standing, long_term, short_term }, ..BriefRequest::default() };
     let mut text = String::new();
-    for wanted in Section::ALL.into_iter().filter(|wanted| count(*wanted) > 0) {
+    for &wanted in Section::ALL.iter().filter(|wanted| count(**wanted) > 0) {
         let is_first = text.is_empty();
         if is_first {
             text.push_str(&opening(format));

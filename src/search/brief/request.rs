@@ -1,7 +1,5 @@
 //! Request for a brief: namespaces, format, budget and quotas.
 
-use serde::Serialize;
-
 use crate::config::MemorySettings;
 use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, string_enum};
@@ -94,32 +92,16 @@ pub enum Counting {
     Estimated,
 }
 
-/// A part of a brief.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Section {
+string_enum!(
+    /// A part of a brief.
+    Section, "a part of a brief", {
     /// Pinned memories, preferences, and instructions that apply to every request.
-    Standing,
+    Standing = "standing",
     /// Memories that are kept until they are superseded.
-    LongTerm,
+    LongTerm = "long_term",
     /// Memories that expire soon.
-    ShortTerm,
-}
-
-impl Section {
-    /// Every section, in the order of the brief.
-    pub(crate) const ALL: [Self; 3] = [Self::Standing, Self::LongTerm, Self::ShortTerm];
-
-    /// Returns the spelling used in JSON.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Standing => "standing",
-            Self::LongTerm => "long_term",
-            Self::ShortTerm => "short_term",
-        }
-    }
-}
+    ShortTerm = "short_term",
+});
 
 /// Maximum number of memories of each section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +122,6 @@ impl Default for Quotas {
 
 impl Quotas {
     /// Returns the quota of a section.
-    #[must_use]
     pub(crate) const fn of(&self, section: Section) -> usize {
         match section {
             Section::Standing => self.standing,
@@ -153,7 +134,7 @@ impl Quotas {
 string_enum!(
     /// The format of a brief.
     #[derive(Default)]
-    Format, "a format of a brief", "compact, detailed, structured or json", {
+    Format, "a format of a brief", {
     /// A line for each memory
     #[default]
     Compact = "compact",

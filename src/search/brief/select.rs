@@ -82,7 +82,6 @@ pub enum ExclusionReason {
 
 impl ExclusionReason {
     /// Returns the spelling used in JSON.
-    #[must_use]
     pub(crate) const fn as_str(&self) -> &'static str {
         match self {
             Self::Unimportant => "unimportant",
@@ -95,7 +94,6 @@ impl ExclusionReason {
     }
 
     /// Returns whether the memory would be shown if there were room.
-    #[must_use]
     pub(crate) const fn is_for_want_of_room(&self) -> bool {
         matches!(self, Self::OverQuota | Self::OverBudget)
     }
@@ -135,7 +133,7 @@ impl BriefSelection {
     /// Returns the candidates whose texts must be read for the final selection.
     pub(super) fn pool(&self, request: &BriefRequest) -> impl Iterator<Item = &MemoryId> {
         let of = |section| self.section(section).iter().take(texts_of(section, request));
-        Section::ALL.into_iter().flat_map(of).map(|candidate| &candidate.id)
+        Section::ALL.iter().copied().flat_map(of).map(|candidate| &candidate.id)
     }
 }
 
@@ -371,7 +369,7 @@ fn elect(
 ) -> Vec<(Section, Candidate)> {
     let mut chosen: Vec<(Section, Candidate, View<'_>)> = Vec::new();
     let mut overflow = Vec::new();
-    for section in Section::ALL {
+    for &section in Section::ALL {
         let mut candidates = weighed.section(section).to_vec();
         if section == Section::LongTerm && request.query.is_none() {
             // Standing memories beyond the quota are as important as the others.

@@ -230,13 +230,11 @@ pub(crate) struct HookLog {
 
 impl HookLog {
     /// Returns the log of the database at `database`.
-    #[must_use]
     pub(crate) fn beside(database: &Path) -> Self {
         Self { path: database.with_extension("hooks.log") }
     }
 
     /// Returns the path of the log.
-    #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -16,7 +16,7 @@ use crate::work::command::looks_failed;
 
 string_enum!(
     /// An agent whose hooks are supported, spelled like the format of its logs.
-    Agent, "an agent with hooks", "claude-code or codex", {
+    Agent, "an agent with hooks", {
     /// Claude Code.
     ClaudeCode = "claude-code",
     /// Codex.
@@ -45,8 +45,7 @@ impl Agent {
 
 string_enum!(
     /// An event for which an agent calls a hook.
-    Event, "the event of a hook", "session-start, user-prompt-submit, pre-tool-use, post-tool-use, \
-        post-tool-use-failure, stop, subagent-stop, pre-compact or session-end", {
+    Event, "the event of a hook", {
     /// A session begins, continues, or was compacted.
     SessionStart = "session-start",
     /// The person has sent a prompt.
@@ -69,13 +68,11 @@ string_enum!(
 
 impl Event {
     /// Returns the event with this name, in our spelling or in that of agents, such as `UserPromptSubmit`.
-    #[must_use]
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|event| event.as_str() == name || event.wire() == name)
     }
 
     /// Returns the spelling that agents use.
-    #[must_use]
     pub(crate) const fn wire(self) -> &'static str {
         match self {
             Self::SessionStart => "SessionStart",
@@ -91,14 +88,12 @@ impl Event {
     }
 
     /// Returns the maximum duration of the hook, in milliseconds. At the end of a session, agents allow the least time.
-    #[must_use]
     pub(crate) const fn limit_ms(self) -> u64 {
         if matches!(self, Self::SessionStart | Self::UserPromptSubmit) { 2_000 } else { 1_000 }
     }
 
     /// Returns the tools that the hook applies to, as a pattern in the agents' syntax; `None` if the event does not
     /// concern tools.
-    #[must_use]
     pub(crate) const fn tools(self) -> Option<&'static str> {
         match self {
             Self::PostToolUseFailure => Some("Bash"),

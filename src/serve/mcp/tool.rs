@@ -248,7 +248,7 @@ fn or_null(choices: &[Value]) -> Option<Vec<Value>> {
 string_enum!(
     /// A set of tools. No two tools of a profile do the same thing, except in [`Profile::Full`].
     #[derive(Default)]
-    Profile, "a profile", "standard, basecoat, blockcell or full", {
+    Profile, "a profile", {
     /// The five verbs store, recall, update, forget and list, with brief, history and relate; forget accepts filters,
     /// and can be undone.
     #[default]

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::tool::{Effect, MemoryTool, Profile, ToolError, ToolRow};
 use super::view::{in_tenths, stored, view, views};
 use crate::api::{
-    ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, RivalPolicy, expiry, importance_of_tenths,
-    structured,
+    ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, PAST, RivalPolicy, expiry, importance_of_tenths,
+    structured, wrong_expiry,
 };
 use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope, Status};
 use jiff::{SignedDuration, Timestamp};
@@ -63,9 +63,7 @@ impl MemoryTool for Store {
     const CATEGORY: Option<&'static str> = Some("category");
 
     fn call(memories: &Memories, arguments: StoreArguments) -> Result<Value, ApiError> {
-        if arguments.subject.trim().is_empty() {
-            return Err(ApiError::NoSubject);
-        }
+        check_subject(Some(&arguments.subject))?;
         // The category and the subject are always given, so they do not indicate that a known memory should change.
         let given = MemoryChange {
             title: arguments.title,
@@ -219,11 +217,9 @@ impl MemoryTool for Update {
             ..MemoryChange::default()
         };
         if change == MemoryChange::default() {
-            return Err(ApiError::NothingGiven);
+            return Err(ApiError::Invalid("nothing would change; give the content or another field".to_owned()));
         }
-        if change.subject.as_ref().is_some_and(|subject| subject.trim().is_empty()) {
-            return Err(ApiError::NoSubject);
-        }
+        check_subject(change.subject.as_deref())?;
         let (memory, _) = memories.update_memory(&arguments.id, &change, Author::Agent)?;
         Ok(json!({"done": "updated", "memory": view(&memory)}))
     }
@@ -335,13 +331,13 @@ impl MemoryTool for Forget {
                 Ok(done(if arguments.dry_run { PREVIEW } else { "forgotten" }, &found))
             }
             (Action::Restore, _, Some(_)) | (Action::Restore, None, None) => {
-                Err(ApiError::NothingNamed { remedy: "restore requires the id of one memory" })
+                Err(ApiError::nothing_named("restore requires the id of one memory"))
             }
             (Action::Delete, Some(_), Some(_)) => {
-                Err(ApiError::NothingNamed { remedy: "give either an id or filters, not both" })
+                Err(ApiError::nothing_named("give either an id or filters, not both"))
             }
             (Action::Delete, None, None) => {
-                Err(ApiError::NothingNamed { remedy: "give an id, or at least one of scope, type, tags and subject" })
+                Err(ApiError::nothing_named("give an id, or at least one of scope, type, tags and subject"))
             }
         }
     }
@@ -416,26 +412,31 @@ pub(in crate::serve) fn type_of(category: &str) -> MemoryType {
     }
 }
 
+/// Rejects a subject without text.
+fn check_subject(subject: Option<&str>) -> Result<(), ApiError> {
+    if subject.is_none_or(|subject| !subject.trim().is_empty()) {
+        return Ok(());
+    }
+    Err(ApiError::Invalid("the subject is empty; give the topic of the memory in a word, such as auth".to_owned()))
+}
+
 /// Returns the time that `text` or `days` denotes, which must be in the future.
 pub(in crate::serve) fn expiry_of(text: Option<&str>, days: Option<f64>) -> Result<Option<Timestamp>, ApiError> {
     let now = Timestamp::now();
     if let (Some(text), Some(days)) = (text, days) {
         let reason = "gives the expiry twice; use either expires or expires_in_days";
-        return Err(ApiError::Expiry { text: format!("{text}, {days} days"), reason });
+        return Err(wrong_expiry(&format!("{text}, {days} days"), reason));
     }
     if let Some(text) = text {
         return expiry(text, now).map(Some);
     }
     let Some(days) = days else { return Ok(None) };
+    let wrong = |reason| wrong_expiry(&format!("{days} days"), reason);
     if days.is_nan() || days <= 0.0 {
-        let reason = "is in the past; give a later time";
-        return Err(ApiError::Expiry { text: format!("{days} days"), reason });
+        return Err(wrong(PAST));
     }
     let ahead = SignedDuration::try_from_secs_f64(days * 86_400.0).ok();
     let at = ahead.and_then(|ahead| now.checked_add(ahead).ok());
-    let far = || ApiError::Expiry {
-        text: format!("{days} days"),
-        reason: "is too far in the future; leave it out if the memory never expires",
-    };
-    at.ok_or_else(far).map(Some)
+    let far = "is too far in the future; leave it out if the memory never expires";
+    at.ok_or_else(|| wrong(far)).map(Some)
 }

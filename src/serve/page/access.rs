@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use transcripts::hex;
 
+use crate::memory::string_enum;
 use crate::serve::connections::{digest, only, secret};
 
 /// The access rules of one server's page.
@@ -32,27 +33,16 @@ pub(super) enum Admission {
     Granted,
 }
 
-/// The reason why a request is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+string_enum!(
+    /// The reason why a request is refused, spelled as the key of its explanation.
+    Refusal, "a refusal", {
     /// The request was sent to a host name that is not ours, or by a page of another site.
-    Foreign,
+    Foreign = "foreign",
     /// The request has neither the cookie nor an unused token.
-    Stranger,
+    Stranger = "stranger",
     /// The form is not from this server, or is from an earlier instance of the server.
-    Form,
-}
-
-impl Refusal {
-    /// Returns the key of the explanation.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Foreign => "foreign",
-            Self::Stranger => "stranger",
-            Self::Form => "form",
-        }
-    }
-}
+    Form = "form",
+});
 
 impl Access {
     /// Returns the access rules for a server at `address`.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use afterthought_eval::EvalError;
 use afterthought_eval::compare::compare;
-use afterthought_eval::report::{Block, Cell, Detail, Rating, blocks_of};
+use afterthought_eval::report::{Block, Cell, Detail, blocks_of};
 use afterthought_eval::results::Results;
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn words(text: &str, language: Language) -> Vec<Span> {
 fn values(block: &Block, language: Language) -> Value {
     // The page has a link instead of the option.
     let line = |text: &str| words(text.strip_suffix("; -v shows all").unwrap_or(text), language);
-    let cell = |cell: &Cell| json!({"spans": spans(cell, language), "tone": tone(cell.tone)});
+    let cell = |cell: &Cell| json!({"spans": spans(cell, language), "tone": cell.tone});
     let cells = |cells: &[Cell]| cells.iter().map(cell).collect::<Vec<_>>();
     match block {
         Block::Heading(text) => json!({"heading": words(text, language)}),
@@ -127,14 +127,4 @@ fn spans(cell: &Cell, language: Language) -> Vec<Span> {
     }
     spans.retain(|span| !span.text.is_empty());
     spans
-}
-
-const fn tone(rating: Rating) -> &'static str {
-    match rating {
-        Rating::Plain => "plain",
-        Rating::Good => "good",
-        Rating::Middling => "middling",
-        Rating::Bad => "bad",
-        Rating::Dim => "dim",
-    }
 }

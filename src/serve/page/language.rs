@@ -10,16 +10,17 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::access::cookies;
+use crate::memory::string_enum;
 
 /// The cookie that stores the person's choice.
 pub(super) const COOKIE: &str = "afterthought_language";
 
-/// A language of the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    English,
-    Chinese,
-}
+string_enum!(
+    /// A language of the page, spelled as its code in `Accept-Language`.
+    Language, "a language", {
+    English = "en",
+    Chinese = "zh",
+});
 
 type Catalogue = BTreeMap<String, String>;
 
@@ -56,16 +57,6 @@ impl Span {
 }
 
 impl Language {
-    pub(super) const ALL: [Self; 2] = [Self::English, Self::Chinese];
-
-    /// Returns the language's code in `Accept-Language`.
-    pub(super) const fn code(self) -> &'static str {
-        match self {
-            Self::English => "en",
-            Self::Chinese => "zh",
-        }
-    }
-
     /// Returns the language's code for the attribute `lang`, which browsers also use to choose glyphs.
     pub(super) const fn tag(self) -> &'static str {
         match self {
@@ -74,14 +65,9 @@ impl Language {
         }
     }
 
-    /// Returns the language that has this code.
-    pub(super) fn named(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.code() == code)
-    }
-
     /// Returns the language that the person chose, or otherwise the first language that the browser accepts.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let chosen = cookies(headers).find(|(name, _)| *name == COOKIE).and_then(|(_, code)| Self::named(code));
+        let chosen = cookies(headers).find(|(name, _)| *name == COOKIE).and_then(|(_, code)| code.parse().ok());
         chosen.or_else(|| accepted(headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok()?)).unwrap_or(Self::English)
     }
 
@@ -146,7 +132,7 @@ fn accepted(list: &str) -> Option<Language> {
         let mut parts = entry.split(';');
         let name = parts.next()?.trim();
         let weight = parts.find_map(|part| part.trim().strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
-        let language = Language::named(&name.split('-').next()?.to_ascii_lowercase())?;
+        let language = name.split('-').next()?.to_ascii_lowercase().parse().ok()?;
         (weight > 0.0).then_some((weight, language))
     });
     let weighted: Vec<(f64, Language)> = weighted.collect();
@@ -251,6 +237,7 @@ fn catalogue(text: &str) -> Catalogue {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     use super::*;
@@ -264,7 +251,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_LANGUAGE, accepted.parse().unwrap());
             headers.insert(header::COOKIE, cookie.parse().unwrap());
-            Language::of(&headers).code()
+            Language::of(&headers).as_str()
         };
         for (accepted, cookie, chosen) in [
             ("", "", "en"),
@@ -418,8 +405,24 @@ mod tests {
         assert!(found.len() > 70, "{found:?}");
         let missing: Vec<&String> = found.iter().filter(|key| !CHINESE_ERRORS.contains_key(*key)).collect();
         assert_eq!(missing, Vec::<&String>::new());
-        let stale = CHINESE_ERRORS.keys().filter(|key| key.contains("; ") && !found.contains(key));
-        assert_eq!(stale.collect::<Vec<_>>(), Vec::<&String>::new());
+        // Most errors of the API are described where they occur, so the names of their places may differ.
+        let described = r#"(?s)::(?:Invalid|Conflict|Unusable)\(\s*(?:format!\(\s*)?"((?:[^"\\]|\\.)*)""#;
+        let (described, shape) =
+            (regex::Regex::new(described).unwrap(), |key: &str| place.replace_all(key, "{}").into_owned());
+        let known: BTreeSet<String> = CHINESE_ERRORS.keys().map(|key| shape(key)).collect();
+        let mut shapes = BTreeSet::new();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let files = ["api", "serve"].into_iter().flat_map(|folder| walkdir::WalkDir::new(source.join(folder)));
+        for file in
+            files.map(Result::unwrap).filter(|file| file.path().extension().is_some_and(|ending| ending == "rs"))
+        {
+            let text = read(file.path().strip_prefix(&source).unwrap().to_str().unwrap());
+            shapes.extend(described.captures_iter(&text).map(|text| shape(&continued.replace_all(&text[1], ""))));
+        }
+        assert!(shapes.len() > 25, "{shapes:?}");
+        assert_eq!(shapes.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new());
+        let is_stale = |key: &&String| key.contains("; ") && !found.contains(key) && !shapes.contains(&shape(key));
+        assert_eq!(CHINESE_ERRORS.keys().filter(is_stale).collect::<Vec<_>>(), Vec::<&String>::new());
         let said = |message| Language::Chinese.error(message);
         assert_eq!(
             said("memory 3fa2 is not in the inbox; see `afterthought inbox list`"),

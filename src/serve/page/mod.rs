@@ -38,13 +38,13 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::access::{Access, Admission, Refusal};
 use self::language::Language;
 use self::visit::{Reply, Visit, fields};
 use super::connections::{READ_TIME, serve};
+use super::http::{HttpError, bind};
 use super::pool::MemoryPool;
 #[cfg(feature = "scale")]
 use super::probes::CountedQueue;
@@ -57,25 +57,6 @@ const MAX_FORM_BYTES: usize = 256 * 1024;
 /// Allows only the style sheet and the script of this server, no frames, and no forms that are sent to other servers.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-
-/// The reason why the page cannot be served.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PageError {
-    /// Other machines could reach the page.
-    #[error("{address} can be reached from other machines, but the page is only for this one; use --addr 127.0.0.1:{}", .address.port())]
-    NotLoopback {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// The address cannot be bound.
-    #[error("cannot listen on {address}; stop the program that listens there, or choose another address with --addr")]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// The error from the system.
-        source: std::io::Error,
-    },
-}
 
 /// Options for serving the page.
 pub(crate) struct PageOptions {
@@ -106,19 +87,17 @@ struct Page {
 /// `stop` is cancelled.
 ///
 /// # Errors
-/// [`PageError`] if the address is in use, or can be reached from other machines.
+/// [`HttpError`] if the address is in use, or can be reached from other machines.
 pub(crate) async fn listen(
     config: Config,
     options: PageOptions,
     stop: CancellationToken,
-) -> Result<(String, impl Future<Output = ()>), PageError> {
+) -> Result<(String, impl Future<Output = ()>), HttpError> {
     let address = options.address;
     if !address.ip().is_loopback() {
-        return Err(PageError::NotLoopback { address });
+        return Err(HttpError::NotLoopback { address });
     }
-    let listener = TcpListener::bind(address).await.map_err(|source| PageError::Bind { address, source })?;
-    // Port 0 is replaced by the port that the system chose.
-    let address = listener.local_addr().map_err(|source| PageError::Bind { address, source })?;
+    let (listener, address) = bind(address).await?;
     let access = Access::new(address);
     let entry = format!("http://{address}/?token={}", access.entry().unwrap_or_default());
     let pool = Arc::new(options.pool(config));
@@ -312,7 +291,7 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
         Ok(Reply::SeeOther(address) | Reply::SettingsChanged(address)) => see_other(&address),
         Ok(Reply::Language(chosen, address)) => {
             let mut response = see_other(&address);
-            let (name, code) = (language::COOKIE, chosen.code());
+            let (name, code) = (language::COOKIE, chosen.as_str());
             let cookie = format!("{name}={code}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000");
             response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (header::SET_COOKIE, cookie)));
             response
@@ -355,8 +334,7 @@ fn message(status: StatusCode, language: Language, key: &str, detail: &str) -> R
 }
 
 fn shown(status: StatusCode, language: Language, template: &str, values: Value) -> Response {
-    let languages = Language::ALL.map(Language::code);
-    let frame = json!({"language": language.code(), "lang": language.tag(), "languages": languages, "view": template});
+    let frame = json!({"language": language, "lang": language.tag(), "languages": Language::ALL, "view": template});
     match render::render(template, &merged(frame, values)) {
         Ok(body) => (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response(),
         Err(error) => {

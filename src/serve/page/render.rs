@@ -7,45 +7,18 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehav
 
 use super::language::Language;
 
+/// Lists the templates of these names with their texts.
+macro_rules! templates {
+    ($($name:literal),+ $(,)?) => { &[$(($name, include_str!(concat!("templates/", $name, ".html")))),+] };
+}
+
 /// The templates, indexed by name.
-const TEMPLATES: &[(&str, &str)] = &[
-    ("layout", include_str!("templates/layout.html")),
-    ("bare", include_str!("templates/bare.html")),
-    ("row", include_str!("templates/row.html")),
-    ("quotes", include_str!("templates/quotes.html")),
-    ("change", include_str!("templates/change.html")),
-    ("message", include_str!("templates/message.html")),
-    ("entered", include_str!("templates/entered.html")),
-    ("search", include_str!("templates/search.html")),
-    ("memory", include_str!("templates/memory.html")),
-    ("inbox", include_str!("templates/inbox.html")),
-    ("runs", include_str!("templates/runs.html")),
-    ("run", include_str!("templates/run.html")),
-    ("projects", include_str!("templates/projects.html")),
-    ("project", include_str!("templates/project.html")),
-    ("file", include_str!("templates/file.html")),
-    ("conflict", include_str!("templates/conflict.html")),
-    ("edit", include_str!("templates/edit.html")),
-    ("evals", include_str!("templates/evals.html")),
-    ("choose_evals", include_str!("templates/choose_evals.html")),
-    ("spans", include_str!("templates/spans.html")),
-    ("eval", include_str!("templates/eval.html")),
-    ("list", include_str!("templates/list.html")),
-    ("choose", include_str!("templates/choose.html")),
-    ("timeline", include_str!("templates/timeline.html")),
-    ("brief", include_str!("templates/brief.html")),
-    ("health", include_str!("templates/health.html")),
-    ("failed", include_str!("templates/failed.html")),
-    ("merge", include_str!("templates/merge.html")),
-    ("erase", include_str!("templates/erase.html")),
-    ("quote", include_str!("templates/quote.html")),
-    ("settings", include_str!("templates/settings.html")),
-    ("chart", include_str!("templates/chart.html")),
-    ("bars", include_str!("templates/bars.html")),
-    ("analytics", include_str!("templates/analytics.html")),
-    ("graph", include_str!("templates/graph.html")),
-    #[cfg(feature = "scale")]
-    ("queue", include_str!("templates/queue.html")),
+#[rustfmt::skip]
+const TEMPLATES: &[(&str, &str)] = templates![
+    "layout", "bare", "row", "quotes", "change", "message", "entered", "search", "memory", "inbox", "runs", "run",
+    "projects", "project", "file", "conflict", "edit", "evals", "choose_evals", "spans", "eval", "list", "choose",
+    "timeline", "brief", "health", "failed", "merge", "erase", "quote", "settings", "chart", "bars", "analytics",
+    "graph", "queue",
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment(TEMPLATES));
@@ -107,7 +80,7 @@ fn named(state: &State<'_, '_>, table: &str, value: &str) -> String {
 
 fn language(state: &State<'_, '_>) -> Language {
     let code = state.lookup("language");
-    code.as_ref().and_then(|code| Language::named(code.as_str()?)).unwrap_or(Language::English)
+    code.as_ref().and_then(|code| code.as_str()?.parse().ok()).unwrap_or(Language::English)
 }
 
 #[cfg(test)]

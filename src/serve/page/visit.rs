@@ -80,7 +80,9 @@ impl Visit {
 
     /// Returns the chosen language, and the page to return to.
     pub(super) fn chosen_language(&self) -> Reply {
-        let Some(language) = self.sent("language").and_then(Language::named) else { return Reply::NotFound };
+        let Some(language) = self.sent("language").and_then(|code| code.parse::<Language>().ok()) else {
+            return Reply::NotFound;
+        };
         Reply::Language(language, self.back("/"))
     }
 

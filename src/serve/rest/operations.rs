@@ -73,7 +73,9 @@ impl Page {
     fn bounds(&self) -> Result<(usize, usize), ApiError> {
         let limit = self.limit.unwrap_or(50);
         if !(1..=MOST_LISTED).contains(&limit) {
-            return Err(ApiError::Limit { limit, most: MOST_LISTED });
+            return Err(ApiError::Invalid(format!(
+                "the limit {limit} is out of range; use 1 to {MOST_LISTED}, and offset for further results"
+            )));
         }
         // SQLite's numbers are signed.
         Ok((limit, self.offset.unwrap_or(0).min(usize::MAX >> 2)))
@@ -95,7 +97,7 @@ pub(super) struct ListArguments {
     #[serde(flatten)]
     page: Page,
     /// Order; updated by default
-    sort: Option<Sort>,
+    sort: Option<Order>,
     /// Only memories of this type
     #[serde(rename = "type")]
     memory_type: Option<MemoryType>,
@@ -111,24 +113,6 @@ pub(super) struct ListArguments {
     min_confidence: Option<f64>,
     /// Minimum importance, 0-1
     min_importance: Option<f64>,
-}
-
-/// An order.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum Sort {
-    /// Last changed first
-    Updated,
-    /// Last learnt first
-    Created,
-    /// Surest first
-    Confidence,
-    /// Most used first
-    Used,
-    /// Most important first
-    Importance,
-    /// In the order in which they were learnt
-    Id,
 }
 
 impl ListArguments {
@@ -154,17 +138,9 @@ operation!(
     "List memories",
     "Lists memories by page, in a stable order. Browsing does not count as a use.",
     |memories, arguments| {
-        let order = match arguments.sort.unwrap_or(Sort::Updated) {
-            Sort::Updated => Order::Updated,
-            Sort::Created => Order::Created,
-            Sort::Confidence => Order::Confidence,
-            Sort::Used => Order::Used,
-            Sort::Importance => Order::Importance,
-            Sort::Id => Order::Id,
-        };
         let (filter, (limit, offset)) = (arguments.filter(), arguments.page.bounds()?);
         let total = memories.count_memories(filter.clone())?;
-        let listed = memories.list_memories(filter, order, limit, offset)?;
+        let listed = memories.list_memories(filter, arguments.sort.unwrap_or_default(), limit, offset)?;
         arguments.selection.check(&listed, memories)?;
         let next = offset + listed.len();
         let next = (next < total && !listed.is_empty()).then_some(next);

@@ -113,55 +113,23 @@ fn status_of(error: &ApiError) -> StatusCode {
         | ApiError::Pinned { .. }
         | ApiError::NotMaintainer { .. }
         | ApiError::Unreviewed => StatusCode::FORBIDDEN,
-        ApiError::NotNow { .. }
-        | ApiError::ForgottenText { .. }
-        | ApiError::KnownText { .. }
-        | ApiError::NotPromoted { .. }
-        | ApiError::Id { .. } => StatusCode::CONFLICT,
-        ApiError::Secret { .. }
-        | ApiError::SecretNamespace { .. }
-        | ApiError::Key { .. }
-        | ApiError::Order { .. }
-        | ApiError::Category { .. }
-        | ApiError::Importance { .. }
-        | ApiError::Confidence { .. }
-        | ApiError::HybridWeight { .. }
-        | ApiError::Limit { .. }
-        | ApiError::Expiry { .. }
-        | ApiError::NothingGiven
-        | ApiError::Structured { .. }
-        | ApiError::Name(_)
-        | ApiError::Empty
-        | ApiError::NoSubject
-        | ApiError::TooLong { .. }
-        | ApiError::LongField { .. }
-        | ApiError::ManyTags { .. }
-        | ApiError::NothingNamed { .. }
-        | ApiError::NotATeam { .. }
-        | ApiError::UnknownTeam { .. }
-        | ApiError::Pattern { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        ApiError::Conflict(_) | ApiError::NotNow { .. } | ApiError::ForgottenText { .. } => StatusCode::CONFLICT,
+        ApiError::Invalid(_) | ApiError::Secret { .. } | ApiError::Name(_) | ApiError::TooLong { .. } => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
         // The settings or a server that the user chose are not ready.
         ApiError::NotReady { .. } | ApiError::Model(_) | ApiError::Embed(_) => StatusCode::SERVICE_UNAVAILABLE,
-        ApiError::UnknownScheme { .. }
-        | ApiError::NoFile { .. }
-        | ApiError::NoMemories { .. }
-        | ApiError::UnknownMemoryFormat { .. }
-        | ApiError::NoSuchMemoryFormat { .. }
+        ApiError::Unusable(_)
         | ApiError::Ingest(_)
         | ApiError::Config(_)
         | ApiError::Naming(_)
         | ApiError::Sync(_)
-        | ApiError::Nameless
         | ApiError::Pack(_)
-        | ApiError::UnusablePack { .. }
-        | ApiError::PackNotConsolidated { .. }
-        | ApiError::Unsigned { .. }
         | ApiError::Adapter(_)
         | ApiError::NoLedger { .. }
         | ApiError::Apply(_)
         | ApiError::Pipeline(_)
-        | ApiError::Price { .. }
-        | ApiError::UnnamedRecording => StatusCode::INTERNAL_SERVER_ERROR,
+        | ApiError::Price { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         #[cfg(feature = "scale")]
         ApiError::Queue(ScaleError::UnknownShard { .. }) => StatusCode::NOT_FOUND,
         #[cfg(feature = "scale")]

@@ -5,30 +5,21 @@ use rmcp::model::JsonObject;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{answers, operations};
+use crate::memory::string_enum;
 use crate::serve::mcp::tool::{Effect, MemoryTool, ToolRow, input_schema};
 use crate::serve::mcp::{read_tools, work_tools, write_tools};
 
-/// What a request does with a resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
-    Get,
-    Post,
-    Put,
-    Patch,
-    Delete,
-}
+string_enum!(
+    /// What a request does with a resource.
+    Action, "a method", {
+    Get = "GET",
+    Post = "POST",
+    Put = "PUT",
+    Patch = "PATCH",
+    Delete = "DELETE",
+});
 
 impl Action {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
-
     /// Whether the arguments are in the body rather than in the query.
     pub(super) const fn has_body(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)

@@ -211,7 +211,6 @@ impl Store {
 
     /// Returns the files that were left next to the file at `path` by a process that ended while encrypting or
     /// decrypting it.
-    #[must_use]
     pub(crate) fn half_converted(path: &Path) -> Vec<PathBuf> {
         ENDINGS.iter().map(|ending| beside(path, ending)).filter(|path| path.exists()).collect()
     }

@@ -45,7 +45,6 @@ pub struct Erased {
 
 impl Erased {
     /// Returns whether there is nothing to erase.
-    #[must_use]
     pub(crate) const fn is_nothing(&self) -> bool {
         self.conversations.is_empty() && self.memories.is_empty()
     }

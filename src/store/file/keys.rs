@@ -175,7 +175,6 @@ impl Store {
     }
 
     /// Returns the default path of the key file; `None` if the platform has no such folder.
-    #[must_use]
     pub(crate) fn default_key_file() -> Option<PathBuf> {
         default_file()
     }

@@ -138,14 +138,12 @@ impl Store {
 
 impl Database {
     /// Returns the path of the file; `None` for an in-memory store.
-    #[must_use]
     pub(crate) fn file(&self) -> Option<&Path> {
         // SQLite reserves this name, so no file with this name can be opened.
         (self.path != Path::new(":memory:")).then_some(&*self.path)
     }
 
     /// Returns whether the file was opened for reading only.
-    #[must_use]
     pub(crate) fn is_read_only(&self) -> bool {
         let is_kept_from_writing = self.conn.pragma_query_value(None, "query_only", |row| row.get(0)).unwrap_or(false);
         is_kept_from_writing || self.conn.is_readonly("main").unwrap_or(true)

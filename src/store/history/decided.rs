@@ -24,7 +24,6 @@ pub(crate) struct Fingerprint {
 impl Fingerprint {
     /// Returns the fingerprint of a claim; `None` for a claim without evidence, which may legitimately be stated again
     /// at any time.
-    #[must_use]
     pub(crate) fn of(content: &str, evidence: &[Evidence]) -> Option<Self> {
         let mut pieces: Vec<[&str; 3]> = evidence
             .iter()
@@ -88,7 +87,6 @@ pub(crate) struct HashPair(String, String);
 
 impl HashPair {
     /// Returns the pair, independent of the order of the two hashes.
-    #[must_use]
     pub(crate) fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
         let (one, other) = (one.into(), other.into());
         // The order is fixed, so that a judgement is found regardless of the order in which the memories are compared.

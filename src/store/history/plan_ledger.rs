@@ -93,7 +93,6 @@ struct Folder {
 impl PlanLedger {
     /// Returns the pairs of projects to be merged before anything else is written: in each pair, the first is merged
     /// into the second.
-    #[must_use]
     pub(crate) fn merges(&self) -> &[(Namespace, Namespace)] {
         &self.merges
     }

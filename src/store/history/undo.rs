@@ -35,7 +35,6 @@ pub struct UndoReport {
 
 impl UndoReport {
     /// Whether nothing was undone, because every memory was changed later.
-    #[must_use]
     pub(crate) fn keeps_all(&self) -> bool {
         self.restored.is_empty() && self.removed.is_empty() && self.tasks == 0 && !self.kept.is_empty()
     }

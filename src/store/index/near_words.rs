@@ -78,7 +78,6 @@ impl NearForms {
 /// Returns the words by which claims similar to `claim` are found in `namespace`: twelve hex digits each, without
 /// duplicates. The first word is the subject of the claim, if the claim has a subject. Claims in different namespaces
 /// have no words in common.
-#[must_use]
 pub(crate) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);
     words.into_iter().chain(concepts).map(|name| name.to_string()).collect()
@@ -266,7 +265,6 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
 });
 
 /// Returns the names of the concepts that `text` mentions.
-#[must_use]
 pub(crate) fn concepts(text: &str) -> BTreeSet<&'static str> {
     heard([&cut(&folded(text))]).collect()
 }

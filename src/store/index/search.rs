@@ -187,7 +187,6 @@ impl Database {
 
     /// Returns the words of `query` that appear in the memory's own texts in any form, in lower case and in the order
     /// of the query. A longer word with the same beginning counts as well. Returns the whole query if it has no words.
-    #[must_use]
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
         let words = Self::words_of(query);
         let forms = Self::forms_in(&words, &Self::own_text(&memory.claim));
@@ -195,14 +194,12 @@ impl Database {
     }
 
     /// Returns the claim's own texts, as opposed to its evidence, in which the words of a query are looked for.
-    #[must_use]
     pub(crate) fn own_text(claim: &Claim) -> String {
         let subject = claim.subject.as_deref().unwrap_or_default();
         [claim.title.as_str(), &claim.content, subject, &claim.tags.join(" "), &parts_of(claim)].join("\n")
     }
 
     /// Returns for each of `words` the forms in which it appears in `text`, in lower case.
-    #[must_use]
     pub(crate) fn forms_in(words: &[String], text: &str) -> Vec<Vec<String>> {
         let text = folded(text);
         // Text without spaces cannot be divided into words here, and the beginning of a longer word also counts.
@@ -218,7 +215,6 @@ impl Database {
     }
 
     /// Returns the words of `query` in lower case, without insignificant words; the whole query if it has no words.
-    #[must_use]
     pub(crate) fn words_of(query: &str) -> Vec<String> {
         let words = Query::of(query).words;
         let words = if words.is_empty() { vec![folded(&literal(query))] } else { words };

@@ -13,7 +13,7 @@ use crate::store::{Database, Store, StoreError, Writer};
 
 string_enum!(
     /// The stage of a batch, as this program records it. Each stage is recorded before the next step is attempted.
-    Stage, "a batch's stage", "planned, creating, submitted or ended", {
+    Stage, "a batch's stage", {
     /// The requests of the batch are reserved. The provider may already have the uploaded file, which is free of
     /// charge.
     Planned = "planned",

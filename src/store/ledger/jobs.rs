@@ -26,7 +26,7 @@ pub const EXTRACT: &str = "extract";
 
 string_enum!(
     /// The status of a job.
-    JobStatus, "the status of a job", "waiting, running, done or failed", {
+    JobStatus, "the status of a job", {
     /// The job waits until it is due, or for another attempt.
     Waiting = "waiting",
     /// A worker has claimed the job, unless the lease has expired.

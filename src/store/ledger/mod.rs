@@ -35,13 +35,11 @@ pub struct RunId(String);
 
 impl RunId {
     /// Wraps an id as it appears in the database.
-    #[must_use]
     pub(crate) fn from_stored(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// Returns the id's text.
-    #[must_use]
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -19,7 +19,7 @@ const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 string_enum!(
     /// The status of a run.
-    RunStatus, "a run's status", "running, finished, failed or undone", {
+    RunStatus, "a run's status", {
     /// The run is in progress or was interrupted; see `Run::is_alive`.
     Running = "running",
     /// The run was completed.
@@ -57,8 +57,6 @@ pub struct Run {
 
 impl Run {
     /// Returns a description of the run: the logs that it read, or otherwise its command.
-    #[must_use]
-    #[cfg(feature = "serve")]
     pub(crate) fn description(&self) -> String {
         // The arguments are stored as JSON by the version that made the run, so any field may be missing.
         let named = ["from", "paths"].into_iter().filter_map(|name| self.arguments.get(name)?.as_array());
@@ -81,7 +79,6 @@ impl Run {
 
     /// Returns whether a process is executing the run: the run has not ended, its last heartbeat is less than a minute
     /// old, and its process exists, as far as the system reports this.
-    #[must_use]
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
         // The absolute difference is used, because a wrong clock may have recorded the last heartbeat years ahead.
         let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;

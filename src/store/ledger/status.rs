@@ -38,13 +38,11 @@ pub struct Health {
 
 impl Health {
     /// Returns the number of jobs and windows that remain to be processed.
-    #[must_use]
     pub(crate) const fn backlog(&self) -> usize {
         self.jobs_waiting + self.jobs_running + self.windows_open + self.windows_unwritten
     }
 
     /// Returns the number of jobs and windows that failed.
-    #[must_use]
     pub(crate) const fn failures(&self) -> usize {
         self.jobs_failed + self.windows_failed
     }
@@ -149,7 +147,6 @@ impl Database {
 }
 
 /// Returns the first of `count` consecutive days that end with `last`.
-#[must_use]
 pub(crate) fn days_before(last: Date, count: u32) -> Date {
     let back = SignedDuration::from_hours(24 * i64::from(count.saturating_sub(1)));
     last.checked_sub(back).unwrap_or(Date::MIN)

@@ -30,7 +30,7 @@ pub(crate) struct SeenTranscript {
 
 string_enum!(
     /// The outcome of reading a log.
-    FileOutcome, "the outcome of a file", "read, passed_over or dataset", {
+    FileOutcome, "the outcome of a file", {
     /// The file was read.
     Read = "read",
     /// The format of the file is unknown.
@@ -77,7 +77,6 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    #[cfg(feature = "serve")]
     pub(crate) fn origin_of(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.query_one("SELECT origin FROM transcripts WHERE key = ?1", [key], |row| row.get(0))
     }

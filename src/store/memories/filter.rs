@@ -10,7 +10,7 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::types::Value;
 
 use crate::memory::fading::{Certainty, HalfLives};
-use crate::memory::{MemoryType, Namespace, Scope, Status};
+use crate::memory::{MemoryType, Namespace, Scope, Status, string_enum};
 use crate::text::normalise::caseless;
 
 /// Conditions on memories. A memory must meet the conditions of all fields. The values of one field are alternatives,
@@ -141,23 +141,24 @@ macro_rules! faded {
 /// The confidence of a memory `m` that remains at the time of the query.
 const FADED: &str = faded!();
 
-/// The sort order of a list.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+string_enum!(
+    /// The sort order of a list.
+    #[derive(Default)]
+    Order, "an order", {
     /// By time of change, latest first.
     #[default]
-    Updated,
+    Updated = "updated",
     /// By time of learning, latest first.
-    Created,
-    /// By importance, highest first, then by time of change, latest first.
-    Importance,
-    /// By number of uses, highest first, then by time of change, latest first.
-    Used,
+    Created = "created",
     /// By the confidence that remains at the time of the query, highest first, then by time of change, latest first.
-    Confidence,
+    Confidence = "confidence",
+    /// By number of uses, highest first, then by time of change, latest first.
+    Used = "used",
+    /// By importance, highest first, then by time of change, latest first.
+    Importance = "importance",
     /// By id, which is the order in which the memories were learnt.
-    Id,
-}
+    Id = "id",
+});
 
 impl Order {
     /// Returns the order in SQL, in reverse if `is_ascending`.

@@ -6,7 +6,6 @@ pub(super) mod filter;
 pub(super) mod insert;
 pub(super) mod brief_rows;
 pub(super) mod outlines;
-#[cfg(feature = "serve")]
 pub(super) mod overview;
 pub(super) mod relations;
 pub(super) mod review;

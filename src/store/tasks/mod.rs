@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
 use crate::guard::{Redact as _, Redacted};
-use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord};
+use crate::memory::{MemoryId, Namespace, Task, TaskError, TaskRecord, string_enum};
 use crate::store::file::seal::mark_unsealed;
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::{ID_HAS_PART, from_row, json, rows, spelled, to_json};
@@ -26,35 +26,22 @@ use words::digest;
 use words::task_words;
 pub(crate) use words::{further_words, stored_words, word_number};
 
-/// The kinds of keys for looking up tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum FactKind {
+string_enum!(
+    /// The kinds of keys for looking up tasks.
+    FactKind, "a kind of key", {
     /// The path of a file.
-    Path,
+    Path = "path",
     /// The last part of the path of a file.
-    FileName,
+    FileName = "name",
     /// The signature of an error.
-    Error,
+    Error = "error",
     /// The signature of a command.
-    Command,
+    Command = "command",
     /// A failed command that was replaced by another command.
-    Failed,
+    Failed = "failed",
     /// A program, script or task that a command calls and that is not in general use.
-    Program,
-}
-
-impl FactKind {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Path => "path",
-            Self::FileName => "name",
-            Self::Error => "error",
-            Self::Command => "command",
-            Self::Failed => "failed",
-            Self::Program => "program",
-        }
-    }
-}
+    Program = "program",
+});
 
 const INSERT_FACT: &str = "INSERT OR IGNORE INTO task_facts (kind, key, task) VALUES (?1, ?2, ?3)";
 

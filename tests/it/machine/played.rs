@@ -344,12 +344,12 @@ impl Machine {
 
     /// Does the same as `import` with a file.
     fn import(&self, lines: &[String], consolidate: bool) {
-        let parse = |(index, line): (usize, &String)| {
-            let mut imported = parse_line(line, index + 1, &Namespace::global(), self.now()).unwrap();
+        let parse = |line: &String| {
+            let mut imported = parse_line(line, &Namespace::global(), self.now()).unwrap();
             imported.memory.namespace = self.store.merged_into(&imported.memory.namespace).unwrap();
             imported
         };
-        let memories: Vec<Imported> = lines.iter().enumerate().map(parse).collect();
+        let memories: Vec<Imported> = lines.iter().map(parse).collect();
         if !consolidate {
             let gathered = Gathered { memories: memories.into_iter().collect(), ..Gathered::default() };
             import_as_is(&self.store, gathered, &Namespace::global(), None, self.now()).unwrap();
