@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::numbers::counts;
 use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, weekday, written};
-use crate::text::number::digit;
+use crate::text::number::{digit, in_words};
 use crate::text::pattern_set::Anywhere;
 
 /// Maximum distance, in days, of an expiry date that the model chose by itself from the time of the statement.
@@ -128,15 +128,16 @@ impl Dates {
         written(content).into_iter().map(|one| one.at).collect()
     }
 
-    /// Returns the first date in `content` that can be traced to none of `sources`.
-    pub(super) fn foreign<'t>(sources: &[&Self], content: &'t str) -> Option<&'t str> {
+    /// Returns the dates in `content` that can be traced to none of `sources`.
+    pub(super) fn foreign<'t>(sources: &[&Self], content: &'t str) -> Vec<&'t str> {
         let is_traced = |days: &Days| sources.iter().any(|source| source.is_traced(*days));
-        written(content).into_iter().find(|one| !one.meanings.iter().any(is_traced)).map(|one| &content[one.at])
+        let dates = written(content).into_iter().filter(|one| !one.meanings.iter().any(is_traced));
+        dates.map(|one| &content[one.at]).collect()
     }
 
     /// Whether `text`, the beginning or end of a period, can be traced to one of `sources`.
     pub(super) fn may_hold(sources: &[&Self], text: &str) -> bool {
-        Self::foreign(sources, &as_field(text)).is_none()
+        Self::foreign(sources, &as_field(text)).is_empty()
     }
 
     /// Whether `text`, an expiry date, can be traced to a source, or is a judgement close to the time of the statement.
@@ -270,12 +271,40 @@ static DAY_OF_MONTH: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
+static SPELLED_DAY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:am|zum|bis|den|dem|der|ab|vom)\s+(?P<day>\p{L}+?)(?:s?ten|te)\b")
+        .expect("the pattern is constant and a test compiles it")
+});
+
+/// Returns the days of a month that `text` spells out, such as "the fourteenth", "am vierzehnten", "el catorce" and 十四号.
+fn spelled_days(text: &str) -> Vec<i8> {
+    let lower = text.to_lowercase();
+    let is_day = |at: &Range<usize>| {
+        let before = lower[..at.start].trim_end();
+        ["st", "nd", "rd", "th"].iter().any(|end| lower[at.clone()].ends_with(end))
+            || lower[at.end..].starts_with(['号', '號', '日'])
+            || [" el", " día"].iter().any(|word| format!(" {before}").ends_with(word))
+    };
+    let german = SPELLED_DAY.captures_iter(&lower).flat_map(|found| match &found["day"] {
+        "ers" => in_words("eins"),
+        "drit" => in_words("drei"),
+        "sieb" => in_words("sieben"),
+        word => in_words(word),
+    });
+    let numbers = in_words(&lower).into_iter().filter(|number| is_day(&number.at)).chain(german);
+    let values = numbers.filter_map(|number| number.readings.first().copied());
+    #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of at most 31")]
+    let days = values.filter(|value| (1.0..=31.0).contains(value) && value.fract() == 0.0).map(|value| value as i8);
+    days.collect()
+}
+
 /// "On the 5th" is that day of this month or of an adjacent month.
 fn days_of_month(text: &str, today: Date) -> Vec<(Date, Date)> {
     let numbers = DAY_OF_MONTH
         .captures_iter(text)
         .filter_map(|found| ["d", "g", "s", "c"].iter().find_map(|name| found.name(name))?.as_str().parse::<i8>().ok());
     numbers
+        .chain(spelled_days(text))
         .flat_map(|day| {
             (-2..=2_i32).filter_map(move |months| {
                 let month = today.first_of_month().checked_add(months.months()).ok()?;
@@ -336,6 +365,32 @@ pub(in crate::extract) fn instant(text: &str, edge: Edge, offset_seconds: i32) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_of_a_month_may_be_spelled_out() {
+        for (text, day) in [
+            ("The audit is on the fourteenth.", 14),
+            ("Thursday the nineteenth", 19),
+            ("by the twelfth", 12),
+            ("on the tenth", 10),
+            ("on the twentieth", 20),
+            ("the twenty-first", 21),
+            ("the fifth", 5),
+            ("on the third", 3),
+            ("Die Prüfung ist am vierzehnten.", 14),
+            ("bis zum zwanzigsten", 20),
+            ("am einundzwanzigsten", 21),
+            ("am ersten", 1),
+            ("La auditoría es el catorce.", 14),
+            ("审计在十四号", 14),
+            ("三十一日", 31),
+        ] {
+            assert_eq!(spelled_days(text).first(), Some(&day), "{text}");
+        }
+        for text in ["the five tests", "nine people came", "die besten Tage", "der letzte", "tres personas"] {
+            assert_eq!(spelled_days(text), [0_i8; 0], "{text}");
+        }
+    }
 
     #[test]
     fn dates_of_three_precisions_cover_their_whole_span() {

@@ -154,13 +154,22 @@ impl<'a> EvidenceCheck<'a> {
         self.polarity(proposal, citation)?;
         self.speaker(proposal, citation)?;
         self.empty_fields(proposal, citation);
+        self.empty_value(proposal, citation);
         Ok(())
     }
 
     fn dates(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
         let replaced = citation.replaced.map(Replaced::new);
         let sources = self.dated(replaced.as_ref());
-        match claim_texts(proposal).find_map(|text| Dates::foreign(&sources, text)) {
+        // "3.6" may be a day, but it is a number if somebody said "three point six".
+        let is_number = |date: &str| {
+            let is_decimal = date.split_once('.').is_some_and(|(whole, rest)| {
+                [whole, rest].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+            });
+            is_decimal && self.own_numbers().foreign(date, &[]).is_empty()
+        };
+        let mut foreign = claim_texts(proposal).flat_map(|text| Dates::foreign(&sources, text));
+        match foreign.find(|date| !is_number(date)) {
             Some(date) => refused(
                 DropReason::DateNotSaid,
                 format!("the date {date} is not said and does not follow from when it was said"),
@@ -170,11 +179,7 @@ impl<'a> EvidenceCheck<'a> {
     }
 
     fn numbers(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
-        let own = self.numbers.get_or_init(|| {
-            let mut numbers = Numbers::default();
-            add_numbers(&mut numbers, self.task, self.shown);
-            numbers
-        });
+        let own = self.own_numbers();
         let replaced = citation.replaced.map(Replaced::new);
         let sources = self.dated(replaced.as_ref());
         let year = self.message(citation.quoted).time.map(|time| time.civil().year());
@@ -195,6 +200,14 @@ impl<'a> EvidenceCheck<'a> {
         Ok(())
     }
 
+    fn own_numbers(&self) -> &Numbers {
+        self.numbers.get_or_init(|| {
+            let mut numbers = Numbers::default();
+            add_numbers(&mut numbers, self.task, self.shown);
+            numbers
+        })
+    }
+
     fn empty_fields(&self, proposal: &mut Proposal, citation: &Citation<'_>) {
         let replaced = citation.replaced.map(Replaced::new);
         let sources = self.dated(replaced.as_ref());
@@ -212,6 +225,19 @@ impl<'a> EvidenceCheck<'a> {
         }
     }
 
+    /// Removes a key whose value neither the statement nor any message contains, such as Kubernetes for "We use Nomad".
+    fn empty_value(&self, proposal: &mut Proposal, citation: &Citation<'_>) {
+        let is_foreign = proposal.value.as_deref().is_some_and(|value| {
+            // A value is a heading rather than a sentence, so it is read after a word that is no name.
+            let sentence = format!("is {value}");
+            self.pool.names().foreign(&sentence, citation.quote).is_some()
+        });
+        if is_foreign {
+            tracing::debug!(title = proposal.title, "left out a key whose value stands in no message");
+            (proposal.key, proposal.value) = (None, None);
+        }
+    }
+
     /// Returns the possible sources of a date: this session, the others, and the memory that is replaced.
     fn dated<'d>(&'d self, replaced: Option<&'d Replaced>) -> Vec<&'d Dates> {
         let own = self.dates.get_or_init(|| {
@@ -224,7 +250,8 @@ impl<'a> EvidenceCheck<'a> {
 
     fn names(&self, proposal: &Proposal, quote: &str) -> Result<(), Dropped> {
         let names = self.pool.names();
-        let in_parts = || claim_texts(proposal).find_map(|text| names.foreign_given(text));
+        let in_parts =
+            || claim_texts(proposal).find_map(|text| names.foreign_given(text).or_else(|| names.foreign_code(text)));
         match names.foreign(&proposal.content, quote).or_else(in_parts) {
             Some(_) => {
                 refused(DropReason::NameNotSaid, "it names somebody or something that stands in no message".to_owned())

@@ -30,6 +30,14 @@ static HONORIFIC: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
+/// A path or the name of a file.
+static FILE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:[\w.-]+/)+[\w-]+\.[a-z]{1,4}$|^[\w-]+\.(?:rs|py|ts|tsx|js|go|md|toml|json|yaml|yml|sh|sql|lock)$")
+        .expect("the pattern is constant and a test compiles it")
+});
+/// Minimum length of a word between backticks that has to be known; shorter ones are flags and signs.
+const MIN_CODE_CHARS: usize = 4;
+
 /// The texts from which the names of a claim may be taken.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -74,6 +82,23 @@ impl Names {
         words(text).map(|(_, word)| word).find(|word| {
             word.starts_with(char::is_uppercase) && GIVEN.contains(fold_case(word).as_str()) && !self.is_known(word)
         })
+    }
+
+    /// Returns the first file, path or command in `text` that no source contains: a word between backticks, or a word
+    /// with a slash or with a point before a file extension. A part of a known path is known.
+    pub(super) fn foreign_code<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let is_known = |word: &str| {
+            let word = searchable(word);
+            let last = word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&word);
+            let stem = last.trim_matches(|c: char| !c.is_alphanumeric());
+            stem.chars().count() < MIN_CODE_CHARS
+                || self.text.contains(stem)
+                || self.words.iter().any(|said| is_form(stem, said, false))
+        };
+        let between = text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+        let paths = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        let paths = paths.filter(|word| FILE.is_match(word));
+        between.chain(paths).find(|word| !is_known(word))
     }
 
     fn foreign_wide<'t>(&self, content: &'t str) -> Option<&'t str> {
@@ -194,6 +219,24 @@ fn is_common(word: &str, folded: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_and_commands_need_a_source() {
+        let mut names = Names::default();
+        names.add("Run make lint before you touch crates/store/src/a.rs; `pnpm test` and config.yaml are fine.");
+        for known in ["`make lint`", "Edit src/a.rs.", "`pnpm test --run`", "config.yaml", "`a.rs`", "Use tabs/spaces."]
+        {
+            assert_eq!(names.foreign_code(known), None, "{known}");
+        }
+        for (text, foreign) in [
+            ("Run `make clean` first.", "clean"),
+            ("Edit src/other.rs.", "src/other.rs"),
+            ("`yarn test`", "yarn"),
+            ("It is in settings.toml.", "settings.toml"),
+        ] {
+            assert_eq!(names.foreign_code(text), Some(foreign), "{text}");
+        }
+    }
 
     #[test]
     fn given_names_are_lower_case_and_distinct() {

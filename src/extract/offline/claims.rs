@@ -163,7 +163,8 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if !named && (at_hand || (chatter && !singular)) {
         return None;
     }
-    if gone || is_negative(&value) || hit.clause.contains(" against ") {
+    let denies = [" against ", " not to "].iter().any(|word| hit.clause.to_lowercase().contains(word));
+    if gone || is_negative(&value) || denies {
         slot = Slot { attribute: None, value: None };
     }
     let clause = until_pointing(hit)?;

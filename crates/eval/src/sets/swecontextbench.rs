@@ -141,7 +141,7 @@ fn read_session(path: &Path) -> Result<(String, String, Session), EvalError> {
     for folder in records.iter_mut().filter_map(|record| record.get_mut("cwd")) {
         *folder = Value::from(root.as_str());
     }
-    let log = records.iter().map(|record| format!("{record}\n")).collect();
+    let log = records.iter().map(|record| record.to_string() + "\n").collect();
     let texts = [indexed_text(&records, &BTreeSet::new(), false), indexed_text(&records, &written, true)];
     Ok((name, id, Session { log, written, texts }))
 }

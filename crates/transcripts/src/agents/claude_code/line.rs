@@ -157,11 +157,18 @@ impl Line {
         }
     }
 
-    /// Returns whether another program, not a person at the keyboard, wrote the prompt.
+    /// Returns whether another program, rather than a person, wrote the prompt.
     fn is_by_program(&self) -> bool {
-        // The SDK writes `sdk-py`, `sdk-ts` or `sdk-cli`; text typed by a person has the kind `human`.
-        let kind = self.origin["kind"].string();
-        self.prompt_source == "sdk" || self.entrypoint.string().starts_with("sdk") || !matches!(kind, "" | "human")
+        let (kind, entrypoint) = (self.origin["kind"].string(), self.entrypoint.string());
+        // The editor extension, the desktop app and phones start the agent through its SDK, so what people type there has
+        // the source `sdk`, too. Programs write the entry points `sdk-py`, `sdk-ts` and `sdk-cli`.
+        let is_typed_elsewhere = ["claude-", "remote"].iter().any(|start| entrypoint.starts_with(start));
+        match (kind, self.prompt_source.string()) {
+            ("human", _) => false,
+            ("", "system") => true,
+            ("", source) => entrypoint.starts_with("sdk") || source == "sdk" && !is_typed_elsewhere,
+            _ => true,
+        }
     }
 
     fn user_messages(&self) -> Vec<Message> {

@@ -444,6 +444,25 @@ fn prompts_that_another_program_wrote_are_not_the_users() {
 }
 
 #[test]
+fn what_people_type_in_an_editor_on_a_desktop_or_on_a_phone_is_theirs() {
+    let human = json!({"kind": "human"});
+    for (entrypoint, source, origin, is_users) in [
+        ("claude-vscode", "sdk", json!(null), true),
+        ("claude-desktop", "sdk", human.clone(), true),
+        ("remote_mobile", "sdk", human, true),
+        ("sdk-cli", "sdk", json!(null), false),
+        ("cli", "sdk", json!(null), false),
+        ("claude-vscode", "system", json!(null), false),
+        ("claude-desktop", "sdk", json!({"kind": "task-notification"}), false),
+    ] {
+        let prompt = with(user("u1", "", 0, "Always answer in JSON."), "entrypoint", json!(entrypoint));
+        let prompt = with(with(prompt, "promptSource", json!(source)), "origin", origin.clone());
+        let transcript = read(&[prompt]);
+        assert_eq!(transcript.messages[0].is_human(), is_users, "{entrypoint} {source} {origin}");
+    }
+}
+
+#[test]
 fn the_repository_of_the_pull_requests_is_known_unless_there_are_several() {
     let link = |url: Value, name: Value| json!({"type": "pr-link", "sessionId": SESSION, "prNumber": 7, "prUrl": url, "prRepository": name});
     let linked = |links: &[Value]| {
