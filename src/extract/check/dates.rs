@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::numbers::counts;
 use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, weekday, written};
-use crate::text::number::{digit, in_words};
+use crate::text::number::{Number, digit, in_words};
 use crate::text::pattern_set::Anywhere;
 
 /// Maximum distance, in days, of an expiry date that the model chose by itself from the time of the statement.
@@ -285,14 +285,15 @@ fn spelled_days(text: &str) -> Vec<i8> {
             || lower[at.end..].starts_with(['号', '號', '日'])
             || [" el", " día"].iter().any(|word| format!(" {before}").ends_with(word))
     };
-    let german = SPELLED_DAY.captures_iter(&lower).flat_map(|found| match &found["day"] {
-        "ers" => in_words("eins"),
-        "drit" => in_words("drei"),
-        "sieb" => in_words("sieben"),
-        word => in_words(word),
+    let value = |number: &Number| number.readings.first().copied();
+    let german = SPELLED_DAY.captures_iter(&lower).filter_map(|found| match &found["day"] {
+        "ers" => Some(1.0),
+        "drit" => Some(3.0),
+        "sieb" => Some(7.0),
+        word => in_words(word).first().and_then(value),
     });
-    let numbers = in_words(&lower).into_iter().filter(|number| is_day(&number.at)).chain(german);
-    let values = numbers.filter_map(|number| number.readings.first().copied());
+    let numbers = in_words(&lower);
+    let values = numbers.iter().filter(|number| is_day(&number.at)).filter_map(value).chain(german);
     #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of at most 31")]
     let days = values.filter(|value| (1.0..=31.0).contains(value) && value.fract() == 0.0).map(|value| value as i8);
     days.collect()
