@@ -15,7 +15,7 @@ use crate::api::{
 };
 use crate::config::Config;
 use crate::serve::MemoryPool;
-use crate::serve::probes::{self, CountedQueue, Probes};
+use crate::serve::probes::{self, CountedQueue, ProbedWorker};
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -199,7 +199,7 @@ pub(crate) fn work(args: &WorkerArgs, context: &Context<'_>) -> anyhow::Result<E
     };
     let metrics = Arc::new(WorkerStatistics::new());
     if let Some(address) = args.addr {
-        let probes = Probes::new(Arc::clone(&metrics), cancel.clone(), WorkQueue::at(&args.queue)?);
+        let probes = ProbedWorker::new(Arc::clone(&metrics), cancel.clone(), WorkQueue::at(&args.queue)?);
         let address = probes::start(address, probes)?;
         out.note(format_args!("http://{address}/metrics"));
     }

@@ -55,7 +55,7 @@ pub struct MemoryPool {
     reviews_agents: bool,
     /// The shards that requests name, which are used instead of the database.
     #[cfg(feature = "scale")]
-    shards: Option<ShardPools>,
+    shards: Option<ShardPools<Self>>,
 }
 
 /// Whether vectors are missing, and whether a thread is computing them.
@@ -99,18 +99,14 @@ impl MemoryPool {
     #[cfg(feature = "scale")]
     pub(crate) fn of_shards(config: Config, files: ShardFiles, limit: usize) -> Self {
         let pool = Self::new(config, Served::Everything).read_only();
-        let shards = ShardPools::new(files, pool.config.clone(), pool.vectors.clone(), limit);
-        Self { shards: Some(shards), ..pool }
+        let (config, vectors) = (pool.config.clone(), pool.vectors.clone());
+        let open = move |namespace: &Namespace, path| Self::of_copy(&config, path, namespace.clone(), vectors.clone());
+        Self { shards: Some(ShardPools::new(files, limit, open)), ..pool }
     }
 
     /// Returns a pool for the copy of the shard of a namespace, which also has memories for all projects.
     #[cfg(feature = "scale")]
-    pub(super) fn of_copy(
-        config: &Config,
-        copy: PathBuf,
-        namespace: Namespace,
-        vectors: Option<Arc<QueryVectors>>,
-    ) -> Self {
+    fn of_copy(config: &Config, copy: PathBuf, namespace: Namespace, vectors: Option<Arc<QueryVectors>>) -> Self {
         let mut config = config.clone();
         config.db.value = copy;
         let pool = Self::new(config, Served::Namespace(namespace.clone())).read_only();

@@ -26,7 +26,7 @@ const COUNT_AGE: Duration = Duration::from_secs(15);
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A worker, as its probes see it.
-pub(crate) struct Probes {
+pub(crate) struct ProbedWorker {
     metrics: Arc<WorkerStatistics>,
     /// Cancelled when the worker is about to end.
     cancel: CancellationToken,
@@ -69,7 +69,7 @@ impl CountedQueue {
 ///
 /// # Errors
 /// [`HttpError`] if the address is in use.
-pub(crate) fn start(address: SocketAddr, probes: Probes) -> Result<SocketAddr, HttpError> {
+pub(crate) fn start(address: SocketAddr, probes: ProbedWorker) -> Result<SocketAddr, HttpError> {
     // The worker may wait for PostgreSQL on the threads of its own runtime, and must stay visible meanwhile.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| HttpError::Bind { address, source })?;
@@ -84,7 +84,7 @@ pub(crate) fn start(address: SocketAddr, probes: Probes) -> Result<SocketAddr, H
     Ok(address)
 }
 
-impl Probes {
+impl ProbedWorker {
     pub(crate) fn new(metrics: Arc<WorkerStatistics>, cancel: CancellationToken, queue: WorkQueue) -> Self {
         Self { metrics, cancel, queue: Arc::new(Mutex::new(CountedQueue::new(queue, 0))) }
     }
@@ -104,7 +104,7 @@ impl Probes {
     }
 }
 
-async fn ready(State(probes): State<Arc<Probes>>) -> Response {
+async fn ready(State(probes): State<Arc<ProbedWorker>>) -> Response {
     if probes.cancel.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "the worker is about to end\n").into_response();
     }
@@ -114,7 +114,7 @@ async fn ready(State(probes): State<Arc<Probes>>) -> Response {
     }
 }
 
-async fn figures(State(probes): State<Arc<Probes>>) -> Response {
+async fn figures(State(probes): State<Arc<ProbedWorker>>) -> Response {
     let progress = probes.ask(CountedQueue::progress).await;
     ([(header::CONTENT_TYPE, OPEN_METRICS)], probes.metrics.text(progress.as_ref())).into_response()
 }

@@ -6,14 +6,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use super::pool::MemoryPool;
-use crate::api::{ApiError, Head, QueryVectors, ScaleError, ShardFiles, refuse_secret_namespace};
-use crate::config::Config;
+use crate::api::{ApiError, Head, ScaleError, ShardFiles, refuse_secret_namespace};
 use crate::memory::Namespace;
 
 /// Time for which a copy answers requests before its log is asked for changes again.
@@ -21,54 +20,61 @@ const CHECK_AGE: Duration = Duration::from_secs(2);
 /// Maximum number of requests that are answered at the same time; the others wait.
 const MAX_REQUESTS: usize = 16;
 
-/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another.
-pub(super) struct ShardPools {
+/// Opens the copy of the shard of a namespace.
+type Opener<P> = Box<dyn Fn(&Namespace, PathBuf) -> P + Send + Sync>;
+
+/// Copies of at most a fixed number of shards. The one that was used longest ago makes room for another. `P` is the
+/// type of an opened copy.
+pub(super) struct ShardPools<P> {
     files: ShardFiles,
-    config: Config,
-    vectors: Option<Arc<QueryVectors>>,
+    open: Opener<P>,
     limit: usize,
     /// At most as many requests as copies are answered at the same time, so that one of the copies can be removed for a
     /// request that needs another.
     turns: Semaphore,
-    kept: Mutex<HashMap<Namespace, Kept>>,
+    kept: Mutex<HashMap<Namespace, Kept<P>>>,
 }
 
 /// A copy, and when it was last used.
-struct Kept {
+struct Kept<P> {
     used: Instant,
-    shard: Arc<RwLock<ShardCopy>>,
+    shard: Arc<RwLock<ShardCopy<P>>>,
 }
 
 /// A copy, and the state of the log that it has. While it is updated, it is not open.
-struct ShardCopy {
-    opened: Option<MemoryPool>,
+struct ShardCopy<P> {
+    opened: Option<P>,
     head: Option<Head>,
     checked: Option<Instant>,
 }
 
-impl ShardCopy {
+impl<P> ShardCopy<P> {
     fn is_new(&self) -> bool {
         self.opened.is_some() && self.checked.is_some_and(|at| at.elapsed() < CHECK_AGE)
     }
 }
 
-impl fmt::Debug for ShardPools {
+impl<P> fmt::Debug for ShardPools<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardPools").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 
-impl ShardPools {
-    pub(super) fn new(files: ShardFiles, config: Config, vectors: Option<Arc<QueryVectors>>, limit: usize) -> Self {
+impl<P> ShardPools<P> {
+    pub(super) fn new(
+        files: ShardFiles,
+        limit: usize,
+        open: impl Fn(&Namespace, PathBuf) -> P + Send + Sync + 'static,
+    ) -> Self {
         let turns = Semaphore::new(limit.min(MAX_REQUESTS));
-        Self { files, config, vectors, limit, turns, kept: Mutex::default() }
+        Self { files, open: Box::new(open), limit, turns, kept: Mutex::default() }
     }
 
     /// Runs `work` with the copy of the shard of a namespace.
     pub(super) fn with<T, E: From<ApiError>>(
         &self,
         namespace: Option<Namespace>,
-        work: impl FnOnce(&MemoryPool) -> Result<T, E>,
+        work: impl FnOnce(&P) -> Result<T, E>,
     ) -> Result<T, E> {
         let remedy = "add the namespace to the address, as in ?namespace=team/ana";
         let namespace = namespace.ok_or_else(|| ApiError::nothing_named(remedy))?;
@@ -89,8 +95,8 @@ impl ShardPools {
     }
 
     /// Returns the place of a copy. If there is none yet, it replaces the copy that was used longest ago.
-    fn shard(&self, namespace: &Namespace) -> Result<Arc<RwLock<ShardCopy>>, ApiError> {
-        let find = |kept: &mut HashMap<Namespace, Kept>| {
+    fn shard(&self, namespace: &Namespace) -> Result<Arc<RwLock<ShardCopy<P>>>, ApiError> {
+        let find = |kept: &mut HashMap<Namespace, Kept<P>>| {
             let kept = kept.get_mut(namespace)?;
             kept.used = Instant::now();
             Some(Arc::clone(&kept.shard))
@@ -117,7 +123,7 @@ impl ShardPools {
     }
 
     /// Updates a copy if its log has changed. If the log cannot be read, the copy stays as it is.
-    fn update(&self, namespace: &Namespace, copy: &mut ShardCopy) -> Result<(), ApiError> {
+    fn update(&self, namespace: &Namespace, copy: &mut ShardCopy<P>) -> Result<(), ApiError> {
         let head = match self.files.head(namespace) {
             Ok(head) => Some(head),
             Err(error @ ApiError::Queue(ScaleError::UnknownShard { .. })) => {
@@ -136,7 +142,7 @@ impl ShardPools {
             // The file must be closed before it changes.
             copy.opened = None;
             let path = self.files.check_out(namespace)?;
-            copy.opened = Some(MemoryPool::of_copy(&self.config, path, namespace.clone(), self.vectors.clone()));
+            copy.opened = Some((self.open)(namespace, path));
         }
         (copy.head, copy.checked) = (head, Some(Instant::now()));
         Ok(())
