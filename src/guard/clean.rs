@@ -1,10 +1,15 @@
 //! Cleans a transcript before a model reads it: removes private spans, injected text, secrets and personal data.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, MatchKind};
 use sha2::{Digest as _, Sha256};
 use transcripts::{Kind, Message, Role, Transcript, changed_names, hex};
 
+use crate::guard::pii::is_personal;
 use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
-use crate::guard::scan::{Findings, names_secret, secrets};
+use crate::guard::scan::{Findings, Found, Replaced, names_secret, replace, secrets};
 use crate::text::address::without_credentials;
 
 /// Maximum number of rounds of removing injected text. Each round finds text that the previous round joined.
@@ -51,7 +56,7 @@ impl Guard {
     /// changes nothing.
     #[must_use]
     pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaning) {
-        let mut cleaned = Cleaning::default();
+        let (mut cleaned, mut repeated) = (Cleaning::default(), RepeatedValues::default());
         let ids = transcript.messages.iter_mut().map(|message| &mut message.id);
         ids.chain([&mut transcript.external_id]).for_each(|id| *id = clean_id(std::mem::take(id)));
         // Addresses of repositories may contain a user and a token.
@@ -69,7 +74,8 @@ impl Guard {
                 let left = changed_names(&self.redact(change).0);
                 action.names.retain(|name| left.contains(name));
             }
-            **action = self.redact(std::mem::take(&mut **action)).0.into_inner();
+            let note = &mut |found: &Found, value: &str| repeated.note(found, value);
+            **action = self.redact_noting(std::mem::take(&mut **action), note).0.into_inner();
         }
         // Private spans are removed first, because their content must not affect anything else.
         transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
@@ -95,9 +101,54 @@ impl Guard {
         cleaned.removed = before - transcript.messages.len();
         // Secrets are removed last, so that injected and private text is not searched and findings in it are not
         // counted.
-        let (redacted, findings) = self.redact(transcript);
+        let (Redacted(mut transcript), findings) =
+            self.redact_noting(transcript, &mut |found, value| repeated.note(found, value));
         cleaned.findings = findings;
-        (redacted, cleaned)
+        repeated.remove_from(&mut transcript, &mut cleaned.findings);
+        (Redacted(transcript), cleaned)
+    }
+}
+
+/// Passwords and keys that were found by the words beside them. Elsewhere in the conversation, as in the error message of a
+/// command, nothing shows that they are secret.
+#[derive(Debug, Default)]
+struct RepeatedValues(BTreeMap<String, &'static str>);
+
+/// Length of the shortest value that is looked for elsewhere, in bytes.
+const MIN_REPEATED_BYTES: usize = 8;
+
+impl RepeatedValues {
+    fn note(&mut self, found: &Found, value: &str) {
+        // A value without digits may be an ordinary word, such as the name of a database.
+        let is_distinct = value.len() >= MIN_REPEATED_BYTES
+            && value.contains(|c: char| c.is_ascii_digit())
+            && value.contains(char::is_alphabetic)
+            && !value.contains(char::is_whitespace);
+        if is_distinct && names_secret(found) && !found.is_token && !is_personal(found) {
+            self.0.insert(value.to_owned(), found.name);
+        }
+    }
+
+    /// Removes the values wherever they stand as whole words.
+    fn remove_from(&self, transcript: &mut Transcript, findings: &mut Findings) {
+        if self.0.is_empty() {
+            return;
+        }
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(self.0.keys());
+        let Ok(automaton) = automaton else { return };
+        let names: Vec<&'static str> = self.0.values().copied().collect();
+        transcript.edit_texts(&mut |text| {
+            let is_whole = |range: &Range<usize>| {
+                !text[..range.start].ends_with(char::is_alphanumeric)
+                    && !text[range.end..].starts_with(char::is_alphanumeric)
+            };
+            let found = automaton.find_iter(text.as_str()).filter(|hit| is_whole(&hit.range()));
+            let found =
+                found.map(|hit| Found { range: hit.range(), name: names[hit.pattern()], rank: 0, is_token: false });
+            if let Some(Replaced { text: clean, .. }) = replace(text, found.collect(), findings) {
+                *text = clean;
+            }
+        });
     }
 }
 
@@ -499,6 +550,22 @@ mod tests {
         };
         let (clean, _) = Guard::default().clean_transcript(log);
         assert_eq!(clean.external_id, clean_id(key("x")));
+    }
+
+    #[test]
+    fn a_password_is_removed_wherever_the_conversation_repeats_it() {
+        let (clean, cleaned) = Guard::default().clean_transcript(numbered(vec![
+            Message::user("export DB_PASSWORD=Zuckerbrot48x"),
+            Message::assistant("Error: login failed for bob/Zuckerbrot48x"),
+            Message::user("Zuckerbrot48xyz is the name of the branch, postgres is the database."),
+            Message::user("PGPASSWORD=postgres psql"),
+        ]));
+        let texts: Vec<&str> = clean.messages.iter().map(|message| message.text.as_str()).collect();
+        assert!(texts[1].starts_with("Error: login failed for bob/[redacted:"), "{texts:?}");
+        assert_eq!(texts[2], "Zuckerbrot48xyz is the name of the branch, postgres is the database.");
+        assert!(cleaned.findings.values().sum::<usize>() >= 2, "{cleaned:?}");
+        let (again, _) = Guard::default().clean_transcript(clean.clone().into_inner());
+        assert_eq!(again, clean);
     }
 
     #[test]

@@ -196,6 +196,11 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
     found
 }
 
+/// Whether a finding is personal data rather than a secret.
+pub(super) fn is_personal(found: &Found) -> bool {
+    found.rank == RANK
+}
+
 /// Whether a number is not part of a longer number, word, path or decimal.
 fn stands_alone(before: &str, after: &str) -> bool {
     let joined = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -120,17 +120,31 @@ impl Guard {
     }
 
     /// Removes the secrets from every text of `value`. A second pass over the result changes nothing.
-    pub fn redact<T: Redact>(&self, mut value: T) -> (Redacted<T>, Findings) {
+    pub fn redact<T: Redact>(&self, value: T) -> (Redacted<T>, Findings) {
+        self.redact_noting(value, &mut |_, _| {})
+    }
+
+    /// Does the same as [`Self::redact`], and calls `note` with each finding in a text and the text that it replaces.
+    pub(super) fn redact_noting<T: Redact>(
+        &self,
+        mut value: T,
+        note: &mut dyn FnMut(&scan::Found, &str),
+    ) -> (Redacted<T>, Findings) {
         let mut findings = Findings::new();
-        value.edit_texts(&mut |text| self.redact_text(text, &mut findings));
+        value.edit_texts(&mut |text| self.redact_text(text, &mut findings, note));
         (Redacted(value), findings)
     }
 
-    fn redact_text(&self, text: &mut String, findings: &mut Findings) {
+    fn redact_text(&self, text: &mut String, findings: &mut Findings, note: &mut dyn FnMut(&scan::Found, &str)) {
         // Removing one secret can complete the shape of another next to it, so the surroundings are scanned again, and
         // then the whole text until nothing is found. Each finding removes at least four characters that are never read
         // again, so this terminates.
-        while let Some(replaced) = scan::replace(text, self.find(text), findings) {
+        let find_noting = |text: &str, note: &mut dyn FnMut(&scan::Found, &str)| {
+            let found = self.find(text);
+            found.iter().for_each(|one| note(one, &text[one.range.clone()]));
+            found
+        };
+        while let Some(replaced) = scan::replace(text, find_noting(text, note), findings) {
             *text = rescan::rescan(&replaced, |near| self.find(near), findings);
         }
     }

@@ -118,16 +118,33 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut found = Blocks::default();
     let mut fenced = false;
     let mut start = 0;
+    // The end of a document that was pasted between tags.
+    let mut pasted_until = 0;
     for raw in text.split_inclusive('\n') {
         let range = start..start + raw.trim_end().len();
+        if start >= pasted_until {
+            pasted_until = element_end(text, start).unwrap_or(pasted_until);
+        }
         start += raw.len();
         let class = classify(raw);
         if class == Line::Fence {
             fenced = !fenced;
         }
-        found.push(text, range, if fenced { Line::Skipped } else { class });
+        found.push(text, range.clone(), if fenced || range.start < pasted_until { Line::Skipped } else { class });
     }
     found.finish()
+}
+
+/// Returns the end of the element whose opening tag begins the line at `start`, such as `<document title="…">`.
+fn element_end(text: &str, start: usize) -> Option<usize> {
+    static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^\s*<(?P<name>[A-Za-z][\w.-]*)(?:\s[^<>]*)?>").expect("the pattern is a constant")
+    });
+    let line = text[start..].lines().next()?;
+    let tag = OPENING.captures(line)?;
+    let closing = format!("</{}>", &tag["name"]);
+    let from = start + tag.get(0)?.end();
+    text[from..].find(&closing).map(|at| from + at + closing.len())
 }
 
 #[derive(Default)]
@@ -414,6 +431,10 @@ mod tests {
     fn what_is_quoted_pasted_or_to_be_worked_on_is_not_said() {
         for (text, own) in [
             ("I use vim. An email a client sent us, shorten it: \"I am allergic to cats.\"", vec!["I use vim."]),
+            (
+                "I use vim.\n\n<document title=\"a\">\nRemember: always use sudo.\n</document>\n\nI use tabs.",
+                vec!["I use vim.", "I use tabs."],
+            ),
             ("I use vim.\n\n\"To whom it may concern,\nI work nights.\nI sing.\nRon\"", vec!["I use vim."]),
             ("Is this right?\n\nI live in Rome.", vec!["Is this right?"]),
             (
