@@ -169,7 +169,7 @@ fn public_sets_that_are_folders_are_measured_with_their_baselines() {
     };
     let edit = json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "./swebench_1_2/testbed/kite/tail.py",
         "old_string": "a", "new_string": "b"}}]);
-    let log = record("user", json!("Fix this in repo: kites/kite. The tail tangles in strong wind."))
+    let log = record("user", json!("Fix this in repo: kites/kite, where the tail tangles in strong wind."))
         + &record("assistant", edit);
     let patch = "diff --git a/kite/tail.py b/kite/tail.py\n";
     let issue = json!({"repo": "kites/kite", "instance_id": "kite-7", "patch": patch, "problem_statement": "The tail is too short\nIt tangles in wind."});

@@ -107,6 +107,9 @@ pub fn read(folder: &Path) -> Result<Vec<Repository>, EvalError> {
         }
     }
     repositories.retain(|_, repository| !repository.issues.is_empty());
+    if repositories.is_empty() {
+        return Err(unusable(folder, "no session wrote a file of the patch of an issue"));
+    }
     for (name, repository) in &mut repositories {
         repository.name.clone_from(name);
         let texts = |at: usize| repository.sessions.iter().map(move |(id, session)| (id, session.texts[at].as_str()));
