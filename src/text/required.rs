@@ -81,12 +81,11 @@ impl Part {
             is_whole = false;
             best = better(best, run.best());
             // What follows a part with unknown texts begins a new run.
-            run = match part.whole {
-                Some(texts) => Self { whole: Some(texts), required: None },
-                None => {
-                    best = better(best, part.required);
-                    Self::exactly(String::new())
-                }
+            run = if part.whole.is_some() {
+                Self { required: None, ..part }
+            } else {
+                best = better(best, part.required);
+                Self::exactly(String::new())
             };
         }
         if is_whole { run } else { Self { whole: None, required: better(best, run.best()) } }

@@ -217,7 +217,7 @@ impl Experiment<'_> {
     ) -> anyhow::Result<Row> {
         let label = format!("{arm}/{}/{repeat}", loaded.task.id);
         let workspace = Workspace::new(self.args.keep.as_deref(), &label, loaded)?;
-        let extraction = self.fill(&workspace, loaded, arm, sessions).await?;
+        let extraction = Box::pin(self.fill(&workspace, loaded, arm, sessions)).await?;
         let hooks = HookCalls::new(&workspace, arm);
         let mut preamble = Vec::new();
         if matches!(arm, Arm::Ceiling | Arm::NoHint) {
