@@ -287,7 +287,7 @@ fn spelled_days(text: &str) -> Vec<i8> {
     };
     let value = |number: &Number| number.readings.first().copied();
     let german = SPELLED_DAY.captures_iter(&lower).filter_map(|found| match &found["day"] {
-        "ers" => Some(1.0),
+        "er" => Some(1.0),
         "drit" => Some(3.0),
         "sieb" => Some(7.0),
         word => in_words(word).first().and_then(value),
