@@ -44,7 +44,8 @@ impl Memories {
     /// Forgets either all of the memories or none, and returns them in their new state.
     ///
     /// # Errors
-    /// [`ApiError`] if a memory does not exist, or if a memory is pinned and the author is an agent.
+    /// [`ApiError`] if a memory does not exist, or if the author is an agent and a memory is pinned, or not pending where
+    /// a person reviews what agents store.
     pub fn forget(
         &self,
         ids: &[impl AsRef<str>],
@@ -53,6 +54,9 @@ impl Memories {
     ) -> Result<Vec<Memory>, ApiError> {
         // All memories are looked up before any is forgotten, so that nothing changes if one is refused.
         let memories = ids.iter().map(|id| self.editable(id.as_ref(), author)).collect::<Result<Vec<_>, _>>()?;
+        if memories.iter().any(|memory| memory.status != Status::Pending) {
+            self.refuse_unreviewed(author)?;
+        }
         self.forget_all(&memories, reason, author)?;
         let store = self.ledger(FORGET)?;
         Ok(memories.iter().map(|memory| store.memory(&memory.id)).collect::<Result<_, _>>()?)
@@ -76,6 +80,9 @@ impl Memories {
         // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
         let mut found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
         found.retain(|memory| self.acts_as_person(author) || !memory.namespace.is_team());
+        if self.refuse_unreviewed(author).is_err() {
+            found.retain(|memory| memory.status == Status::Pending);
+        }
         if !preview {
             self.forget_all(&found, reason, author)?;
         }

@@ -264,6 +264,12 @@ fn a_person_can_review_everything_that_agents_store() {
     memories.forget(&[keyed.id.as_str()], None, Author::Person).unwrap();
     let error = memories.restore(&[keyed.id.as_str()], RivalPolicy::Retire, Author::Agent).unwrap_err();
     assert!(matches!(error, ApiError::Unreviewed), "{error}");
+    // It may withdraw what it stored itself, as long as nobody has accepted it.
+    let error = memories.forget(&[tea.id.as_str()], None, Author::Agent).unwrap_err();
+    assert!(matches!(error, ApiError::Unreviewed), "{error}");
+    assert_eq!(memories.forget_where(Filter::default(), None, Author::Agent, false).unwrap(), []);
+    let withdrawn = memories.forget(&[waits.id.as_str()], None, Author::Agent).unwrap();
+    assert_eq!(withdrawn[0].status, Status::Forgotten);
     memories.update_memory(tea.id.as_str(), &change, Author::Person).unwrap();
 }
 

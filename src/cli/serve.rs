@@ -30,7 +30,7 @@ pub(crate) struct Served {
     /// Serve the project of this folder [default: the working directory]
     #[arg(long, value_name = "FOLDER")]
     project: Option<PathBuf>,
-    /// Put all memories that agents store in the inbox, and do not let agents edit or restore memories
+    /// Put all memories that agents store in the inbox, and do not let agents edit, forget or restore memories
     #[arg(long)]
     review: bool,
 }

@@ -40,9 +40,9 @@ impl Context {
 /// Words for passwords, as stems.
 #[rustfmt::skip]
 const PASSWORDS: &[&str] = &[
-    "password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "losungswort", "contraseñ", "contrasen", "mot de passe", "motdepasse", "code d'accès", "phrase secrète",
-    "senha", "palavra-passe", "parola d", "wachtwoord", "hasł", "парол", "гасло", "密码", "密碼", "口令", "通行碼", "通行码", "パスワード", "パスフレーズ", "暗証", "비밀번호", "비번", "암호",
-    "lösenord", "adgangskode", "passord", "salasana", "heslo", "şifre", "jelszó", "parolă", "κωδικ", "mật khẩu", "kata sandi", "كلمة المرور", "סיסמ", "पासवर्ड", "รหัสผ่าน",
+    "password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "losungswort", "contraseñ", "contrasen", "mot de passe", "motdepasse", "mot_de_passe", "mot-de-passe", "frase de paso", "code d'accès", "phrase secrète",
+    "senha", "palavra-passe", "parola", "wachtwoord", "hasł", "haslo", "парол", "гасло", "密码", "密碼", "口令", "通行碼", "通行码", "パスワード", "パスフレーズ", "暗証", "비밀번호", "비번", "암호", "패스워드",
+    "lösenord", "adgangskode", "passord", "salasana", "heslo", "şifre", "sifre", "кодовая фраз", "кодовую фраз", "合言葉", "pasword", "jelszó", "κωδικ", "mật khẩu", "kata sandi", "كلمة المرور", "סיסמ", "पासवर्ड", "รหัสผ่าน",
 ];
 
 #[rustfmt::skip]
@@ -51,7 +51,7 @@ const SHORT_PASSWORDS: &[&str] = &["pass", "pwd", "pw:", "pw ", "pw=", "pw\"", "
 /// Words for other secrets, as stems.
 #[rustfmt::skip]
 const SECRETS: &[&str] = &[
-    "secret", "token", "credential", "api key", "apikey", "api-key", "api_key", "access key", "private key", "geheim", "schlüssel", "zugangsdaten", "anmeldedaten", "licence", "license", "lizenz",
+    "secret", "token", "credential", "api key", "apikey", "api-key", "api_key", "access key", "private key", "geheim", "schlüssel", "anahtar", "zugangsdaten", "anmeldedaten", "licence", "license", "lizenz",
     "product key", "serial number", "seriennummer", "authenticator", "one-time", "credencial", "secreto", "identifiants", "clé d", "licencia", "segredo", "chave", "credenciais", "licença",
     "credenzial", "segreta", "segreto", "chiave", "licenza", "geheime", "sleutel", "inloggegevens", "licentie", "sekret", "klucz", "poświadcz", "licencj",
     "секрет", "ключ", "учётн", "учетн", "лиценз", "密钥", "密鑰", "令牌", "凭证", "凭据", "许可证", "秘密鍵", "認証情報", "トークン", "シークレット", "ライセンス", "시크릿", "토큰", "인증키", "자격 증명", "라이선스",
@@ -83,7 +83,7 @@ pub(super) fn words() -> impl Iterator<Item = (&'static str, Context)> {
 const AFTER_BYTES: [usize; 2] = [96, 64];
 
 /// Number of bytes before a word in which values are judged.
-const BEFORE_BYTES: usize = 40;
+const BEFORE_BYTES: usize = 72;
 
 /// Adds the values near the word at `word` that look like secrets, starting at `read_to`, and returns the end of the
 /// text that was read.
@@ -176,6 +176,7 @@ fn value_in(text: &str, run: Range<usize>, is_password: bool) -> Option<Range<us
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
     let is_line_of_key = whole.len() >= 56 && whole.bytes().all(is_base64);
     if whole.contains("://")
+        || whole.contains("::")
         || whole.contains("../")
         || ["**", "##", "-*"].iter().any(|mark| whole.contains(mark))
         || is_line_of_key

@@ -8,8 +8,8 @@ use crate::guard::chat::{
 };
 use crate::guard::rule::{Part, Secret, inner, token};
 use crate::guard::values::{
-    NameStrength, has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_marked, is_opaque, is_random,
-    is_session, is_strong,
+    NameStrength, has_digit, has_letters_and_digits, is_credential_value, is_marked, is_opaque, is_random, is_session,
+    is_strong,
 };
 use crate::guard::vendors::VENDORS;
 use crate::guard::work::WORK_ROWS;
@@ -41,7 +41,7 @@ macro_rules! assign {
     () => {
         concat!(
             r#"(?P<suffix>[A-Za-z0-9_.-]{0,32})(?:\\{0,3}["'`]|\]|\*\*){0,3}"#,
-            r#"(?P<sign>\s{0,8}(?::\s{0,2}&?(?:'static )?[A-Za-z][A-Za-z<>\[\]]{0,16}\s{0,2}=|:=|=>|[:=：＝])(?: ?<[a-z]{1,6}>|\*{0,2})[ \t]{0,8}|[ \t]{1,4})"#
+            r#"(?P<sign>\s{0,8}(?::\s{0,2}&?(?:'static )?[A-Za-z][A-Za-z<>\[\]]{0,16}\s{0,2}=|:=|=>|::[ \t]|[:=：＝])(?: ?<[a-z]{1,6}>|\*{0,2})[ \t]{0,8}|[ \t]{1,4})"#
         )
     };
 }
@@ -51,7 +51,7 @@ macro_rules! says {
     () => {
         concat!(
             r#"(?:[ *"'`_][^\n.:!?=&：。！？]{0,48}?|[\x{2e80}-\x{ffef}]{0,8}?)"#,
-            r"(?: (?:is|was|ist|war|lautet|es|est|è|é|är|jest)\b(?: (?:now|still|currently|set to|jetzt|ahora|maintenant)\b)?:?|=|：|:",
+            r"(?: (?:(?i:is|was)|ist|war|lautet|heißt|es|est|è|é|är|jest)\b(?: (?:now|still|currently|set to|jetzt|ahora|maintenant)\b)?:?|=|：|:",
             r"| ?(?:是|为|為|は、?|은|는|—|→))[ \t]{0,4}"
         )
     };
@@ -64,7 +64,8 @@ macro_rules! password_words {
     () => {
         concat!(
             r"(?i:password|passwd|passphrase|passcode|pwd|(?-u:\b)psk|passwort|kennwort|contraseña|contrasena|senha|palavra-passe",
-            r"|mot de passe|parola d['’]ordine|wachtwoord|hasł(?:o|a|em|u)|парол(?:ь|я|ю|ем)|密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호|كلمة (?:السر|المرور)|पासवर्ड|şifre)"
+            r"|mot[ _-]de[ _-]passe|parola(?: d['’]ordine|sı|m|nız)?|frase de (?:paso|contraseña)|wachtwoord|lösenord|adgangskode|passord|salasana|(?-u:\b)heslo|hasł(?:o|a|em|u)|(?-u:\b)haslo",
+            r"|парол(?:ь|я|ю|ем)|密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호|패스워드|كلمة (?:السر|المرور)|पासवर्ड|şifre(?:si|m)?|(?-u:\b)sifre(?:si)?|кодов(?:ая|ую|ой) фраз[а-я]{1,2}|合言葉|(?-u:\b)pass?w(?:or|ro|o)d(?-u:\b))"
         )
     };
 }
@@ -72,8 +73,8 @@ macro_rules! password_words {
 /// Literals that occur in the names of a password.
 #[rustfmt::skip]
 const PASSWORD_WORDS: &[&str] = &[
-    "password", "passwd", "passphrase", "passcode", "pwd", "psk", "passwort", "kennwort", "contraseña", "contrasena", "senha", "palavra-passe", "mot de passe",
-    "parola d'ordine", "parola d’ordine", "wachtwoord", "hasł", "парол", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "비번", "암호",
+    "password", "passwd", "passphrase", "passcode", "pwd", "psk", "passwort", "kennwort", "contraseña", "contrasena", "senha", "palavra-passe", "mot de passe", "mot_de_passe", "mot-de-passe",
+    "parola", "frase de ", "wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "heslo", "hasł", "haslo", "парол", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "비번", "암호", "패스워드", "sifre", "кодов", "合言葉", "pasw", "passwr", "passwo",
     "كلمة السر", "كلمة المرور", "पासवर्ड", "şifre",
 ];
 
@@ -153,7 +154,7 @@ const TOKEN_ROWS: &[Secret] = &[
     inner("basic-auth", &["basic"], r"(?i:basic)\s(?P<secret>[A-Za-z0-9+/]{8,}={1,2})", "Basic {a22}==").taking(Part::Group(is_opaque)),
     inner("cookie", &["cookie:"], r#"(?i:cookie):\s{0,4}(?P<secret>[A-Za-z0-9_.-]{1,64}=[^\s;"',]{6,}(?:;\s{0,2}[A-Za-z0-9_.-]{1,64}(?:=[^\s;"',]*)?)*)"#, "Cookie: session={a32}; theme=dark"),
     inner("session-cookie", &["sessionid=", "connect.sid=", "session_id=", "sessid=", "_session=", "sessionid'", "sessionid\"", "sessionid\\"],
-        r#"(?i:(?:php|j)?sess(?:ion_?)?id|connect\.sid|_session)(?:\\{0,3}["'] ?: ?\\{0,3}["']|=)(?P<secret>[^\s;&,"'\\]{16,})"#, "sessionid={a32}").taking(Part::Group(is_session)),
+        r#"(?i:(?:php|j)?sess(?:ion_?)?id|connect\.sid|_session)(?:\\{0,3}["'] ?: ?\\{0,3}["']|=\\{0,3}["']?)(?P<secret>[^\s;&,"'\\]{16,})"#, "sessionid={a32}").taking(Part::Group(is_session)),
     inner("code-parameter", &["?code=", "&code="], r"[?&]code=(?P<secret>[A-Za-z0-9_/+%-]{40,}={0,2})", "https://shop.example/api/orders?code={a54}==").taking(Part::Group(is_random)),
     inner("webhook", &["/hook/", "/hooks/", "/webhook/", "/webhooks/"], r"(?i:/(?:web)?hooks?)/(?:[A-Za-z0-9_.-]{1,19}/){0,3}(?P<secret>[A-Za-z0-9_-]{20,}(?:/[A-Za-z0-9_-]+)*)",
         "https://shop.example/webhook/{h32}").taking(Part::Group(is_opaque)),
@@ -171,8 +172,11 @@ const TOKEN_ROWS: &[Secret] = &[
 
 #[rustfmt::skip]
 const GENERAL_ROWS: &[Secret] = &[
-    inner("table-password", &["password", "passwort", "contraseña", "密码"], r"(?i:password|passwort|contraseña|密码)[ *`]{0,4}\|[ \t]{0,4}[`*]{0,3}(?P<secret>[^\s|`*]{4,})[`*]{0,3}[ \t]{0,24}\|",
-        "| DB password | {a14} |").taking(Part::Group(is_made_up)),
+    inner("table-password", PASSWORD_WORDS, concat!(password_words!(), r"[ *`]{0,4}\|[ \t]{0,4}[`*]{0,3}(?P<secret>[^\s|`]{4,}?)[`*]{0,3}[ \t]{0,24}\|"),
+        "| DB password | {a14} |").taking(Part::Group(is_marked)),
+    inner("table-secret", &["secret", "token", "_pass", "api", "key", "klucz", "clé", "clave", "chave", "schlüssel", "ключ"],
+        r"(?i:secret|token|_pass|api[ _-]?(?:key|키|キー)|(?:api|secret|private|access|tajny|clé|clave|chave|ключ)[ _-](?:key|klucz|secrète|api|secreta|secreto)|schlüssel|ключ)[ *`]{0,4}\|[ \t]{0,4}[`*]{0,3}(?P<secret>[^\s|`]{6,}?)[`*]{0,3}[ \t]{0,24}\|",
+        "| Client secret | {a14} |").taking(Part::Group(is_marked)),
     inner("short-named-password", &["pass:", "pass=", "pass =", "pass: ", "pw:", "pw=", "creds:", "creds ", "credentials are"],
         r#"(?i:pass|pw|creds|credentials)(?:(?: ?[:=]| are) ?["'`]?(?:[A-Za-z0-9._@-]{1,40}(?: ?/ ?|:))?| [A-Za-z0-9._@-]{1,40}:)(?P<secret>[^\s"'`,;]{6,})"#, "login ana, pass: {a14}").taking(Part::Apart(is_marked)),
 
@@ -186,9 +190,9 @@ const GENERAL_ROWS: &[Secret] = &[
     Secret {
         name: "secret", reach: 0, part: Part::Assigned(NameStrength::Key),
         hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "private-key", "shared_key", "sharedkey", "shared-key", "master_key", "auth_key", "authkey", "account_key", "accountkey", "encryption_key", "signing_key", "credential", "密钥", "令牌", "_auth", "unseal", "_salt",
-            "schlüssel", "sleutel", "clé", "clef", "clave", "chave", "chiave", "ключ", "klucz", "キー", "鍵", "api 키", "api키"],
+            "schlüssel", "sleutel", "clé", "clef", "clave", "chave", "chiave", "ключ", "klucz", "キー", "鍵", "api 키", "api키", "anahtar"],
         pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private[_-]?key|shared[_-]?key|master_key|auth_?key|account_?key|encryption_key|signing_key|credential|密钥|令牌|_auth|unseal|_salt|schlüssel|sleutel",
-            r"|(?:clé|clef|clave|chave|chiave|ключ|klucz)(?: d[e'’] ?)? ?api|キー|鍵|api ?키)", assign!()),
+            r"|(?:clé|clef|clave|chave|chiave|ключ|klucz)(?: d[e'’] ?)? ?api|anahtarı?|キー|鍵|api ?키)", assign!()),
         example: "CLIENT_SECRET: \"{a24}\"",
     },
 
@@ -219,7 +223,7 @@ const GENERAL_ROWS: &[Secret] = &[
     },
     // Here "to" is Polish for "is".
     Secret {
-        name: "spoken-haslo", reach: 0, part: Part::Spoken(NameStrength::Login), hints: &["hasł"],
+        name: "spoken-haslo", reach: 0, part: Part::Spoken(NameStrength::Login), hints: &["hasł", "klucz"],
         pattern: r"(?i:hasł(?:o|a|em|u))(?: [^\n.:!?=&]{0,48}?)? (?i:to|brzmi):? ", example: "hasło do bazy to {a12}",
     },
     Secret {
@@ -235,17 +239,17 @@ const GENERAL_ROWS: &[Secret] = &[
     CARD_CODE, YOUR_CODE, CODE_NAMED_AFTER,
     RECOVERY_WORDS, CLAVE, CLAVE_NUMBER,
     inner("recovery-code", &["backup code", "recovery code", "rescue code", "scratch code", "backup-code", "wiederherstellungscode", "códigos de recup", "codes de secours", "codici di recupero", "резервные коды", "恢复码", "恢复代码", "备用码", "バックアップコード", "복구 코드", "백업 코드"],
-        r"(?i:(?:backup|recovery|rescue|scratch)[ -]codes?|wiederherstellungscodes?|códigos de recupera[a-zçã]{2,4}|codes de secours|codici di recupero|резервные коды|恢复码|恢复代码|备用码|バックアップコード|복구 코드|백업 코드)(?: [^\n:：]{1,48}[:：]| (?:is|are))?[:： ]{0,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
+        r"(?i:(?:backup|recovery|rescue|scratch)[ -]codes?|wiederherstellungscodes?|códigos de recupera[a-zçã]{2,4}|codes de secours|codici di recupero|резервные коды|恢复码|恢复代码|备用码|バックアップコード|복구 코드|백업 코드)(?: [^\n:：]{1,48}[:：]| (?:is|are))?[:： ]{0,3}(?:\\n|\s){0,2}(?P<secret>(?:[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}|[0-9]{6,10})(?:(?:\\n|[\s,]|(?: and | und | y | et | e )){1,3}(?:[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}|[0-9]{6,10})){0,20})",
         "backup codes: {d4}-{d4} {d4}-{d4}").taking(Part::Group(has_digit)),
     inner("given-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "密码", "口令", "パスワード"],
-        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?:(?: (?:of|for|von|für|de|du|del) \S{1,40})? (?:(?:(?:has been|was|is) )?(?:changed|set|reset|updated) to|to|as|auf|a|bleibt|sigue siendo|geändert auf)|改成了?|改为|设成了?|设为| -|=| →| ->)? ?["'“`]?(?P<secret>[A-Za-z0-9!#$%&*+/:=?@_^~.-]{7,}[A-Za-z0-9!#$%&*+/=@_^~-])"#,
+        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?:(?: (?:of|for|von|für|de|du|del) \S{1,40})? (?:(?:(?:has been|was|is) )?(?:changed|set|reset|updated)(?: from [^\n.:;=]{1,32}?)? to|to|as|auf|a|bleibt|sigue siendo|geändert auf)|改成了?|改为|设成了?|设为| -|=| →| ->)? ?["'“`]?(?P<secret>[A-Za-z0-9!#$%&*+/:=?@_^~.-]{7,}[A-Za-z0-9!#$%&*+/=@_^~-])"#,
         "I changed my password to {a14}").taking(Part::Group(is_strong)),
     inner("replaced-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "пароль", "hasło", "wachtwoord", "senha"],
-        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|пароль|hasło|wachtwoord|senha)(?: \S{1,24}){0,3}? (?i:(?:changed|set|reset|updated|rotated) to|(?:geändert|gesetzt|zurückgesetzt) auf|cambiada? a|(?:changé|remplacé) par|(?:изменён|изменен|сброшен) на|zmienione na|gewijzigd in|alterada para) ["'`]?(?P<secret>[^\s"'`,;]{6,})"#,
+        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|пароль|hasło|wachtwoord|senha)(?: \S{1,24}){0,3}? (?i:(?:changed|set|reset|updated|rotated)(?: from [^\n.:;=]{1,32}?)? to|(?:geändert|gesetzt|zurückgesetzt) auf|cambiada? a|(?:changé|remplacé) par|(?:изменён|изменен|сброшен) на|zmienione na|gewijzigd in|alterada para) ["'`]?(?P<secret>[^\s"'`,;]{6,})"#,
         "пароль сброшен на {a14}").taking(Part::Group(is_marked)),
     inner("numeric-password", &["密码 ", "密碼 ", "口令 "], r"(?:密码|密碼|口令) {1,2}(?P<secret>[0-9]{6})(?: [^ 0-9位个個次年元字版]|[^ 0-9位个個次年元字版A-Za-z.:-]| ?\z)", "取款密码 {d6}"),
-    inner("password-named-after", &[" as the password", " as password", " as the passphrase", " as passphrase", " is my password", " is the password", " als passwort", " als kennwort", " de contraseña", " como contraseña"],
-        r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~.-]{8,})["'”`]? (?:(?:as|is) (?:(?:the|my) )?pass(?:word|phrase)|(?i:als (?:passwort|kennwort)|(?:de|como) contraseña))"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
+    inner("password-named-after", &[" as the ", " as password", " as passphrase", " is my ", " is the ", " is our ", " als passwort", " als kennwort", " de contraseña", " como contraseña"],
+        r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~.-]{8,})["'”`]? (?:(?:as|is) (?:(?:the|my|our) (?:[A-Za-z0-9-]{1,16} ){0,2})?pass(?:word|phrase)|(?i:als (?:passwort|kennwort)|(?:de|como) contraseña))"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
     inner("near-secret-word", &["key", "token", "secret", "passw", "credential", "密码", "密钥", "令牌", "schlüssel", "sleutel", "wachtwoord", "clé", "clave", "contraseña", "chave", "senha", "chiave", "ключ", "парол", "klucz", "hasł", "mot de passe", "パスワード", "キー", "鍵", "비밀번호", "암호", "키"],
         r"(?i:key|token|secret|password|credential|密码|密钥|令牌|schlüssel|sleutel|wachtwoord|passwort|clé|clave|contraseña|chave|senha|chiave|ключ|парол[а-я]{1,2}|klucz|hasł[a-z]{1,2}|mot de passe|パスワード|キー|鍵|비밀번호|암호|키)s?[^\n]{0,24}?(?:\\+[nrt]|[^\nA-Za-z0-9+/_=.\\-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
         "use this key instead -> {a40}").taking(Part::Group(is_random)),

@@ -1,9 +1,11 @@
-//! Finds tokens that were broken over several lines, by joining the lines.
+//! Finds tokens that were broken over several lines, and values that begin on the line after their name, by joining the
+//! lines.
 
 use crate::guard::broken::{
     LINE_BYTES, MAX_LINES, REST_BYTES, SHORT_REST_BYTES, continues, ends, ends_line, line_start, stands_apart,
 };
-use crate::guard::scan::{AHEAD_BYTES, Found, has_left_edge, secrets, token_hints};
+use crate::guard::scan::{AHEAD_BYTES, Found, has_left_edge, names_secret, secrets, token_hints};
+use crate::guard::values::is_marked;
 
 /// Maximum number of bytes before a broken token that are read with it, since they may contain the name of its value.
 const NAME_BYTES: usize = 96;
@@ -16,6 +18,14 @@ const JOINED_BYTES: usize = 16;
 
 /// Maximum number of joined texts that are read for one line end.
 const MAX_STRIPS: usize = 4;
+
+/// Maximum number of bytes that are read before and after the end of a line, behind which a value may begin.
+const LINE_BEFORE_BYTES: usize = 192;
+const LINE_AFTER_BYTES: usize = 192;
+
+/// Characters before and after a value at the beginning of a line.
+const OPENING: [char; 6] = ['"', '\'', '`', '“', '(', '*'];
+const CLOSING: [char; 7] = ['"', '\'', '`', '”', ',', ';', '|'];
 
 /// The joined text of broken lines, with the positions of the breaks.
 #[derive(Debug, Clone)]
@@ -59,6 +69,41 @@ pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
                 }
             }
         }
+    }
+    more
+}
+
+/// Returns the values that begin a line and whose names end the line before, as in a command that was wrapped.
+///
+/// Only the syntax around a value counts here, because two lines that follow each other often have nothing to do with
+/// each other.
+pub(super) fn below_names(text: &str, found: &[Found]) -> Vec<Found> {
+    let mut more = Vec::new();
+    for at in line_ends(text) {
+        let Some(next) = line_start(text, at) else { continue };
+        let near = &text[next..text.floor_char_boundary(next + LINE_AFTER_BYTES)];
+        let line = near.lines().next().unwrap_or("");
+        let opened = line.trim_start_matches(OPENING);
+        let value = opened.split(|c: char| c.is_whitespace() || CLOSING.contains(&c)).next().unwrap_or("");
+        let value_at = next + line.len() - opened.len();
+        if !is_marked(value) || found.iter().any(|one| one.range.contains(&value_at)) {
+            continue;
+        }
+        let start = text.floor_char_boundary(at.saturating_sub(LINE_BEFORE_BYTES));
+        let start = text[start..at].rfind('\n').map_or(start, |line| start + line + 1);
+        let before = text[start..at].trim_end();
+        if before.is_empty() {
+            continue;
+        }
+        // A space was lost where a shell command was wrapped, and none where a value was.
+        let joined = [" ", ""].into_iter().find_map(|gap| {
+            let strip = format!("{before}{gap}{line}");
+            let begin = before.len() + gap.len();
+            let first = begin..=begin + line.len() - opened.len();
+            let one = secrets(&strip).into_iter().find(|one| names_secret(one) && first.contains(&one.range.start))?;
+            Some(Found { range: next + one.range.start - begin..next + one.range.end - begin, ..one })
+        });
+        more.extend(joined);
     }
     more
 }

@@ -157,6 +157,9 @@ fn every_token_is_found_where_a_terminal_broke_it() {
 /// Texts that contain no secret.
 #[rustfmt::skip]
 const INNOCENT: &[&str] = &[
+    "shop/core/tests/test_numbers.py::test_issue_3321 PASSED\nshop/core/tests/test_numbers.py::test_issue_3692 PASSED [ 22%]",
+    "The key function is `convert()` which handles three cases:\n\n**Case 1: Sums**", "password rules:\n\n- at least 12 characters", "::1 is the loopback address",
+    "use the API token\ncommit 4be60c1fca1a adds a test", "The users are\n2026-11-02T10:00:00Z ana\n", "password reset:\nsrc/auth/reset_v2.rs:118",
     "{\"key\":\"project.node22_version\",\"value\":\"22\"}", "the key is project.svc1000x_port",
     "the token budget is 4000", "password must be 12 characters", "the password is at least 12 characters long", "Your password is too weak.",
     "The password is required.", "the API key is missing", "the token is expired", "my password is wrong", "The token is valid for 15 minutes.",
@@ -255,6 +258,17 @@ const WRITTEN: &[(&str, &str)] = &[
     ("seed phrase:\nmaple river candle orbit tiger lemon window paper silver garden mirror cloud", "mirror cloud"),
     ("my seed words are maple river candle orbit tiger lemon window paper silver garden mirror cloud", "maple river"), ("the CVV is 482", "482"),
     ("Cookie: token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123456789", "eyJzdWIi"),
+    ("La frase de paso de la copia es Maple9Syrup.", "Maple9Syrup"), ("mot_de_passe = \"Maple9Syrup\"", "Maple9Syrup"), ("haslo = \"Maple9Syrup\"", "Maple9Syrup"),
+    ("Yedeğin parolası Maple#93syrup olarak ayarlandı.", "Maple#93syrup"), ("sifre = \"Maple9Syrup\"", "Maple9Syrup"), ("API anahtarı: 8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"),
+    ("Кодовая фраза для бэкапа: Maple9Syrup", "Maple9Syrup"), ("合言葉: Maple9Syrup", "Maple9Syrup"), ("관리자 패스워드는 Maple9Syrup 입니다", "Maple9Syrup"),
+    ("PASSWORD IS Maple.93syrup", "Maple.93syrup"), ("pasword: Maple9Syrup", "Maple9Syrup"), ("| Kennwort | Maple.93syrup |", "Maple.93syrup"), ("| API 키 | 8f7e6d5c4b3a2910 |", "8f7e6d5c4b3a2910"),
+    ("unrar x -pMaple9Syrup a.rar", "Maple9Syrup"), ("mc alias set s3 https://s3.shop.example ana Maple9Syrup", "Maple9Syrup"), ("echo \"Maple9Syrup\" | npx wrangler secret put API", "Maple9Syrup"),
+    ("conn = pymysql.connect(\"db\", \"ana\", \"Maple9Syrup\", \"shop\")", "Maple9Syrup"), ("ALTER USER ana IDENTIFIED BY Maple9Syrup ACCOUNT UNLOCK;", "Maple9Syrup"),
+    ("Please use the following password to continue:\n\n8f7e6d5c4b3a2910\n", "8f7e6d5c4b3a2910"), ("the backup codes are 48291377 and 55102284", "55102284"),
+    ("bob:{PLAIN}Maple9Syrup::::::", "Maple9Syrup"), ("root:Maple9Syrup@tcp(10.0.0.3:3306)/shop", "Maple9Syrup"), ("kinit ana <<< 'Maple9Syrup'", "Maple9Syrup"),
+    // The value begins on the next line.
+    ("redis-cli -h cache -a\nMaple9Syrup ping", "Maple9Syrup"), ("curl -u ana:\nMaple9Syrup https://x", "Maple9Syrup"), ("twine upload -u ci -p \\\n  Maple9Syrup dist/*", "Maple9Syrup"),
+    ("SESSION_SECRET=\n8f7e6d5c4b3a29108f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"), ("Das Passwort lautet\nMaple.93syrup.", "Maple.93syrup"),
     ("取款密码 482913", "482913"), ("取款密码 482913，别忘了", "482913"),
     (r#"password="a\"Maple9""#, "Maple9"), (r#"password="a\\"Maple9""#, "Maple9"), (r#"{\"password\": \"abcd\\\"Maple9\"}"#, "Maple9"),
     ("key sk-proj-aB3dE5gH7jK9mN2pQ4rS\n  tV8wXyZaB3dE5gH7jK9m", "XyZaB3dE"), ("sk-ant-api03-aB3dE5gH7jK9mN2pQ4rS\r\nrS6tV8wXyZaB3 is mine", "V8wXyZ"),

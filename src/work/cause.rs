@@ -5,12 +5,15 @@
 //! other action, and also if the cause occurs in another session or the error mentions it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use regex::Regex;
 use serde::Serialize;
 
 use super::command::{is_general, is_misuse, is_transient, likeness, only_looks, said_words};
 use super::output::{runs_checks, runs_tests};
+use crate::guard::steers;
 use crate::memory::{Remedy, Task, TaskError};
 use crate::text::shell::{parts, signature};
 
@@ -25,6 +28,16 @@ const FILTERS: &[&str] = &["awk", "egrep", "grep", "rg", "sed", "wc"];
 /// Programs after a pipe that only shorten the output.
 const SHORTENERS: &[&str] =
     &["awk", "cat", "cut", "egrep", "grep", "head", "less", "sed", "sort", "tail", "tee", "uniq", "wc"];
+
+/// A download that is run without being looked at: `curl … | bash`, `bash <(curl …)`.
+static REMOTE_SCRIPT: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = concat!(
+        r"(?i)\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod))\b[^\n]*\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:\S+=\S*\s+)*",
+        r"(?:[^\s|]*/)?(?:(?:ba|z|da|k|fi)?sh|python[0-9.]*|node|perl|ruby|php|iex|invoke-expression)\b",
+        r"|\b(?:(?:ba|z|da|k|fi)?sh|python[0-9.]*|eval|source|iex)\s+(?:-\S+\s+)*.?(?:<\(|\$\(|\()\s*(?:curl|wget|iwr|irm)\b",
+    );
+    Regex::new(pattern).expect("the pattern is constant and a test compiles it")
+});
 
 /// Something that cleared an error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -148,6 +161,9 @@ pub(super) fn remedies(cases: &[Case<'_>], line: &str, command: Option<&str>) ->
     let mut remedies: Vec<KnownRemedy> = found.into_iter().map(|(_, remedy)| remedy).collect();
     // Two causes with the same success would be shown with the same example.
     remedies.retain(|remedy| seen.insert((remedy.task.clone(), remedy.cleared.message.clone())));
+    // An agent would repeat what is dangerous.
+    let is_safe = |command: &String| steers(command).is_none() && !REMOTE_SCRIPT.is_match(command);
+    remedies.retain(|KnownRemedy { cleared, .. }| is_safe(&cleared.command) && cleared.commands.iter().all(is_safe));
     remedies
 }
 
