@@ -19,9 +19,17 @@ pub(crate) fn options() -> OpenOptions {
     options
 }
 
-/// Opens a file for appending, and creates it if it is missing.
+/// Opens a file for appending, and creates it if it is missing. It is an error if the path is a pipe or a device.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
-    options().create(true).append(true).open(path)
+    let mut options = options();
+    // Opening a pipe without a reader would wait forever.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed(),
+    );
+    let file = options.create(true).append(true).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
 /// Removes the permissions of group and others from a file, if there are any.

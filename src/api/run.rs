@@ -1,6 +1,6 @@
 //! Runs that read logs, with their plans, estimates and models.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
 use jiff::Timestamp;
@@ -21,6 +21,7 @@ use crate::pipeline::{
     self, Batching, Estimate, Event, Extractor, InstructionText, Options, Pipeline, PipelineError, RequestCounter,
     RereadPolicy, RunPlan, Selection, Sources, Summary,
 };
+use crate::project::plain;
 use crate::store::{RunId, RunStatus, StoreError};
 
 /// Options for access to a model that supplement the settings.
@@ -339,13 +340,14 @@ pub(crate) fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
 }
 
 /// Parses path patterns, in which `~/` means the home folder and a leading `./` is ignored; `origin` is the source of
-/// the patterns.
+/// the patterns. A folder that is reached through a link is also matched at its actual place, because agents write
+/// actual places into their logs.
 ///
 /// # Errors
 /// [`ApiError::Invalid`].
 pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Pattern>, ApiError> {
     let home = etcetera::home_dir().ok();
-    let pattern = |text: &String| {
+    let parsed = |text: &String| {
         // Windows accepts both separators; paths are compared with `/`.
         let even = text.replace('\\', "/");
         let whole = match (even.strip_prefix("~/"), &home) {
@@ -353,10 +355,30 @@ pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Ve
             // People copy `./logs/private` from their own command, but a run may reach the same folder by another path.
             _ => even.trim_start_matches("./").to_owned(),
         };
-        Pattern::new(&whole)
-            .map_err(|error| ApiError::Invalid(format!("cannot understand {origin} {text:?}: {}", error.msg)))
+        let actual = at_actual_place(&whole);
+        let pattern = |whole: &String| {
+            Pattern::new(whole)
+                .map_err(|error| ApiError::Invalid(format!("cannot understand {origin} {text:?}: {}", error.msg)))
+        };
+        std::iter::once(&whole).chain(&actual).map(pattern).collect::<Result<Vec<_>, _>>()
     };
-    texts.iter().map(pattern).collect()
+    Ok(texts.iter().map(parsed).collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// Returns a pattern with the full path of a folder in which links are resolved, if it has any.
+fn at_actual_place(pattern: &str) -> Option<String> {
+    let path = Path::new(pattern);
+    if !path.is_absolute() {
+        return None;
+    }
+    let is_literal = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    let literal: PathBuf = path.components().take_while(is_literal).collect();
+    let (folder, actual) = literal.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)))?;
+    let rest = path.strip_prefix(folder).ok()?.to_string_lossy().into_owned();
+    let end = if pattern.ends_with('/') { "/" } else { "" };
+    let actual = Pattern::escape(&plain(&actual).replace('\\', "/"));
+    let slash = if rest.is_empty() || actual.ends_with('/') { "" } else { "/" };
+    Some(format!("{actual}{slash}{rest}{end}")).filter(|actual| actual.trim_end_matches('/') != pattern.trim_end_matches('/'))
 }
 
 #[cfg(test)]
@@ -371,5 +393,24 @@ mod tests {
         let patterns = path_patterns("--exclude", &texts.map(str::to_owned)).unwrap();
         assert_eq!((&patterns[0], &patterns[3]), (&patterns[1], &patterns[4]), "both separators of Windows count");
         assert_eq!(patterns[2].as_str(), "logs/private");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_behind_a_link_is_denied_at_its_actual_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("disk/clients")).unwrap();
+        std::os::unix::fs::symlink(root.join("disk/clients"), root.join("clients")).unwrap();
+        let root = root.to_string_lossy();
+        let matched = |end: &str| {
+            let patterns = path_patterns("the setting deny", &[format!("{root}/clients{end}")]).unwrap();
+            patterns.into_iter().map(|one| one.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        for end in ["", "/", "/**", "/acme/later", "/*/private"] {
+            assert_eq!(matched(end), [format!("{root}/clients{end}"), format!("{root}/disk/clients{end}")], "{end}");
+        }
+        let direct = path_patterns("the setting deny", &[format!("{root}/disk/clients/**")]).unwrap();
+        assert_eq!(direct.len(), 1);
     }
 }

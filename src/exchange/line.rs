@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use transcripts::{MessageTime, TimeSource, instant, json};
 
 use super::{Exported, IdOrigin, Imported, parts};
+use crate::guard::clean_id;
 use crate::memory::{
     Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Structured,
 };
@@ -313,16 +314,35 @@ fn own(exported: Exported, id: IdOrigin) -> Imported {
     // Exports of earlier versions contain the sources alone.
     let sources = sources.into_iter().filter(|_| evidence.is_empty());
     let sources = sources.map(|source| piece_of(source.transcript, source.messages, source.quote));
-    let evidence = sources.collect::<Vec<_>>().into_iter().chain(evidence).collect();
+    let evidence = sources.collect::<Vec<_>>().into_iter().chain(evidence).map(with_clean_ids).collect();
     // The ids of another program may be any text, but here they must be UUIDs, always the same UUID for the same text.
     let memory = Memory { id: memory.id.into_uuid(), ..memory };
     Imported { evidence, relations: relations.collect(), ..Imported::new(memory, id) }
+}
+
+/// Returns evidence whose ids contain no secrets. In a file, they may be any text.
+fn with_clean_ids(evidence: Evidence) -> Evidence {
+    let messages = evidence.messages.into_iter().map(clean_id).collect();
+    let (transcript, content_hash) = (clean_id(evidence.transcript), clean_id(evidence.content_hash));
+    Evidence { transcript, messages, content_hash, ..evidence }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::testing::day;
+
+    #[test]
+    fn ids_of_evidence_contain_no_secrets() {
+        let token = "ghp_aB3dE5gH7jK9mN2pQ4rS6tV8wXyZaB3dE5gH";
+        let known = parse(r#"{"content": "The gate is red."}"#).unwrap();
+        let piece = Evidence { speaker: None, ..piece_of(token.into(), vec![token.into(), "m1".into()], "red".into()) };
+        let evidence = vec![Evidence { content_hash: token.into(), ..piece }];
+        let exported = Exported { memory: known.memory, sources: Vec::new(), relations: Vec::new(), evidence };
+        let clean = own(exported, IdOrigin::Export).evidence;
+        assert!(!format!("{clean:?}").contains(token), "{clean:?}");
+        assert_eq!((clean[0].messages.len(), clean[0].messages[1].as_str()), (2, "m1"));
+    }
 
     fn parse(text: &str) -> Result<Imported, String> {
         parse_line(text, &Namespace::global(), Timestamp::UNIX_EPOCH)

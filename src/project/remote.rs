@@ -96,6 +96,10 @@ impl Remote {
 fn url(scheme: &str, rest: &str) -> Option<Remote> {
     let (_, usual_port) = SCHEMES.iter().find(|(name, _)| *name == scheme)?;
     let (authority, path) = rest.split_once('/')?;
+    // Git connects to the host before one of these characters, where another reader of the address sees a user.
+    if authority.contains(['?', '#', '\\']) || authority.contains(char::is_whitespace) {
+        return None;
+    }
     // The text is split from the right: a password may contain an `@`, but a host cannot.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_lowercase();
     // The colons of an IPv6 address are inside brackets.
@@ -112,7 +116,7 @@ fn url(scheme: &str, rest: &str) -> Option<Remote> {
 /// Reads an address of the form `user@host:path`.
 fn scp(address: &str) -> Option<Remote> {
     let (before, path) = address.split_once(':')?;
-    if before.is_empty() || before.contains(['/', '\\', '[']) || path.starts_with(':') || is_drive(address) {
+    if before.is_empty() || before.contains(['/', '\\', '[', '?', '#']) || path.starts_with(':') || is_drive(address) {
         return None;
     }
     let (user, host) = before.rsplit_once('@').map_or((None, before), |(user, host)| (Some(user), host));
@@ -156,6 +160,19 @@ mod tests {
             assert_eq!(key(address).as_deref(), Some("github.com/ana/shop"), "{address}");
         }
         assert_eq!(Remote::parse("git@github.com:Ana/Shop.git").unwrap().name, "Shop");
+    }
+
+    #[test]
+    fn an_address_that_readers_understand_differently_is_none() {
+        for address in [
+            "http://evil.example?@github.com/acme/shop.git",
+            "http://evil.example#@github.com/acme/shop.git",
+            "http://evil.example\\@github.com/acme/shop.git",
+            "http://evil.example:80?@github.com/acme/shop.git",
+            "git?@github.com:acme/shop.git",
+        ] {
+            assert_eq!(key(address), None, "{address}");
+        }
     }
 
     #[test]

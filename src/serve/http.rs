@@ -313,8 +313,10 @@ impl AccessPolicy {
     }
 
     fn knows(&self, authority: &str) -> bool {
-        let name = name_of(authority).to_ascii_lowercase();
-        self.hosts.contains(&name)
+        let name = name_of(authority);
+        let port = &authority[name.len()..];
+        let is_port = port.is_empty() || port.len() > 1 && port[1..].bytes().all(|byte| byte.is_ascii_digit());
+        is_port && self.hosts.contains(&name.to_ascii_lowercase())
     }
 
     fn knows_page(&self, origin: &str) -> bool {
