@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use aho_corasick::AhoCorasick;
 use glob::{MatchOptions, Pattern};
 use transcripts::{Kind, Message, Transcript};
 
@@ -354,6 +355,9 @@ const ENVIRONMENTS: &[&str] = &["process.env", "import.meta.env", "Deno.env", "B
 #[derive(Debug, Clone)]
 pub(super) struct Denied {
     patterns: Vec<Pattern>,
+    /// Finds the longest literal part of each pattern, so that most texts need not be compared with the patterns.
+    /// `None` if a pattern has no such part.
+    parts: Option<AhoCorasick>,
 }
 
 impl Default for Denied {
@@ -370,7 +374,53 @@ impl Denied {
     fn of<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
         // A pattern that is not a valid glob is most likely a plain file name with brackets in it.
         let read = |text: &str| Pattern::new(text).or_else(|_| Pattern::new(&Pattern::escape(text))).ok();
-        Self { patterns: patterns.filter_map(read).collect() }
+        let patterns: Vec<Pattern> = patterns.filter_map(read).collect();
+        let literal = |pattern: &Pattern| {
+            let parts = pattern.as_str().split(['*', '?', '[', ']']);
+            parts.max_by_key(|part| part.len()).filter(|part| !part.is_empty()).map(str::to_owned)
+        };
+        let parts = patterns.iter().map(literal).collect::<Option<Vec<_>>>();
+        let parts = parts.and_then(|parts| AhoCorasick::builder().ascii_case_insensitive(true).build(parts).ok());
+        Self { patterns, parts }
+    }
+
+    /// Whether a call reads a denied file, as far as its text and its details show.
+    fn is_read_by(&self, call: &Message) -> bool {
+        let details = call.action.as_deref();
+        let command = details.and_then(|action| action.command.as_deref());
+        // A shell joins the parts of a word such as `'.e'nv`.
+        let joined = command.map(|command| command.replace(['\'', '"', '\\'], ""));
+        let paths = details.into_iter().flat_map(|action| action.files.iter().map(|file| file.path.as_str()));
+        let texts = [Some(call.text.as_str()), command, joined.as_deref()].into_iter().flatten();
+        texts.chain(paths).any(|text| self.is_named_in(text)) || command.is_some_and(reads_hidden_files)
+    }
+
+    /// Whether the output of a tool contains lines of a denied file, with its name, as searches and diffs print them.
+    fn is_shown_in(&self, output: &str) -> bool {
+        if self.parts.as_ref().is_some_and(|parts| !parts.is_match(output)) {
+            return false;
+        }
+        let mut lines = output.lines().peekable();
+        std::iter::from_fn(|| Some((lines.next()?, lines.peek().copied()))).any(|(line, next)| {
+            let name = |path: &str| {
+                let path = path.trim_matches(['"', '\'', ' ']);
+                path.rsplit(['/', '\\']).next().is_some_and(|name| self.denies(name))
+            };
+            let heading = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "));
+            let heading = heading.or_else(|| line.strip_prefix("==> ").and_then(|line| line.strip_suffix(" <==")));
+            // `file:text`, `file:12:text` and `file-12-text`; or a line with the name, above lines with numbers.
+            let is_numbered = |line: &str| {
+                let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+                rest.len() < line.len() && rest.starts_with([':', '-'])
+            };
+            let match_of = |sign: char| {
+                let (path, rest) = line.split_once(sign)?;
+                (!path.contains(' ') && (sign == ':' || is_numbered(rest))).then_some(path)
+            };
+            heading.is_some_and(name)
+                || [':', '-'].into_iter().filter_map(match_of).any(name)
+                || next.is_some_and(is_numbered) && name(line)
+        })
     }
 
     /// Whether `text` mentions a denied file.
@@ -394,6 +444,12 @@ impl Denied {
         let plain = self.patterns.iter().map(Pattern::as_str).filter(|name| !name.contains(['?', '*', '[']));
         plain.into_iter().any(|name| pattern.matches_with(name, MATCHING))
     }
+}
+
+/// Whether a command prints all files whose names begin with a dot.
+fn reads_hidden_files(command: &str) -> bool {
+    let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&'));
+    words.any(|word| matches!(word.trim_start_matches("./"), ".*" | ".[!.]*"))
 }
 
 /// Removes the content of denied files from a conversation, message by message.
@@ -420,7 +476,7 @@ impl<'d> Reader<'d> {
                 // Parallel calls appear in sequence before their answers, so one denied file affects the whole
                 // sequence.
                 let together = !self.was_answer && self.is_shown;
-                self.is_shown = together || self.denied.is_named_in(&message.text);
+                self.is_shown = together || self.denied.is_read_by(message);
             }
             // This message is prose, so all earlier calls have been answered.
             Kind::Prose => self.is_shown = false,
@@ -428,7 +484,7 @@ impl<'d> Reader<'d> {
         }
         self.was_answer = is_answer;
         let header = || message.text.lines().next().unwrap_or_default();
-        is_answer && self.is_shown
+        is_answer && (self.is_shown || self.denied.is_shown_in(&message.text))
             || message.kind == Kind::Attachment && message.text.lines().count() > 1 && self.denied.is_named_in(header())
     }
 }
@@ -482,7 +538,7 @@ mod texts_tests {
 mod denied_tests {
     use super::*;
     use crate::guard::Guard;
-    use transcripts::{Role, Transcript};
+    use transcripts::{Action, Role, Transcript};
 
     fn call(text: &str) -> Message {
         Message { kind: Kind::ToolCall, ..Message::assistant(text) }
@@ -556,6 +612,27 @@ mod denied_tests {
             "[file: plan.md]\nabc",
         ];
         assert_eq!(cleaned(&Guard::default(), talk), expected);
+    }
+
+    #[test]
+    fn what_searches_and_diffs_show_of_them_goes_too() {
+        let shown = [
+            "src/a.rs:3:KEY\n./.env:KEY=blue\n",
+            "shop/.env-4-KEY=blue",
+            "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-KEY=red\n+KEY=blue",
+            "==> .env <==\nKEY=blue",
+            ".env\n1:KEY=blue\n",
+        ];
+        let plain = ["README.md\n.env\n.gitignore\n", "src/env.rs:3:load(\".env\")", "+++ b/.env.example\n+KEY=", "a - .env"];
+        for (output, is_hidden) in shown.iter().map(|one| (one, true)).chain(plain.iter().map(|one| (one, false))) {
+            let talk = vec![call("Bash rg KEY"), answer(output)];
+            assert_eq!(cleaned(&Guard::default(), talk)[1] == DENIED_MARKER, is_hidden, "{output}");
+        }
+        for command in ["cat '.e'nv", "cat .en\\v", "cat .*", "head -n 3 ./.* | less"] {
+            let action = Action { command: Some(command.to_owned()), ..Action::default() };
+            let talk = vec![Message { action: Some(Box::new(action)), ..call("Bash") }, answer("KEY=blue")];
+            assert_eq!(cleaned(&Guard::default(), talk)[1], DENIED_MARKER, "{command}");
+        }
     }
 
     #[test]
