@@ -264,10 +264,12 @@ pub fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Clap prints help and version to standard output, and errors to standard error.
-            match one_line(&error) {
-                Some(line) => Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&line),
-                None => drop(error.print()),
+            // Clap prints help and version to standard output. An error repeats the arguments, which may contain control
+            // characters.
+            if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+                Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&message(&error));
+            } else {
+                drop(error.print());
             }
             // An agent would interpret the exit code of a usage error as a rejection of the person's prompt.
             let is_failure = error.use_stderr() && !hook::is_called();
@@ -407,13 +409,15 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
 }
 
 /// Returns the message for an invalid value on one line; other usage errors need the usage, too.
-fn one_line(error: &clap::Error) -> Option<String> {
+fn message(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    if !matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) {
+        return text.to_owned();
+    }
     // Clap reports an invalid value on several lines, with usage and a hint; one line is easier for scripts and agents.
-    let is_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
-    let text = is_value.then(|| error.to_string())?;
     let said = text.lines().take_while(|line| !line.starts_with("For more information")).map(str::trim);
-    let line = said.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    Some(line.strip_prefix("error: ").unwrap_or(&line).to_owned())
+    said.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

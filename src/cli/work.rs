@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use serde::Serialize;
 
 use crate::api::{
     FileUsage, Filter, FoundTask, Freshness, KnownError, KnownRemedy, Memories, NamespaceSubtree, RecordedRemedy,
-    Usage, spelled_states,
+    Usage, commit_of_line, spelled_states,
 };
 
 use crate::memory::Remedy;
@@ -66,7 +65,7 @@ impl AskArgs {
 /// Show which tasks touched a file, and why
 ///
 /// Reads the work ledger, which `run` fills from the logs of coding agents. Tasks that changed the file come first. For
-/// FILE:LINE, runs `git blame` and shows the task that made the commit, if that task is known. Exits 1 when no task
+/// FILE:LINE, runs `git blame` on the committed text and shows the task that made the commit, if that task is known. Exits 1 when no task
 /// touched the file.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -82,11 +81,11 @@ pub(crate) struct BlameArgs {
 
 pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let (path, line) = match args.path.rsplit_once(':').map(|(path, line)| (path, line.parse::<u32>())) {
+    let (path, line) = match args.path.rsplit_once(':').map(|(path, line)| (path, line.parse::<usize>())) {
         Some((path, Ok(line))) => (path, Some(line)),
         _ => (args.path.as_str(), None),
     };
-    let commit = line.map(|line| commit_of(path, line)).transpose()?;
+    let commit = line.map(|line| commit_of_line(Path::new(path), line)).transpose()?.flatten();
     let filter = args.reach.filter(&memories, context)?;
     let mut touches = memories.blame(&in_project(path), commit.as_deref(), &filter)?;
     touches.truncate(args.reach.limit);
@@ -101,20 +100,6 @@ fn in_project(path: &str) -> String {
     let root = whole.ancestors().skip(1).find(|folder| folder.join(".git").exists());
     let inside = root.and_then(|root| whole.strip_prefix(root).ok()).and_then(Path::to_str);
     inside.map_or_else(|| path.to_owned(), str::to_owned)
-}
-
-/// Returns the commit that last changed a line.
-fn commit_of(path: &str, line: u32) -> anyhow::Result<String> {
-    let whole = std::path::absolute(path)?;
-    let folder = whole.parent().context("the path does not name a file")?;
-    let range = format!("{line},{line}");
-    let mut git = Command::new("git");
-    git.current_dir(folder).args(["blame", "--porcelain", "-L", &range, "--"]).arg(&whole);
-    let output = git.output().context("cannot run git, which is needed to look up a line")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git blame failed: {}", said.trim().lines().last().unwrap_or_default());
-    let first = String::from_utf8_lossy(&output.stdout);
-    Ok(first.split_whitespace().next().unwrap_or_default().to_owned())
 }
 
 fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {

@@ -15,6 +15,7 @@
 mod branch;
 mod freshness;
 mod git;
+mod line;
 mod objects;
 mod references;
 mod remote;
@@ -31,6 +32,7 @@ use crate::text::address::without_credentials;
 pub(crate) use branch::BranchNames;
 pub(crate) use freshness::{Checkout, CitedPart, spelled_states};
 pub use freshness::{Freshness, FreshnessState};
+pub(crate) use line::commit_of_line;
 pub(crate) use references::{References, references};
 pub(crate) use remote::Remote;
 
