@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::on_path;
 use crate::serve::hook::{self, Agent, commands_in};
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use clap::Subcommand;
 use serde_json::{Value, json};
 use transcripts::true_path;
@@ -108,6 +108,9 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     if changes.is_empty() {
         return Ok(ExitStatus::Success);
     }
+    if target.project {
+        changes.iter().try_for_each(|change| stays_inside(&change.path))?;
+    }
     if !out.is_json() {
         changes.iter().try_for_each(|change| show(out, change))?;
     }
@@ -129,6 +132,17 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         advise(agent, out);
     }
     Ok(ExitStatus::Success)
+}
+
+/// Refuses a path in the working directory that leads out of it through a link, which may come from somebody else's
+/// repository.
+fn stays_inside(path: &Path) -> anyhow::Result<()> {
+    let whole = std::path::absolute(path)?;
+    let existing = whole.ancestors().find_map(|folder| folder.canonicalize().ok());
+    let folder = std::env::current_dir()?.canonicalize()?;
+    let is_inside = existing.is_none_or(|existing| existing.starts_with(&folder));
+    ensure!(is_inside, "{} leads out of this folder through a link, so nothing was written; remove the link", path.display());
+    Ok(())
 }
 
 /// Returns the change to the settings, if there is one.

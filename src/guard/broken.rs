@@ -26,6 +26,8 @@ pub(super) fn line_start(text: &str, end: usize) -> Option<usize> {
 
 /// Returns the text after the line end with which `near` begins.
 pub(super) fn after_line_end(near: &str) -> Option<&str> {
+    // Blanks at the end of a line are invisible.
+    let near = near.trim_start_matches([' ', '\t']);
     // A backslash at the end of a line in a shell continues the line.
     let continued = near.strip_prefix('\\').filter(|after| after.starts_with(['\n', '\r']));
     let near = continued.unwrap_or(near);

@@ -124,6 +124,7 @@ fn line_ends(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let real = memchr::memchr_iter(b'\n', bytes).map(|at| at - usize::from(text[..at].ends_with('\r')));
     let real = real.map(|at| at - usize::from(text[..at].ends_with('\\')));
+    let real = real.map(|at| text[..at].trim_end_matches([' ', '\t']).len());
     let escaped = memchr::memmem::find_iter(bytes, b"\\n").map(|at| at - 2 * usize::from(text[..at].ends_with("\\r")));
     let mut ends: Vec<usize> = real.chain(escaped).collect();
     ends.sort_unstable();

@@ -271,7 +271,7 @@ const WRITTEN: &[(&str, &str)] = &[
     ("SESSION_SECRET=\n8f7e6d5c4b3a29108f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"), ("Das Passwort lautet\nMaple.93syrup.", "Maple.93syrup"),
     ("取款密码 482913", "482913"), ("取款密码 482913，别忘了", "482913"),
     (r#"password="a\"Maple9""#, "Maple9"), (r#"password="a\\"Maple9""#, "Maple9"), (r#"{\"password\": \"abcd\\\"Maple9\"}"#, "Maple9"),
-    ("key sk-proj-aB3dE5gH7jK9mN2pQ4rS\n  tV8wXyZaB3dE5gH7jK9m", "XyZaB3dE"), ("sk-ant-api03-aB3dE5gH7jK9mN2pQ4rS\r\nrS6tV8wXyZaB3 is mine", "V8wXyZ"),
+    ("key sk-proj-aB3dE5gH7jK9mN2pQ4rS\n  tV8wXyZaB3dE5gH7jK9m", "XyZaB3dE"), ("log\nghp_aB3dE5gH7jK9mN2pQ4rS \t\n6tV8wXyZaB3dE5gH7jK9\nend", "6tV8wXyZ"), ("sk-ant-api03-aB3dE5gH7jK9mN2pQ4rS\r\nrS6tV8wXyZaB3 is mine", "V8wXyZ"),
     ("\"sk-proj-aB3dE5gH7jK9mN2pQ4rS\\n    tV8wXyZaB3dE\\n    q7RkPz2LmN4x\"", "kPz2L"), ("re_aB3dE5gH_jK9mN2pQ4rS6tV8wXyZaB\n\ttV8wXyZaB3dE.", "XyZaB3"),
     ("sbp_v0_x fw_ab3de5gh7jk9mn2pq4rs6t\n 8w3x5y7z2q4r6", "5y7z"),
     // In tables, and in statements.

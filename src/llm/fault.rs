@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
+use crate::guard::without_secrets;
+
 /// The reason why one attempt received no reply. The texts may contain parts of the request that the server repeats.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum Fault {
@@ -54,7 +56,7 @@ impl Rejection {
         let body = body.get(0).unwrap_or(body);
         let error = &body["error"];
         if let Some(message) = error.as_str().filter(|message| !message.is_empty()) {
-            return Some(Self { message: message.to_owned(), code: String::new() });
+            return Some(Self { message: without_secrets(message.to_owned()), code: String::new() });
         }
         if error.is_object() {
             return Some(Self::from_object(error));
@@ -66,7 +68,7 @@ impl Rejection {
         if body["object"] == "error" || body["message"].is_string() {
             return Some(Self::from_object(body));
         }
-        Some(Self { message: detail(&body["detail"])?, code: String::new() })
+        Some(Self { message: without_secrets(detail(&body["detail"])?), code: String::new() })
     }
 
     fn from_object(error: &Value) -> Self {
@@ -79,7 +81,8 @@ impl Rejection {
             })
             .collect::<Vec<_>>()
             .join(" ");
-        Self { message: detail(&error["message"]).unwrap_or_else(|| "no message".to_owned()), code }
+        let message = detail(&error["message"]).map_or_else(|| "no message".to_owned(), without_secrets);
+        Self { message, code: without_secrets(code) }
     }
 
     /// Returns the message and the code in lower case, for word searches.
@@ -307,6 +310,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_error_text_shows_no_secret_that_the_server_repeats() {
+        let token = "ghp_aB3dE5gH7jK9mN2pQ4rS6tV8wXyZaB3dE5gH";
+        for body in [
+            json!({"error": {"message": format!("upstream refused {token}"), "code": token}}),
+            json!({"error": format!("upstream refused {token}")}),
+            json!({"detail": format!("upstream refused {token}")}),
+        ] {
+            let read = Rejection::read(&body).unwrap();
+            assert!(read.message.starts_with("upstream refused [redacted:"), "{}", read.message);
+            assert!(!read.code.contains(token));
+        }
+    }
 
     #[test]
     fn errors_are_read_in_every_known_form() {

@@ -69,13 +69,31 @@ pub(super) fn checkout(path: &Path) -> Option<(PathBuf, PathBuf, PathBuf)> {
 fn working_tree(folder: &Path) -> Option<PathBuf> {
     let dot = folder.join(".git");
     if dot.is_dir() {
-        return shared(&dot);
+        let actual = dot.canonicalize().ok().filter(|git| is_repository(git))?;
+        return (!dot.is_symlink() || leads_back(&actual, folder)).then_some(actual);
     }
     if let Some(text) = read(&dot) {
         let target = folder.join(text.strip_prefix("gitdir:")?.trim());
-        return shared(&target).or_else(|| lost(&target));
+        return if leads_back(&target, folder) { shared(&target) } else { None }.or_else(|| lost(&target));
     }
     None
+}
+
+/// Returns whether a git folder elsewhere belongs to the working tree `folder`: a worktree or a submodule of which it
+/// knows, or a folder that contains only this repository. Otherwise, a file could claim any repository on this machine.
+fn leads_back(git: &Path, folder: &Path) -> bool {
+    let is_here = |path: PathBuf| path.canonicalize().ok().is_some_and(|path| folder.canonicalize().is_ok_and(|at| at == path));
+    if git.join("commondir").exists() {
+        let known = read(&git.join("gitdir")).map(|text| git.join(text.trim()));
+        return known.and_then(|dot| dot.parent().map(Path::to_owned)).is_some_and(is_here);
+    }
+    let settings = read(&git.join("config")).unwrap_or_default();
+    let worktree = settings.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        key.trim().eq_ignore_ascii_case("worktree").then(|| plain(value.trim()))
+    });
+    // `git init --separate-git-dir` records no way back, but its git folder is no other repository's own `.git`.
+    worktree.map_or_else(|| !git.ends_with(".git"), |path| is_here(git.join(path)))
 }
 
 /// Returns the folder that the worktrees of a repository share; for any other git folder, returns the folder itself.

@@ -107,6 +107,25 @@ fn a_bare_repository_and_its_worktrees_are_one() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_file_or_link_cannot_claim_another_repository() {
+    let desk = Desk::new();
+    desk.repository("private/.git", Some(SHOP));
+    desk.write("claims/.git", &format!("gitdir: {}\n", desk.path("private/.git").display()));
+    std::fs::create_dir_all(desk.path("linked")).unwrap();
+    std::os::unix::fs::symlink(desk.path("private/.git"), desk.path("linked/.git")).unwrap();
+    desk.repository("common/.git", None);
+    desk.write("common/.git/commondir", "../../private/.git\n");
+    desk.write("tree/.git", "gitdir: ../elsewhere\n");
+    desk.write("elsewhere/commondir", "../private/.git\n");
+    desk.write("elsewhere/gitdir", &format!("{}\n", desk.path("other/.git").display()));
+    for name in ["claims", "linked", "common", "tree"] {
+        assert_ne!(desk.id(name), "remote:github.com/ana/shop", "{name}");
+    }
+    assert_eq!(desk.id("private"), "remote:github.com/ana/shop");
+}
+
+#[test]
 fn a_submodule_is_a_project_of_its_own() {
     let desk = Desk::new();
     desk.repository("shop/.git", Some(SHOP));
