@@ -83,7 +83,13 @@ pub(super) fn words() -> impl Iterator<Item = (&'static str, Context)> {
 const AFTER_BYTES: [usize; 2] = [96, 64];
 
 /// Number of bytes before a word in which values are judged.
-const BEFORE_BYTES: usize = 72;
+const BEFORE_BYTES: usize = 40;
+
+/// The same for values of at least [`LONG_BYTES`], which are hardly ever the name of something else.
+const LONG_BEFORE_BYTES: usize = 72;
+
+/// Minimum length of a long value.
+const LONG_BYTES: usize = 24;
 
 /// Adds the values near the word at `word` that look like secrets, starting at `read_to`, and returns the end of the
 /// text that was read.
@@ -130,7 +136,8 @@ pub(super) fn find(
         let is_cut = at == from && at > 0 && is_value_byte(bytes, at - 1) && !(is_login && bytes[at] == b':');
         let length = (at..bytes.len()).take_while(|&at| is_value_byte(bytes, at)).count();
         let run = &bytes[at..at + length];
-        if (8..=MAX_BYTES).contains(&length) && !is_cut && run.iter().any(u8::is_ascii_digit) {
+        let is_far = at + BEFORE_BYTES < word.start && length < LONG_BYTES;
+        if (8..=MAX_BYTES).contains(&length) && !is_cut && !is_far && run.iter().any(u8::is_ascii_digit) {
             found.extend(value_in(text, at..at + length, is_password));
         }
         at += length;
@@ -161,9 +168,9 @@ fn ends_line(bytes: &[u8], at: usize) -> bool {
     bytes[at] == b'\n' || bytes[at] == b'\\' && bytes.get(at + 1) == Some(&b'n')
 }
 
-/// Returns the start of the line of a word, or of the line before it if `lines` is 1, within [`BEFORE_BYTES`].
+/// Returns the start of the line of a word, or of the line before it if `lines` is 1, within [`LONG_BEFORE_BYTES`].
 fn line_back(bytes: &[u8], word: usize, lines: usize) -> usize {
-    let first = word.saturating_sub(BEFORE_BYTES);
+    let first = word.saturating_sub(LONG_BEFORE_BYTES);
     (first..word).rev().filter(|&at| ends_line(bytes, at)).nth(lines).map_or(first, |end| end + 1)
 }
 
@@ -378,6 +385,7 @@ mod tests {
             "the pass over 32 files of commit 4be60c1fca1a took 3.5s",
             "Screenshot_38616518-757279_Password.png",
             "two keys and **AES-256-GCM** with utf-8",
+            "the branch is lx-2210-dup-push, in lower case, and it gets its own entry on the list of passwords",
         ] {
             assert_eq!(cleaned(text), text);
         }
