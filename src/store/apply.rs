@@ -13,7 +13,7 @@ use super::memories::insert::Fresh;
 use super::memories::{evidence, relations, review, row};
 use super::writer::{Mark, Stale};
 use super::{Store, StoreError, Writer};
-use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, evidence_key, relation_key};
+use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, relation_key};
 use crate::guard::CleanText;
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Tier, Usage};
 use crate::store::row::to_json;
@@ -158,7 +158,8 @@ impl Writer<'_> {
                 if after.is_some() && is_missing(id)? {
                     return Ok(Standing::Conflicts);
                 }
-                let is_there = self.evidence(id)?.iter().any(|piece| evidence_key(id, piece) == first.key());
+                let Some((_, [_, transcript, message, quote])) = first.key() else { return Ok(Standing::Conflicts) };
+                let is_there = self.has_evidence(id, transcript, message, quote)?;
                 (is_there == before.is_some(), is_there == after.is_some())
             }
             (Row::Relation { before, .. }, Row::Relation { after, .. }) => {

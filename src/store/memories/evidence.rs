@@ -26,6 +26,20 @@ impl Database {
         )
     }
 
+    /// Returns whether a memory has the evidence with this quote, which begins in `message`.
+    pub(in crate::store) fn has_evidence(
+        &self,
+        id: &MemoryId,
+        transcript: &str,
+        message: &str,
+        quote: &str,
+    ) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM evidence
+             WHERE memory_id = ?1 AND transcript = ?2 AND message = ?3 AND quote = ?4)";
+        let key = [id.as_str(), transcript, message, quote];
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(key, |row| row.get(0))?))
+    }
+
     /// Returns whether a memory, whatever its status, quotes this message.
     ///
     /// # Errors
