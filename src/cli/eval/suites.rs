@@ -459,8 +459,8 @@ async fn run_sample(job: &Job<'_>, sample: &Sample) -> anyhow::Result<Vec<Row>> 
 /// Search methods whose rows go into the result file; the others are ablations.
 const KEPT: [&str; 3] = ["bare FTS5", "search", "search and vectors"];
 
-/// Measures plain FTS5, the search, and the search without each of its parts on the turns of a data set, with a table for
-/// each part of the set.
+/// Measures plain FTS5 and the search on the turns of a data set, with a table for each part of the set; with `--recall`,
+/// also the search without each of its own parts.
 async fn run_ablations(
     job: &Job<'_>,
     place: &Path,
@@ -483,7 +483,9 @@ async fn run_ablations(
 async fn run_searches(job: &Job<'_>, file: &Path, samples: &[Sample], retriever: &Retriever<'_>) -> anyhow::Result<()> {
     let mut turns = Turns::of(samples, false)?;
     retriever.prepare(&mut turns.store).await?;
-    let used = samples.iter().map(|sample| Turns::of(std::slice::from_ref(sample), true));
+    // Without --recall, only the complete search is measured, which takes a tenth of the time.
+    let ablations = if job.args.recall { ablations() } else { vec![Ablation::default()] };
+    let used = samples.iter().filter(|_| job.args.recall).map(|sample| Turns::of(std::slice::from_ref(sample), true));
     let used: Vec<Turns> = used.collect::<anyhow::Result<_>>()?;
     let (suite, out) = (job.gather.suite_of(file), job.context.out);
     let mut rows: Vec<Row> = Vec::new();
@@ -493,23 +495,25 @@ async fn run_searches(job: &Job<'_>, file: &Path, samples: &[Sample], retriever:
         for (number, question) in sample.asked.iter().enumerate() {
             let ask = &question.question;
             let mut found = vec![("bare FTS5".to_owned(), bare.search(ask)?)];
-            for ablation in ablations() {
-                found.push((ablation.name.to_owned(), turns.search(place, ask, &ablation, &[])?));
+            for ablation in &ablations {
+                found.push((ablation.name.to_owned(), turns.search(place, ask, ablation, &[])?));
             }
             // Ids of turns are unique within a conversation only, so each conversation has its own store.
-            let again = used[place].search(0, ask, &Ablation::default(), &[])?;
-            used[place].open(&again, &question.evidence);
-            found.push(("search, with age and use".to_owned(), again));
+            if let Some(used) = used.get(place) {
+                let again = used.search(0, ask, &Ablation::default(), &[])?;
+                used.open(&again, &question.evidence);
+                found.push(("search, with age and use".to_owned(), again));
+            }
             if let Some((model, vector)) = turns.vector(retriever.embedder, ask).await? {
                 found.push(("vectors alone".to_owned(), turns.nearest(place, model, &vector)?));
-                for ablation in ablations() {
+                for ablation in &ablations {
                     let channel = turns.channel(place, model, &vector)?;
                     let name = match ablation.name {
                         "search" => "search and vectors".to_owned(),
                         "words alone" => "words and vectors alone".to_owned(),
                         without => format!("and vectors, {without}"),
                     };
-                    found.push((name, turns.search(place, ask, &ablation, &[channel])?));
+                    found.push((name, turns.search(place, ask, ablation, &[channel])?));
                 }
             }
             for (name, found) in found {
