@@ -33,7 +33,7 @@ pub(crate) struct EvalArgs {
     /// Cases, folders with cases, or LoCoMo files
     #[arg(value_name = "PATH", required_unless_present = "schema")]
     pub(super) paths: Vec<PathBuf>,
-    /// Measure search, using the turns and questions of LoCoMo, REALTALK or BEAM
+    /// Measure search on the turns and questions of LoCoMo, REALTALK or BEAM
     #[arg(long, conflicts_with_all = ["extractor", "record", "replay", "keep", "schema"])]
     pub(super) recall: bool,
     /// Extractor to measure; the controls are expected to fail [default: auto]

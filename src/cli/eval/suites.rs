@@ -257,9 +257,10 @@ async fn run_longmemeval(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) 
 async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> anyhow::Result<bool> {
     let (mut users, mut questions, mut retrieval) = (Vec::new(), Vec::new(), Vec::new());
     for user in halumem::read(file)? {
-        let mut points = CaseStore::of(&user.uuid, &user.points_as_memories(), user.now())?;
+        let memories = user.points_as_memories();
+        let mut points = CaseStore::of(&user.uuid, &memories, user.now())?;
         retriever.prepare(&mut points).await?;
-        let texts = points.all()?.into_iter().map(|point| (String::new(), point.content)).collect::<Vec<_>>();
+        let texts = memories.into_iter().map(|point| (point.id, point.content)).collect::<Vec<_>>();
         let bare = BareFts5::of(&texts)?;
         for (number, question) in user.questions() {
             let started = Instant::now();
