@@ -545,7 +545,8 @@ fn folder_digits(path: &Path) -> String {
     folder.map(|folder| path_key(folder)[..8].to_owned()).unwrap_or_default()
 }
 
-fn arrival(imported: Imported) -> ImportedMemory {
+/// Returns an imported memory as it is compared with the known ones.
+pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, id, evidence, .. } = imported;
     // Text that reads like an order waits for review, even if a person wrote it according to the file.
     let is_order = order_in(&memory.claim, &evidence).is_some();

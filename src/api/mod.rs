@@ -98,7 +98,7 @@ pub(crate) use difference::differences;
 pub use draft::{MemoryChange, MemoryDraft};
 pub(crate) use draft::{reads_like_an_order, refuse_secret_namespace};
 pub use error::ApiError;
-pub(crate) use exchange::{ConsolidatedImport, ImportOutcome};
+pub(crate) use exchange::{ConsolidatedImport, ImportOutcome, arrival};
 pub use exchange::{FileImport, ImportChanges, ImportEvent, ImportOptions, ImportReport};
 pub(crate) use extract::incoming;
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};

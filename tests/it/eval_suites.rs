@@ -141,6 +141,53 @@ fn public_sets_are_read_from_where_they_are_and_skipped_where_they_are_not() {
 }
 
 #[test]
+fn chats_and_beliefs_in_folders_are_searched_beside_bare_fts5() {
+    let desk = Desk::new();
+    let message = |id: &str, text: &str| json!({"clean_text": text, "speaker": "Ana", "date_time": "29.12.2023, 22:42:04", "dia_id": id});
+    let chat = json!({"session_1": [message("D1:1", "The oboe is new."), message("D1:2", "It snows.")],
+        "qa": [{"question": "Which oboe?", "answer": "new", "evidence": ["D1:1"], "category": 1}]});
+    desk.write("realtalk/data/Chat_1_Ana_Ben.json", chat.to_string());
+    let said = |id: u64, role: &str, text: &str| json!({"role": role, "id": id, "time_anchor": "March-15-2024", "content": text});
+    let batches =
+        json!([{"batch_number": 1, "turns": [[said(0, "user", "My kite is red."), said(1, "assistant", "A kite!")]]}]);
+    desk.write("beam/chats/100K/1/chat.json", batches.to_string());
+    let asked = json!({"information_extraction": [{"question": "Which kite?", "source_chat_ids": [0, 1]}]});
+    desk.write("beam/chats/100K/1/probing_questions/probing_questions.json", asked.to_string());
+    for set in ["realtalk", "beam"] {
+        let found = &desk.json(&["eval", set])[0];
+        assert_eq!((&found["split"], &found["questions"]), (&json!("final"), &json!(1)));
+        assert_eq!([0, 1].map(|arm| &found["arms"][arm]["measures"]["r@10"]), [1.0, 1.0], "{found}");
+        let recall = &desk.json(&["eval", set, "--recall"])[0];
+        let arms = |report: &Value| report["arms"].as_array().map(Vec::len);
+        assert_eq!((arms(found), arms(recall)), (Some(2), Some(9)));
+    }
+    let belief = |id: &str, content: &str, replaced: Option<&str>| {
+        json!({"_id": id, "user_id": "test-user", "type": "entity", "canonical_name": id, "aliases": [], "content": content,
+            "scope": ["domain:kites"], "pinned": false, "superseded_by": replaced, "resolved_at": null})
+    };
+    let beliefs =
+        json!([belief("b-new", "The tail is silk.", None), belief("b-old", "The tail was paper.", Some("b-new"))]);
+    desk.write("pmb/fixtures/beliefs.seed.json", beliefs.to_string());
+    let case = |id: &str, query: &str, expected: &[&str]| {
+        json!({"caseId": id, "category": "Alias resolution", "scope": ["domain:kites"], "query": query,
+            "expect": {"relevantBeliefs": {"shouldOnlyInclude": expected}}})
+    };
+    let cases = json!([case("a", "What is the tail?", &["b-new"]), case("b", "", &[])]);
+    desk.write("pmb/fixtures/retrieval.cases.json", cases.to_string());
+    let found = told(&desk, &["eval", "pmb", "--extractor", "rules"]);
+    for name in
+        ["exact", "empty kept", "FTS5 exact", "FTS5 empty kept", "consolidated exact", "consolidated empty kept"]
+    {
+        assert_eq!(value(&found, "precisionmembench", name), Some(1.0), "{name}");
+    }
+    desk.write("pmb/fixtures/retrieval.cases.json", "[");
+    let Told { code, err, .. } = desk.run(&["eval", "pmb"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("retrieval.cases.json: EOF while parsing"), "{err}");
+    assert!(err.contains("; obtain the data set again, or see evals/README.md for its layout"), "{err}");
+}
+
+#[test]
 fn public_sets_that_are_folders_are_measured_with_their_baselines() {
     let desk = Desk::new();
     let topics = json!({"instructions": [

@@ -39,6 +39,8 @@ pub struct OverviewSuite {
     path: Option<String>,
     /// Environment variable that contains the path of cases which are not in the repository.
     variable: Option<String>,
+    /// Environment variable that contains the path of corrections of the cases' labels; they are used if it is set.
+    corrections: Option<String>,
     /// The split whose cases are reported; all cases by default.
     split: Option<String>,
     /// Names of the reported measures.
@@ -82,7 +84,11 @@ impl OverviewSuite {
     /// Returns the arguments of a run; `None` if the cases are not on this machine.
     pub fn arguments(&self, run: &OverviewRun, variable: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
         let path = self.path.clone().or_else(|| variable(self.variable.as_deref()?))?;
-        Some(run.arguments.iter().map(|argument| argument.replace("{path}", &path)).collect())
+        let mut arguments: Vec<String> = run.arguments.iter().map(|one| one.replace("{path}", &path)).collect();
+        if let Some(corrections) = self.corrections.as_deref().and_then(variable) {
+            arguments.extend(["--corrections".to_owned(), corrections]);
+        }
+        Some(arguments)
     }
 
     /// Returns the name of the file with the results of run number `place`, counted from 1.
@@ -186,7 +192,7 @@ mod tests {
 
     const PAGE: &str = "intro = 'All figures.'\n[[suite]]\ntitle = 'Own cases'\nabout = 'Invented.'\ntuned = 'Tuned on all.'\n\
         path = 'cases'\nmeasures = ['recall', 'luck']\nrun = [{ name = 'none', arguments = ['{path}', '-q'] }, { name = 'rules', arguments = [] }]\n\
-        [[suite]]\ntitle = 'Public'\nabout = 'A set.'\ntuned = 'Nothing.'\nvariable = 'SET'\nrun = [{ name = 'x', arguments = ['{path}'] }]\n";
+        [[suite]]\ntitle = 'Public'\nabout = 'A set.'\ntuned = 'Nothing.'\nvariable = 'SET'\ncorrections = 'FIXED'\nrun = [{ name = 'x', arguments = ['{path}'] }]\n";
 
     #[test]
     fn a_page_shows_each_run_with_intervals_and_names_what_was_not_measured() {
@@ -201,6 +207,9 @@ mod tests {
         assert_eq!(arguments(0, None), Some(vec!["cases".to_owned(), "-q".to_owned()]));
         assert_eq!((arguments(1, None), arguments(1, Some("s.json"))), (None, Some(vec!["s.json".to_owned()])));
 
+        let both = |name: &str| Some(name.to_lowercase());
+        let arguments = suites[1].arguments(&suites[1].runs[0], both);
+        assert_eq!(arguments.unwrap(), ["set", "--corrections", "fixed"]);
         assert_eq!(suites[0].file_name(2), "own-cases-2.json");
         let none = results(&[("a", [0, 2], [0, 0], 0), ("b", [0, 2], [0, 0], 0)]);
         let rules = results(&[("a", [1, 2], [1, 1], 0), ("b", [1, 2], [1, 1], 0)]);

@@ -253,7 +253,7 @@ vocabulary! {
         Locomo = "locomo",
         /// `LoCoMo`: memories compared with the observations of the file.
         LocomoObservations = "locomo-observations",
-        /// `LoCoMo`: questions that are answered by searching the turns in one particular way.
+        /// `LoCoMo`, `REALTALK` and `BEAM`: questions that are answered by searching the turns in one particular way.
         LocomoSearch = "locomo-search",
         /// `LongMemEval`: sessions and turns found for a question.
         LongMemEval = "longmemeval",
@@ -265,6 +265,8 @@ vocabulary! {
         HaluMemRetrieval = "halumem-retrieval",
         /// `MemoryCode`: memories compared with the instructions of a dialogue.
         MemoryCode = "memorycode",
+        /// `PrecisionMemBench`: exact sets of beliefs that a query finds.
+        PrecisionMemBench = "precisionmembench",
         /// `SWE-ContextBench`: sessions found for an issue.
         SweContextBench = "swe-contextbench",
         /// The closed loop: an agent's work on a task.

@@ -16,10 +16,10 @@ use crate::cli::model::price;
 /// Measure extraction and consolidation on labelled cases
 ///
 /// PATH is a case, a folder that contains cases (see evals/README.md), a file from LoCoMo, LongMemEval or HaluMem, or the
-/// folder of MemoryCode or SWE-ContextBench.
+/// folder of REALTALK, BEAM, PrecisionMemBench, MemoryCode or SWE-ContextBench.
 /// Each conversation is run through the whole pipeline with a separate store, and the memories that are active at the
 /// end are scored without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with known
-/// ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo files. Exits 3 if a
+/// ones, and the decisions and the final memories are scored. --recall measures search on LoCoMo, REALTALK and BEAM. Exits 3 if a
 /// case cannot be read or run; such cases are reported, but not scored.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -33,7 +33,7 @@ pub(crate) struct EvalArgs {
     /// Cases, folders with cases, or LoCoMo files
     #[arg(value_name = "PATH", required_unless_present = "schema")]
     pub(super) paths: Vec<PathBuf>,
-    /// Measure search, using the turns and questions of LoCoMo files
+    /// Measure search on the turns and questions of LoCoMo, REALTALK or BEAM
     #[arg(long, conflicts_with_all = ["extractor", "record", "replay", "keep", "schema"])]
     pub(super) recall: bool,
     /// Extractor to measure; the controls are expected to fail [default: auto]

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::api::arrival;
 use crate::config::MemorySettings;
 use crate::embed::{Embedder, Filling, fill};
+use crate::exchange::{IdOrigin, Imported};
 use crate::guard::Guard;
-use crate::llm::{Budget, Limits};
+use crate::llm::{Budget, Limits, Source};
 use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Scope, Status,
 };
+use crate::pipeline::consolidate_imported;
 use crate::search::brief::{BriefRequest, compose};
 use crate::search::{Channel, Search, Weights, by_vectors, search_tasks};
 use crate::store::{Filter, Order, STOP_WORDS, Store, StoreError, VectorModel};
@@ -108,6 +111,19 @@ impl CaseStore {
         let mut store = Self::empty(now)?;
         store.insert(made)?;
         Ok(store)
+    }
+
+    /// Returns a store into which the active memories were imported, and compared by the rules.
+    pub(super) async fn consolidated(&self) -> anyhow::Result<Self> {
+        let own = Self::empty(self.now)?;
+        let mut arrivals = Vec::new();
+        for memory in self.store.list(&Filter::default(), Order::Id, usize::MAX >> 1, 0)? {
+            let evidence = self.store.evidence(&memory.id)?;
+            arrivals.push(arrival(Imported { evidence, ..Imported::new(memory, IdOrigin::New) }));
+        }
+        let run = own.store.begin_run("import", &serde_json::json!({}), self.now)?.id;
+        consolidate_imported::<Source>(&own.store, &Guard::default(), None, arrivals, &run).await?;
+        Ok(own)
     }
 
     /// Stores extracted memories, for controls that store none themselves.

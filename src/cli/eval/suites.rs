@@ -1,6 +1,7 @@
 //! Runs each kind of suite: reads the cases, runs the program on them, and passes on the scores.
 
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -17,7 +18,9 @@ use afterthought_eval::retrieval::{
 };
 use afterthought_eval::sets::locomo::{self, Answers, Corrections, Sample};
 use afterthought_eval::sets::swecontextbench::Repository;
-use afterthought_eval::sets::{ExternalSet, PublicSet, halumem, longmemeval, memorycode, swecontextbench};
+use afterthought_eval::sets::{
+    ExternalSet, PublicSet, beam, halumem, longmemeval, memorycode, precisionmembench, realtalk, swecontextbench,
+};
 use afterthought_eval::vocabulary::Kind;
 use anyhow::{Context as _, bail, ensure};
 use futures::{FutureExt as _, StreamExt as _, stream};
@@ -36,12 +39,7 @@ pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
     let retriever = Retriever { kind: job.args.retriever, embedder: embedder.as_ref() };
     if job.args.recall {
         for path in &job.args.paths {
-            ensure!(
-                PublicSet::of(path) == Some(PublicSet::Locomo),
-                "{} is not a LoCoMo file; --recall takes conversations with questions",
-                path.display()
-            );
-            run_ablations(job, path, &retriever).await?;
+            run_ablations(job, path, job.args.corrections.as_deref(), &retriever).await?;
         }
         return Ok(false);
     }
@@ -221,6 +219,11 @@ async fn run_public_set(
         Some(PublicSet::LongMemEval) => run_longmemeval(job, file, retriever).await,
         Some(PublicSet::Locomo) => run_locomo(job, file, corrections).await,
         Some(PublicSet::MemoryCode) => run_memorycode(job, file).await,
+        Some(PublicSet::Realtalk | PublicSet::Beam) => {
+            run_ablations(job, file, None, retriever).await?;
+            Ok(false)
+        }
+        Some(PublicSet::PrecisionMemBench) => run_precisionmembench(job, file, retriever).await,
         Some(PublicSet::SweContextBench) => run_swecontextbench(job, file).await,
         None => bail!("{} is not from a known data set; see evals/README.md", file.display()),
     }
@@ -254,12 +257,17 @@ async fn run_longmemeval(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) 
 async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> anyhow::Result<bool> {
     let (mut users, mut questions, mut retrieval) = (Vec::new(), Vec::new(), Vec::new());
     for user in halumem::read(file)? {
-        let mut points = CaseStore::of(&user.uuid, &user.points_as_memories(), user.now())?;
+        let memories = user.points_as_memories();
+        let mut points = CaseStore::of(&user.uuid, &memories, user.now())?;
         retriever.prepare(&mut points).await?;
+        let texts = memories.into_iter().map(|point| (point.id, point.content)).collect::<Vec<_>>();
+        let bare = BareFts5::of(&texts)?;
         for (number, question) in user.questions() {
             let started = Instant::now();
             let found = points.find(retriever, &question.question, &[], halumem::PLACES).await?;
-            let row = halumem::score_retrieval(&user, number, question, &found);
+            let found = found.into_iter().map(|point| point.content).collect();
+            let bare = bare.search(&question.question)?.into_iter().map(|(_, content)| content).collect();
+            let row = halumem::score_retrieval(&user, number, question, &[("", found), ("FTS5 ", bare)]);
             retrieval.extend(row.map(|row| row.timed(started)));
         }
         let started = Instant::now();
@@ -318,6 +326,27 @@ async fn run_memorycode(job: &Job<'_>, place: &Path) -> anyhow::Result<bool> {
     take_of(job, place, &job.label, ran.into_iter().collect::<anyhow::Result<Vec<_>>>()?.concat())
 }
 
+/// Searches the beliefs of a `PrecisionMemBench` folder, before and after they are consolidated.
+async fn run_precisionmembench(job: &Job<'_>, folder: &Path, retriever: &Retriever<'_>) -> anyhow::Result<bool> {
+    let set = precisionmembench::read(folder)?;
+    let mut store = CaseStore::of("beliefs", &set.memories(), CHANGED_AT)?;
+    let mut consolidated = store.consolidated().boxed_local().await?;
+    retriever.prepare(&mut store).await?;
+    retriever.prepare(&mut consolidated).await?;
+    let mut rows = Vec::new();
+    for case in &set.cases {
+        let (started, namespaces) = (Instant::now(), case.namespaces());
+        let bare = BareFts5::of(&set.texts(case))?.search(&case.query)?;
+        let mut ways = vec![("FTS5 ", bare.into_iter().map(|(content, _)| vec![content]).collect())];
+        for (way, store) in [("", &store), ("consolidated ", &consolidated)] {
+            let found = store.find(retriever, &case.query, &namespaces, precisionmembench::LIMIT).await?;
+            ways.push((way, found.into_iter().map(|memory| memory.quotes).collect()));
+        }
+        rows.push(set.score(case, &ways).timed(started));
+    }
+    take_of(job, folder, &retriever.name(), rows)
+}
+
 /// Searches the memories and tasks of each repository's sessions for the issues of the repository.
 async fn run_swecontextbench(job: &Job<'_>, place: &Path) -> anyhow::Result<bool> {
     let is_control = job.args.control().is_some();
@@ -361,9 +390,9 @@ async fn run_repository(job: &Job<'_>, repository: &Repository) -> anyhow::Resul
     Ok(rows)
 }
 
-async fn run_locomo(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> anyhow::Result<bool> {
+/// Reads a `LoCoMo` file, and applies the corrections of its labels, if there are any.
+fn read_locomo(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
     let mut samples = locomo::read(file)?;
-    let mut content = content_hash(file)?;
     if let Some(path) = corrections {
         let found = Corrections::read(path)?;
         let counts = samples.iter_mut().map(|sample| found.apply(sample));
@@ -372,9 +401,14 @@ async fn run_locomo(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> a
         job.context.out.note(format_args!(
             "{citations} corrected; {questions} used for retrieval only, since the answer is wrong"
         ));
-        // Corrected labels are a different test, so earlier rows must not be reused.
-        content.push_str(&content_hash(path)?);
     }
+    Ok(samples)
+}
+
+async fn run_locomo(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> anyhow::Result<bool> {
+    let samples = read_locomo(job, file, corrections)?;
+    // Corrected labels are a different test, so earlier rows must not be reused.
+    let content = content_hash(file)? + &corrections.map(content_hash).transpose()?.unwrap_or_default();
     let content = &content;
     let ran: Vec<anyhow::Result<Vec<Row>>> = stream::iter(&samples)
         .map(|sample| async move {
@@ -426,12 +460,33 @@ async fn run_sample(job: &Job<'_>, sample: &Sample) -> anyhow::Result<Vec<Row>> 
 /// Search methods whose rows go into the result file; the others are ablations.
 const KEPT: [&str; 3] = ["bare FTS5", "search", "search and vectors"];
 
-/// Measures plain FTS5, the search, and the search without each of its parts on the turns of a file.
-async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> anyhow::Result<()> {
-    let samples = locomo::read(file)?;
-    let mut turns = Turns::of(&samples, false)?;
+/// Measures plain FTS5 and the search on the turns of a data set, with a table for each part of the set; with `--recall`,
+/// also the search without each of its own parts.
+async fn run_ablations(
+    job: &Job<'_>,
+    place: &Path,
+    corrections: Option<&Path>,
+    retriever: &Retriever<'_>,
+) -> anyhow::Result<()> {
+    let mut samples = match PublicSet::of(place) {
+        Some(PublicSet::Locomo) => read_locomo(job, place, corrections)?,
+        Some(PublicSet::Realtalk) => realtalk::read(place)?,
+        Some(PublicSet::Beam) => beam::read(place)?,
+        Some(_) | None => bail!("{} is not from LoCoMo, REALTALK or BEAM, which --recall measures", place.display()),
+    };
+    samples.sort_by_key(|sample| Reverse(sample.split));
+    for part in samples.chunk_by(|one, other| one.split == other.split) {
+        run_searches(job, place, part, retriever).await?;
+    }
+    Ok(())
+}
+
+async fn run_searches(job: &Job<'_>, file: &Path, samples: &[Sample], retriever: &Retriever<'_>) -> anyhow::Result<()> {
+    let mut turns = Turns::of(samples, false)?;
     retriever.prepare(&mut turns.store).await?;
-    let used = samples.iter().map(|sample| Turns::of(std::slice::from_ref(sample), true));
+    // Without --recall, only the complete search is measured, which takes a tenth of the time.
+    let ablations = if job.args.recall { ablations() } else { vec![Ablation::default()] };
+    let used = samples.iter().filter(|_| job.args.recall).map(|sample| Turns::of(std::slice::from_ref(sample), true));
     let used: Vec<Turns> = used.collect::<anyhow::Result<_>>()?;
     let (suite, out) = (job.gather.suite_of(file), job.context.out);
     let mut rows: Vec<Row> = Vec::new();
@@ -441,28 +496,30 @@ async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) ->
         for (number, question) in sample.asked.iter().enumerate() {
             let ask = &question.question;
             let mut found = vec![("bare FTS5".to_owned(), bare.search(ask)?)];
-            for ablation in ablations() {
-                found.push((ablation.name.to_owned(), turns.search(place, ask, &ablation, &[])?));
+            for ablation in &ablations {
+                found.push((ablation.name.to_owned(), turns.search(place, ask, ablation, &[])?));
             }
             // Ids of turns are unique within a conversation only, so each conversation has its own store.
-            let again = used[place].search(0, ask, &Ablation::default(), &[])?;
-            used[place].open(&again, &question.evidence);
-            found.push(("search, with age and use".to_owned(), again));
+            if let Some(used) = used.get(place) {
+                let again = used.search(0, ask, &Ablation::default(), &[])?;
+                used.open(&again, &question.evidence);
+                found.push(("search, with age and use".to_owned(), again));
+            }
             if let Some((model, vector)) = turns.vector(retriever.embedder, ask).await? {
                 found.push(("vectors alone".to_owned(), turns.nearest(place, model, &vector)?));
-                for ablation in ablations() {
+                for ablation in &ablations {
                     let channel = turns.channel(place, model, &vector)?;
                     let name = match ablation.name {
                         "search" => "search and vectors".to_owned(),
                         "words alone" => "words and vectors alone".to_owned(),
                         without => format!("and vectors, {without}"),
                     };
-                    found.push((name, turns.search(place, ask, &ablation, &[channel])?));
+                    found.push((name, turns.search(place, ask, ablation, &[channel])?));
                 }
             }
             for (name, found) in found {
                 let case = format!("{namespace}/{}", number + 1);
-                let mut row = locomo::score_search(case, question, &found, tokens::count);
+                let mut row = locomo::score_search(sample, (case, question), &found, tokens::count);
                 row.suite = format!("{suite}: {name}");
                 if KEPT.contains(&name.as_str()) {
                     job.gather.row(row.clone(), file, job.repeat);
@@ -477,12 +534,13 @@ async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) ->
     if out.is_json() {
         let conversations = samples.len();
         return Ok(out.json(&json!({
-            "file": file, "conversations": conversations, "memories": memories, "questions": questions, "arms": arms,
+            "file": file, "split": samples[0].split, "conversations": conversations, "memories": memories, "questions": questions, "arms": arms,
         }))?);
     }
     out.line(format_args!(
-        "{}: {}, {memories} turns as memories, {}",
+        "{}, {}: {}, {memories} turns as memories, {}",
         file.display(),
+        samples[0].split,
         counted(samples.len() as u64, "conversation"),
         counted(questions as u64, "question")
     ))?;

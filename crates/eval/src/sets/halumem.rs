@@ -12,13 +12,13 @@
 //! numbers. The result is a lower bound and cannot be compared with scores assigned by a model as a judge.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::is_complete;
+use super::{children, is_complete};
 use crate::EvalError;
 use crate::extraction::{CaseMessage, Prediction};
 use crate::files::{CaseMemory, Moment};
@@ -141,11 +141,23 @@ fn time(text: &str) -> Option<Timestamp> {
     super::time("%b %d, %Y, %H:%M:%S", text.trim())
 }
 
-/// Reads the users from the file at `path`, one per line and in the order of the file.
+/// Returns the files of users at `path`: the file itself, or those in the folder, sorted by name.
+pub(super) fn files(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    children(path).into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "jsonl")).collect()
+}
+
+/// Reads the users from the file at `path`, one per line and in the order of the file, or from the files in a folder.
 ///
 /// # Errors
 /// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Format`] with the invalid line.
 pub fn read(path: &Path) -> Result<Vec<User>, EvalError> {
+    Ok(files(path).iter().map(|file| read_file(file)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn read_file(path: &Path) -> Result<Vec<User>, EvalError> {
     let text = read_text(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let user = |(index, line): (usize, &str)| {
@@ -306,8 +318,9 @@ pub fn score_question(
     row
 }
 
-/// Scores the points that the search found for a question in a store of all points; `None` if no point answers it.
-pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &[FoundMemory]) -> Option<Row> {
+/// Scores the points that each way of searching found for a question in a store of all points, best first; `None` if no
+/// point answers it.
+pub fn score_retrieval(user: &User, number: usize, question: &Question, ways: &[(&str, Vec<String>)]) -> Option<Row> {
     let points = user.points_by_text();
     // Evidence that is not among the points is not in the store, so no search could find it.
     let gold: BTreeSet<String> =
@@ -316,12 +329,14 @@ pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &
         return None;
     }
     let mut row = user.question_row(Kind::HaluMemRetrieval, number, question);
-    let found = &found[..found.len().min(PLACES)];
-    let is_right = || found.iter().map(|one| gold.contains(&one.content));
-    row.mean("recall@10", float(is_right().filter(|right| *right).count()) / float(gold.len()));
-    row.mean("MRR", reciprocal_rank(is_right()));
-    let is_lie = |one: &&FoundMemory| points.get(one.content.as_str()).is_some_and(|point| point.is_interference());
-    row.add("interference@10", float(found.iter().filter(is_lie).count()), float(found.len()));
+    for (way, found) in ways {
+        let found = &found[..found.len().min(PLACES)];
+        let is_right = || found.iter().map(|content| gold.contains(content));
+        row.mean(&format!("{way}recall@10"), float(is_right().filter(|right| *right).count()) / float(gold.len()));
+        row.mean(&format!("{way}MRR"), reciprocal_rank(is_right()));
+        let is_lie = |content: &&String| points.get(content.as_str()).is_some_and(|point| point.is_interference());
+        row.add(&format!("{way}interference@10"), float(found.iter().filter(is_lie).count()), float(found.len()));
+    }
     Some(row)
 }
 
@@ -391,8 +406,13 @@ mod tests {
         assert_eq!((value(&row, "evidence@10"), value(&row, "complete")), (Some(1.0), Some(1.0)));
         assert_eq!(value(&score_question(&user, number, question, &[], |_| 1), "evidence@10"), Some(0.0));
         assert_eq!(value(&score_user(&user, &[]), "precision"), None);
-        let row = score_retrieval(&user, number, question, &found).unwrap();
-        assert_eq!((value(&row, "recall@10"), value(&row, "MRR")), (Some(1.0), Some(1.0)));
+        let ways = [
+            ("", vec!["Ilka has a cat named Pixel.".to_owned()]),
+            ("FTS5 ", vec!["Ilka owns 3 dogs in Graz.".to_owned()]),
+        ];
+        let row = score_retrieval(&user, number, question, &ways).unwrap();
+        let figures = ["recall@10", "MRR", "interference@10", "FTS5 recall@10", "FTS5 interference@10"];
+        assert_eq!(figures.map(|name| value(&row, name)), [1.0, 1.0, 0.0, 0.0, 1.0].map(Some));
         assert_eq!(user.points_as_memories().len(), 4);
     }
 
@@ -404,6 +424,8 @@ mod tests {
         std::fs::write(&path, format!("{line}\n\n{line}\n")).unwrap();
         assert_eq!(PublicSet::of(&path), Some(PublicSet::HaluMem));
         assert_eq!(read(&path).unwrap().len(), 2);
+        assert_eq!(PublicSet::of(folder.path()), Some(PublicSet::HaluMem));
+        assert_eq!(read(folder.path()).unwrap().len(), 2);
         std::fs::write(&path, "{\"id\": 1}\n").unwrap();
         assert_eq!(PublicSet::of(&path), None);
     }

@@ -6,9 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use regex::Regex;
 use serde_json::Value;
+
+use super::{FINAL, TUNE};
 
 use crate::EvalError;
 use crate::extraction::{Extraction, Openness, Prediction, date_openness, pair_up};
@@ -32,6 +36,8 @@ const CATEGORIES: [u64; 2] = [1, 4];
 const WITH_EVIDENCE: std::ops::RangeInclusive<u64> = 1..=4;
 /// Category of questions about things that nobody said.
 const ADVERSARIAL: u64 = 5;
+/// Conversations on which the search was tuned; the others are the final part.
+const TUNED: [&str; 2] = ["conv-26", "conv-30"];
 /// Format of the start time of a session, which has no time zone.
 const START: &str = "%I:%M %p on %d %B, %Y";
 
@@ -40,6 +46,8 @@ const START: &str = "%I:%M %p on %d %B, %Y";
 pub struct Sample {
     /// Id of the sample in the file.
     pub id: String,
+    /// The part of the set: `tune` or `final`.
+    pub split: &'static str,
     /// The log that the system reads: the conversation without questions, observations and summaries.
     pub conversation: Value,
     /// The turns, in order.
@@ -80,6 +88,8 @@ pub struct Question {
     answer: String,
     /// 1 for several turns, 2 for times, 3 for inferences, 4 for one turn, 5 for things that nobody said.
     category: u64,
+    /// Name of the question's category in reports.
+    group: String,
     /// The turns that contain the answer.
     pub evidence: BTreeSet<String>,
 }
@@ -114,27 +124,16 @@ fn is_sample(value: &Value) -> bool {
 }
 
 fn sample(value: &Value) -> Sample {
-    let turns = turns(&value["conversation"]);
-    let known: BTreeSet<&str> = turns.iter().map(|turn| turn.id.as_str()).collect();
     let all_asked: Vec<Question> = value["qa"].as_array().into_iter().flatten().filter_map(question).collect();
-    let (mut asked, mut adversarial): (Vec<_>, Vec<_>) =
+    let (asked, adversarial): (Vec<_>, Vec<_>) =
         all_asked.into_iter().partition(|question| WITH_EVIDENCE.contains(&question.category));
-    for question in asked.iter_mut().chain(&mut adversarial) {
-        // Some questions in the file cite turns that do not exist, which no search could find.
-        question.evidence.retain(|id| known.contains(id.as_str()));
-    }
-    let is_lost = |question: &&Question| question.should_be_left() && question.evidence.is_empty();
-    let without_evidence = asked.iter().filter(is_lost).count();
-    asked.retain(|question| !question.evidence.is_empty());
-    let id = value["sample_id"].as_str().unwrap_or("sample").to_owned();
+    let id = value["sample_id"].as_str().unwrap_or("sample");
     Sample {
+        split: if TUNED.contains(&id) { TUNE } else { FINAL },
         conversation: serde_json::json!({"sample_id": id, "conversation": value["conversation"]}),
-        id,
-        without_evidence,
-        asked,
         adversarial,
         observations: observations(&value["observation"]),
-        turns,
+        ..Sample::of(id, turns(&value["conversation"]), asked)
     }
 }
 
@@ -175,26 +174,28 @@ fn question(value: &Value) -> Option<Question> {
         Value::Number(answer) => answer.to_string(),
         _ => String::new(),
     };
-    let question = value["question"].as_str()?.to_owned();
-    Some(Question { question, answer, category, evidence: ids(&value["evidence"]) })
+    Some(Question { answer, category, ..Question::of(value, format!("category {category}"), ids(&value["evidence"]))? })
 }
 
-/// Returns the ids of turns in a text or a list of texts. One text may contain several; `D30:05` becomes `D30:5`, and
-/// anything other than the id of a turn is left out.
-fn ids(value: &Value) -> BTreeSet<String> {
+/// Returns the ids of turns in a text or a list of texts. One text may contain several, or a range such as `D1:2-D1:4`;
+/// `D30:05` becomes `D30:5`, and anything else is left out.
+pub(super) fn ids(value: &Value) -> BTreeSet<String> {
+    static ID: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"D(\d+):(\d+)(?:\s*-\s*D(\d+):(\d+))?").expect("the pattern is valid"));
     let texts: Vec<&str> = match value {
         Value::String(text) => vec![text],
         Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let parts =
-        texts.into_iter().flat_map(|text| text.split(|one: char| one == ';' || one == ',' || one.is_whitespace()));
-    parts.filter_map(id).collect()
-}
-
-fn id(text: &str) -> Option<String> {
-    let (session, turn) = text.strip_prefix('D')?.split_once(':')?;
-    Some(format!("D{}:{}", session.parse::<u32>().ok()?, turn.parse::<u32>().ok()?))
+    let mut ids = BTreeSet::new();
+    for parts in texts.into_iter().flat_map(|text| ID.captures_iter(text)) {
+        let number = |at: usize| parts.get(at)?.as_str().parse::<u32>().ok();
+        let (Some(session), Some(first)) = (number(1), number(2)) else { continue };
+        let last = number(4).filter(|_| number(3) == Some(session)).unwrap_or(first);
+        ids.extend((first..=last).map(|turn| format!("D{session}:{turn}")));
+        ids.extend(number(3).zip(number(4)).map(|(session, turn)| format!("D{session}:{turn}")));
+    }
+    ids
 }
 
 fn observations(value: &Value) -> Vec<(String, BTreeSet<String>)> {
@@ -391,6 +392,12 @@ pub struct Answers {
 }
 
 impl Question {
+    /// Returns the question of an entry of a file, without its answer.
+    pub(super) fn of(entry: &Value, group: String, evidence: BTreeSet<String>) -> Option<Self> {
+        let question = entry["question"].as_str()?.to_owned();
+        Some(Self { question, answer: String::new(), category: 0, group, evidence })
+    }
+
     /// Returns whether the memories should retain the answer to this question.
     fn should_be_left(&self) -> bool {
         CATEGORIES.contains(&self.category) && !self.answer.is_empty()
@@ -398,6 +405,21 @@ impl Question {
 }
 
 impl Sample {
+    /// Returns a conversation of the final part that is only searched, with the questions that cite an existing turn.
+    pub(super) fn of(id: impl Into<String>, turns: Vec<Turn>, mut asked: Vec<Question>) -> Self {
+        let known: BTreeSet<&str> = turns.iter().map(|turn| turn.id.as_str()).collect();
+        for question in &mut asked {
+            // Some questions cite turns that do not exist, which no search could find.
+            question.evidence.retain(|id| known.contains(id.as_str()));
+        }
+        let is_lost = |question: &&Question| question.should_be_left() && question.evidence.is_empty();
+        let without_evidence = asked.iter().filter(is_lost).count();
+        asked.retain(|question| !question.evidence.is_empty());
+        let (id, conversation) = (id.into(), Value::Null);
+        let (adversarial, observations) = (Vec::new(), Vec::new());
+        Self { id, split: FINAL, conversation, turns, asked, adversarial, without_evidence, observations }
+    }
+
     /// Returns the questions whose answers the memories should retain.
     fn questions(&self) -> impl Iterator<Item = &Question> {
         self.asked.iter().filter(|question| question.should_be_left())
@@ -473,10 +495,16 @@ const fn category_name(number: u64) -> &'static str {
     }
 }
 
-/// Scores the turns, as ids and texts, that one way of searching found for `question`, best first.
-pub fn score_search(case: String, question: &Question, found: &[(String, String)], tokens: fn(&str) -> usize) -> Row {
+/// Scores the turns, as ids and texts, that one way of searching found for a question of `sample`, best first.
+pub fn score_search(
+    sample: &Sample,
+    (case, question): (String, &Question),
+    found: &[(String, String)],
+    tokens: fn(&str) -> usize,
+) -> Row {
     let mut row = Row {
-        phenomena: vec![format!("category {}", question.category)],
+        split: sample.split.to_owned(),
+        phenomena: vec![question.group.clone()],
         about: question.question.clone(),
         ..Row::new(Kind::LocomoSearch, case)
     };
@@ -557,6 +585,8 @@ mod tests {
             (json!(["D", "D:11:26", "D30:05"]), vec!["D30:5"]),
             (json!("D1:3"), vec!["D1:3"]),
             (json!(["D15:3, D15:5"]), vec!["D15:3", "D15:5"]),
+            (json!(["D1:9-D1:11; D2:4."]), vec!["D1:10", "D1:11", "D1:9", "D2:4"]),
+            (json!(["D1:9-D2:1"]), vec!["D1:9", "D2:1"]),
             (json!(7), vec![]),
         ];
         for (value, expected) in table {

@@ -19,7 +19,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{read_part, unusable};
+use super::{FINAL, TUNE, read_part, unusable};
 use crate::EvalError;
 use crate::extraction::{CaseMessage, Extraction, Prediction};
 use crate::files::{Moment, last_part};
@@ -127,7 +127,7 @@ impl Dialogue {
         let replaced: BTreeSet<&String> = replaced.copied().collect();
         Ok(Self {
             id: format!("dialogue_{number}"),
-            split: if number.is_multiple_of(2) { "tune" } else { "final" },
+            split: if number.is_multiple_of(2) { TUNE } else { FINAL },
             sessions: file.sessions.iter().map(|session| messages(&session.text, &file.context)).collect(),
             current: given.values().filter_map(last).map(|text| known(&text)).collect::<Result<_, _>>()?,
             replaced: replaced.into_iter().map(known).collect::<Result<_, _>>()?,

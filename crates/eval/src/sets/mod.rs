@@ -15,14 +15,22 @@ use crate::files::{last_part, read_text, read_toml, walk};
 use crate::results::fitting;
 use crate::text::{LEAST_SHARE, fact_words, share_of};
 
+pub mod beam;
 pub mod halumem;
 pub mod locomo;
 pub mod longmemeval;
 pub mod memorycode;
+pub mod precisionmembench;
+pub mod realtalk;
 pub mod swecontextbench;
 
 /// Number of leading bytes that are read to identify a file; a whole file may be hundreds of megabytes.
 const HEAD: u64 = 64 * 1024;
+
+/// Name of the part of a set that may be used for tuning.
+const TUNE: &str = "tune";
+/// Name of the part of a set that is measured, but not used for tuning.
+const FINAL: &str = "final";
 
 /// A public data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +43,12 @@ pub enum PublicSet {
     HaluMem,
     /// Dialogues of many sessions in which a mentor gives coding instructions, and replaces some.
     MemoryCode,
+    /// Chats of real people with questions and evidence.
+    Realtalk,
+    /// Long work with an assistant, with questions and evidence.
+    Beam,
+    /// Beliefs in scopes, and queries with the exact set of beliefs to find.
+    PrecisionMemBench,
     /// Sessions of a coding agent, and later issues of the same repositories.
     SweContextBench,
 }
@@ -47,6 +61,18 @@ impl PublicSet {
         }
         if path.join(swecontextbench::LOGS).is_dir() {
             return Some(Self::SweContextBench);
+        }
+        if precisionmembench::is_precisionmembench(path) {
+            return Some(Self::PrecisionMemBench);
+        }
+        if realtalk::is_realtalk(path) {
+            return Some(Self::Realtalk);
+        }
+        if beam::is_beam(path) {
+            return Some(Self::Beam);
+        }
+        if let Some(first) = halumem::files(path).first().filter(|_| path.is_dir()) {
+            return Self::of(first).filter(|set| *set == Self::HaluMem);
         }
         let mut head = Vec::new();
         std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).ok()?;
@@ -109,6 +135,14 @@ impl ExternalSet {
     }
 }
 
+/// Returns the files and folders directly in `folder`, sorted by name; none if the folder cannot be read.
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|one| one.path()).collect();
+    found.sort();
+    found
+}
+
 /// Reads a JSON file of a data set that is a folder.
 fn read_part<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
     serde_json::from_str(&read_text(path)?).map_err(|error| unusable(path, error.to_string()))
@@ -158,6 +192,18 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/external");
         let names: Vec<String> =
             ExternalSet::files(&folder).iter().map(|file| ExternalSet::read(file).unwrap().name).collect();
-        assert_eq!(names, ["HaluMem", "LoCoMo", "LongMemEval", "MemoryCode", "SWE-ContextBench"]);
+        assert_eq!(
+            names,
+            [
+                "BEAM",
+                "HaluMem",
+                "LoCoMo",
+                "LongMemEval",
+                "MemoryCode",
+                "PrecisionMemBench",
+                "REALTALK",
+                "SWE-ContextBench"
+            ]
+        );
     }
 }

@@ -16,7 +16,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{read_part, unusable};
+use super::{FINAL, TUNE, read_part, unusable};
 use crate::EvalError;
 use crate::files::{read_text, walk};
 use crate::results::{Row, float};
@@ -27,7 +27,7 @@ pub(super) const LOGS: &str = "cases/SWEContextBench Lite Past Experience";
 /// Folder of the issues with their patches.
 const ISSUES: &str = "cases/SWEContextBench Lite";
 /// Repositories of the final part; the other repositories are for tuning.
-const FINAL: [&str; 2] = ["django/django", "matplotlib/matplotlib"];
+const HELD_OUT: [&str; 2] = ["django/django", "matplotlib/matplotlib"];
 /// Number of results to search for.
 pub const LIMIT: usize = 10;
 /// Numbers of leading results in which a relevant session counts.
@@ -334,7 +334,7 @@ pub fn score(
     tokens: fn(&str) -> usize,
 ) -> Row {
     let mut row = Row {
-        split: if FINAL.contains(&repository.name.as_str()) { "final" } else { "tune" }.to_owned(),
+        split: if HELD_OUT.contains(&repository.name.as_str()) { FINAL } else { TUNE }.to_owned(),
         phenomena: vec![repository.name.clone()],
         about: issue.text.lines().next().unwrap_or_default().to_owned(),
         ..Row::new(Kind::SweContextBench, &issue.id)
