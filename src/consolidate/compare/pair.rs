@@ -10,7 +10,6 @@ use super::order::{ExchangeFinding, exchange};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::tokens::is_stop_word;
 use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, part};
-use crate::memory::MemoryType;
 use crate::text::change::turns_to_another;
 use crate::text::normalise::comparable;
 use crate::text::script::is_hiragana;
@@ -427,7 +426,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     let has_own = words.known_only > 0 || extra(b, a).any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
     // Two orders that have words in common are still two orders.
-    let are_orders = [a, b].iter().all(|view| view.claim.memory_type == MemoryType::Procedural);
+    let are_orders = [a, b].iter().all(|view| matches!(view.claim.category.as_str(), "convention" | "workflow"));
     if core && !keys_differ && !are_orders && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
         return Some((ClaimRelation::Both, "the same fact, but each with a different detail"));
     }
