@@ -671,4 +671,16 @@ mod tests {
         }
         assert!(found.contains(&ClaimRelation::Same) && found.contains(&ClaimRelation::More), "{found:?}");
     }
+
+    #[test]
+    fn two_conventions_with_words_in_common_are_not_joined() {
+        let related = |category: &str| {
+            let claim = |text: &str| Claim::new(MemoryType::Procedural, category, text, text);
+            let known = claim("Nora bakes her rye bread for one hour in a stone oven.");
+            let incoming = claim("Nora bakes her rye bread for one hour at 250 °C, with caraway.");
+            pair(&View::of(&incoming, &[]), &View::of(&known, &[]), false).pairing
+        };
+        assert_eq!(related("fact"), ClaimRelation::Both);
+        assert_ne!(related("convention"), ClaimRelation::Both);
+    }
 }
