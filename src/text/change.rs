@@ -47,7 +47,7 @@ pub(crate) struct ChangePassage {
 }
 
 const START: &str = r#"(?:^|[,;:!?…"“„«(]\s*|[.。！，；：]\s*|\s[–—-]\s|\b(?:and|but|so|und|aber|et|mais|y|pero)\s)"#;
-const ENGLISH_WE: &str = r"(?:(?:i|we|they|the user|the team|our team|you can|you may)(?:'ve| have|'re| are|'m| am|'d| had| has|'s)?\s)?(?:(?:just|finally|recently|now|already|also|all|actually|completely|officially|then|since|meanwhile|therefore)\s)*";
+const ENGLISH_WE: &str = r"(?:(?:i|we|they|the user|(?:the|our) (?:[\w-]+ )?(?:team|group|company|department|office|club)|you can|you may)(?:'ve| have|'re| are|'m| am|'d| had| has|'s)?\s)?(?:(?:just|finally|recently|now|already|also|all|actually|completely|officially|then|since|meanwhile|therefore)\s)*";
 
 /// The rules in `changes.toml`.
 #[derive(Deserialize)]
@@ -192,6 +192,13 @@ mod tests {
             ("On a quitté Lettermint.", "Lettermint"),
             ("Ya no usamos Lettermint.", "Lettermint"),
             ("邮件已经从信使换到邮筒了。", "信使"),
+            ("The parser is not a library but a service.", "library"),
+            ("The bakery team gave up sprints in May.", "sprints"),
+            ("Die Farbe ist nicht Blau, sondern Grün.", "Blau"),
+            ("Der Hinweis auf Quitte war ein Irrtum.", "Hinweis"),
+            ("El color no es azul, sino verde.", "azul"),
+            ("Lo de la quinta fue un malentendido.", "quinta"),
+            ("封面不是蓝色，而是绿色。", "蓝色"),
         ] {
             let found: Vec<String> = phrases(text).into_iter().map(|phrase| phrase.named).collect();
             assert!(found.iter().any(|one| one == named || one.starts_with(named)), "{text}: {found:?}");

@@ -48,7 +48,7 @@ const SINGLE: &str = "residence employer job_title name full_name nickname age b
     provider schedule lead start_time start end_time retention interval duration limit max_nodes dose dosage \
     color colour branch state level leader chair landlord \
     headquarters venue room day time frequency speed temperature budget salary rent fee so herkunft birthplace \
-    birth_place birth_year birth_date approver maintainer format prefix suffix case";
+    birth_place birth_year birth_date approver maintainer format prefix suffix case usage";
 
 /// Attributes that have several values, identified by their last part or by any part before it.
 const MANY: &str = "preference family study preferences like dislike interest hobby language languages pet pets skill tool \

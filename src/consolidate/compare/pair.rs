@@ -425,7 +425,9 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     let has_own = words.known_only > 0 || extra(b, a).any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
-    if core && !keys_differ && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
+    // Two orders that have words in common are still two orders.
+    let are_orders = [a, b].iter().all(|view| matches!(view.claim.category.as_str(), "convention" | "workflow"));
+    if core && !keys_differ && !are_orders && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
         return Some((ClaimRelation::Both, "the same fact, but each with a different detail"));
     }
     None
@@ -668,5 +670,17 @@ mod tests {
             found.extend(repeated(&a, &b));
         }
         assert!(found.contains(&ClaimRelation::Same) && found.contains(&ClaimRelation::More), "{found:?}");
+    }
+
+    #[test]
+    fn two_conventions_with_words_in_common_are_not_joined() {
+        let related = |category: &str| {
+            let claim = |text: &str| Claim::new(MemoryType::Procedural, category, text, text);
+            let known = claim("Nora bakes her rye bread for one hour in a stone oven.");
+            let incoming = claim("Nora bakes her rye bread for one hour at 250 °C, with caraway.");
+            pair(&View::of(&incoming, &[]), &View::of(&known, &[]), false).pairing
+        };
+        assert_eq!(related("fact"), ClaimRelation::Both);
+        assert_ne!(related("convention"), ClaimRelation::Both);
     }
 }

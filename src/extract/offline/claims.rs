@@ -6,13 +6,13 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::clause::{
-    Finding, Hit, Slot, Voice, breaks_off, capitalised, claim, fill, finished, keyed, plain_value, preference_key,
-    project_key, slot_of, slug, title, until_pointing, value, who, words,
+    Finding, Hit, Slot, Voice, breaks_off, claim, fill, finished, keyed, plain_value, preference_key, project_key,
+    slot_of, slug, until_pointing, value, who, words,
 };
-use super::language::{self, Act, LanguageRules};
+use super::language::{Act, LanguageRules};
 use super::product;
-use crate::memory::{Audience, MemoryType, Procedure, Structured};
-use crate::text::tokens::is_listed;
+use super::standing::{is_announcement, points_away, standing};
+use crate::memory::{Audience, MemoryType, Structured};
 
 /// Returns the claim that `hit` makes, or `None` if it is not meaningful on its own.
 pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -145,6 +145,9 @@ fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
 }
 
 fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    if is_announcement(hit.clause) {
+        return None;
+    }
     let gone = hit.found.name("gone").is_some();
     let value = value(hit, if gone { "gone" } else { "v" })?;
     let old = hit.found.name("old").map_or("", |old| old.as_str());
@@ -317,121 +320,6 @@ fn is_personal_tool(attribute: &str) -> bool {
     product::is_personal(attribute) || attribute == "language"
 }
 
-/// Returns the permanent instruction that `hit` gives, or `None` if it is not an order or depends on an earlier
-/// sentence.
-pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
-    let language = hit.language;
-    let done = hit.found.name("do")?;
-    let clause = without_chatter(hit.clause, done.start());
-    let step = clause.get(done.start()..done.end().min(clause.len()))?.trim();
-    let verb = hit.found.name("verb").map_or("", |verb| verb.as_str());
-    let about_project = language.about_project.is_match(hit.clause) || !product::named(hit.clause).is_empty();
-    // "When a job fails twice, send it to …" itself says what "it" is.
-    let case = hit.found.name("when").map_or("", |when| when.as_str()).to_lowercase();
-    let names_one = [" a ", " an ", " any "].iter().any(|article| case.contains(article)) && step.contains(" it ");
-    // "When naming variables, start them with …" says what "them" are.
-    let names_many = case.ends_with('s') && [" them ", " their ", " these "].iter().any(|word| step.contains(word));
-    let carried = names_one || names_many;
-    let ordered = match (verb, is_rule(step)) {
-        ("", true) => true,
-        ("", false) => is_order(step),
-        (verb, _) => is_listed(ORDERS, &verb.to_lowercase()) && !step.to_lowercase().contains("set to"),
-    };
-    if !ordered || (voice.speaker.is_some() && !about_project) || (!carried && points_away(language, step)) {
-        return None;
-    }
-    let phrases = &language.phrases;
-    let order = without_courtesy(clause);
-    let declared = step.to_lowercase().starts_with("we ");
-    let content = if declared {
-        words(language, clause, voice)
-    } else {
-        // The order is placed in double quotes, so double quotes inside it become single ones.
-        fill(&phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
-    };
-    let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
-    if away {
-        return None;
-    }
-    let when = hit.found.name("when").map(|when| when.as_str().trim().to_owned());
-    let workflow = when.is_some();
-    let mut claim =
-        claim(MemoryType::Procedural, if workflow { "workflow" } else { "convention" }, content, language, voice);
-    claim.title = title(&order, language, voice);
-    claim.importance = 0.8;
-    claim.confidence = hit.confidence;
-    claim.structured = Some(Structured::Procedure(Procedure {
-        name: claim.title.clone(),
-        description: order.clone(),
-        steps: vec![capitalised(step)],
-        triggers: when.into_iter().collect(),
-        priority: None,
-    }));
-    // An instruction about work belongs to the project in which it was given. An instruction about how to talk to the
-    // user belongs to the user.
-    let audience = if !declared && language.is_manner(step) { Audience::User } else { Audience::Project };
-    Some(Finding { claim, audience, since: None })
-}
-
-/// Returns `clause` without a leading "please", starting with a capital.
-fn without_courtesy(clause: &str) -> String {
-    // `get` is used, since the seventh byte may be inside a character.
-    let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
-    capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
-}
-
-/// Returns `clause` without remarks about the instruction, such as "it's much faster on my laptop".
-fn without_chatter(clause: &str, from: usize) -> &str {
-    static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"(?i)(?:[,:;]|\s[-–—])\s(?:it's|it is|that's|that is|this is|he's|he is|she's|she is|they're|they are|they|because|since|as it|i|i'm|i've|",
-            r"i'd|my|we|we've|we're|thanks|thank you|please[,.:]?$|ok\??$|okay|so that's|otherwise it)\b|，(?:谢谢|因为|这样|不然)",
-        ))
-        .expect("the pattern is a constant")
-    });
-    let end = CHATTER.find_iter(clause).map(|found| found.start()).find(|&at| {
-        let kept = clause.get(from..at).unwrap_or("");
-        kept.split(' ').count() >= 2 || kept.chars().filter(|c| !c.is_ascii()).count() >= 4
-    });
-    clause[..end.unwrap_or(clause.len())].trim_end()
-}
-
-/// Whether `step` states a rule for all things of a kind, as "PRs need two approvals" does.
-fn is_rule(step: &str) -> bool {
-    const VERBS: &str =
-        " must | should | need | needs | have to | has to | may | can | goes | go | always | never | gets ";
-    let lower = step.to_lowercase();
-    VERBS.split('|').any(|verb| lower.contains(verb))
-        && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
-}
-
-/// Verbs that begin an order. "Always happy to", "never mind" and "by default, it returns" are not orders.
-const ORDERS: &str = include_str!("rules/orders.txt");
-
-/// Whether `step` is phrased as an order.
-fn is_order(step: &str) -> bool {
-    const SOFT: &str = "please always never just only also you should must need have to don't ever not sure";
-    // There is no list of verbs for languages that do not use the full stop, such as Chinese, so the match of the
-    // pattern is sufficient.
-    if !step.is_ascii() && language::of(step).is_some_and(LanguageRules::is_chinese) {
-        return true;
-    }
-    let words = step.split(' ').map(|word| word.trim_matches([',', ':']).to_lowercase());
-    let mut words = words.skip_while(|word| is_listed(SOFT, word) || word == "do" || word == "make");
-    words.next().is_some_and(|word| is_listed(ORDERS, &word) || word == "no")
-}
-
-/// Whether an instruction refers to something outside it, as in "always do it like this".
-fn points_away(language: &LanguageRules, step: &str) -> bool {
-    let Some(found) = language.pointing(step) else { return false };
-    let last = step[found.end()..].trim_matches(['.', '!', ' ']).is_empty();
-    let early = step[..found.start()].split(' ').count() <= 3;
-    let lower = found.as_str().to_lowercase();
-    let far = ["this", "these", "those", "that's", "here", "above", "below", "following"].contains(&lower.as_str());
-    let own = ["you", "your", "you're", "yours"].contains(&lower.as_str());
-    !own && (early || far || (last && lower == "that"))
-}
-
 /// Returns a note of what a person asked to remember, in their words.
 pub(super) fn note(
     language: &'static LanguageRules,
@@ -441,7 +329,8 @@ pub(super) fn note(
 ) -> Option<Finding> {
     let rest = rest.trim_end_matches(['.', '!', '。', '！']);
     let too_short = if rest.is_ascii() { rest.split(' ').count() < 4 } else { rest.chars().count() < 4 };
-    let chatter = voice.speaker.is_some() && (!language.about_project.is_match(rest) || is_truism(rest));
+    let chatter =
+        voice.speaker.is_some() && (!language.about_project.is_match(rest) || !is_particular(rest) || is_truism(rest));
     if too_short
         || chatter
         || breaks_off(rest)
@@ -468,8 +357,16 @@ fn is_truism(rest: &str) -> bool {
         ))
         .expect("the pattern is constant")
     });
-    let is_particular = rest.contains(['`', '\'', '"']) || rest.chars().any(|c| c.is_ascii_digit());
-    !is_particular && TRUISM.is_match(rest)
+    !rest.contains(['`', '\'', '"']) && !rest.chars().any(|c| c.is_ascii_digit()) && TRUISM.is_match(rest)
+}
+
+/// Whether `rest` names something in particular: a name, a number, a quotation, or words that are not English.
+fn is_particular(rest: &str) -> bool {
+    let names = rest
+        .split(' ')
+        .skip(1)
+        .any(|word| word.starts_with(char::is_uppercase) && !word.starts_with("I'") && word != "I");
+    names || !rest.is_ascii() || rest.contains(['`', '"', '/', '_']) || rest.contains(|c: char| c.is_ascii_digit())
 }
 
 /// Whether `rest` begins with "I" or "my".

@@ -11,6 +11,7 @@ mod agreed;
 mod candidates;
 mod claims;
 mod clause;
+mod convention;
 mod correction;
 mod cues;
 mod explicit;
@@ -23,6 +24,7 @@ mod product;
 mod read;
 mod scene;
 mod sentence;
+mod standing;
 mod updates;
 
 pub(super) use explicit::title as first_words;
@@ -34,6 +36,7 @@ use crate::extract::withheld::WithheldMessages;
 use crate::extract::{Extraction, Task};
 use crate::memory::{Candidate, MemoryType};
 use crate::text::change::phrases;
+use transcripts::Message;
 
 use candidates::Gathered;
 use clause::Voice;
@@ -41,7 +44,7 @@ use instructed::InstructionFilter;
 use scene::Scenes;
 
 /// Version of the rules. The version changes whenever the rules find different statements.
-pub(crate) const VERSION: &str = "rules-17";
+pub(crate) const VERSION: &str = "rules-18";
 
 /// A message with more sentences than this describes a task, and its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;
@@ -81,33 +84,52 @@ pub fn extract(task: &Task<'_>) -> Extraction {
 fn add_statements<'a>(task: &Task<'a>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'a>) {
     let message = &task.transcript.messages[at];
     let voice = Voice::of(message);
-    let mut said = own_sentences(&message.text);
+    let mut said = own_sentences(spoken(message));
     said.retain(|said| !scenes.hides(at, &message.text, said));
     correction::without_jests(message, &mut said);
     let before = correction::last_of_same(task, at, message);
     correction::take_back(message, before, || correction::amends(message, &said), gathered);
-    let is_brief = said.len() > MAX_SENTENCES_ASIDE;
-    for (place, sentence) in said.iter().enumerate() {
-        let next = said.get(place + 1).copied();
-        let said = sentence;
-        let findings: Vec<_> = read::sentence(said, &voice)
+    // Among people, a long message is a speech rather than the description of a task.
+    let is_brief = voice.speaker.is_none() && said.len() > MAX_SENTENCES_ASIDE;
+    let sentences = said;
+    for (place, said) in sentences.iter().enumerate() {
+        let next = sentences.get(place + 1).copied();
+        let mut findings: Vec<_> =
+            read::sentence(said, &voice).into_iter().chain(explicit::sentence(message, said, &voice)).collect();
+        let last = place.checked_sub(1).and_then(|place| sentences.get(place)).copied();
+        let convention = convention::sentence(message, last, said, &voice);
+        if convention.is_some() {
+            // The same order, with the words around it.
+            findings.retain(|finding| finding.claim.memory_type != MemoryType::Procedural);
+        }
+        let findings: Vec<_> = findings
             .into_iter()
-            .chain(explicit::sentence(message, said, &voice))
-            .flat_map(naming::apart)
+            .map(|finding| (finding, *said))
+            .chain(convention)
+            .flat_map(|(finding, quote)| naming::apart(finding).into_iter().map(move |one| (one, quote)))
             .collect();
         // In the description of a task, "drop the cache" is a step of the task.
-        let is_said = findings.iter().any(|finding| !phrases(&finding.claim.content).is_empty());
+        let is_said = findings.iter().any(|(finding, _)| !phrases(&finding.claim.content).is_empty());
         let update = || updates::sentence(message, said, next, &voice);
         if let Some((finding, quote)) = (!is_brief && !is_said).then(update).flatten() {
             gathered.add_update(finding, message, quote);
         }
-        for finding in findings {
+        for (finding, quote) in findings {
             // "Never do the next step first" in the description of a task is about that task.
             if !is_brief || finding.claim.memory_type != MemoryType::Procedural || read::is_abiding(said) {
-                gathered.add(finding, &[(message, said)]);
+                gathered.add(finding, &[(message, quote)]);
             }
         }
     }
+}
+
+/// Returns the words of `message`. A script sets everything that a person says in quotation marks.
+fn spoken(message: &Message) -> &str {
+    let text = message.text.trim();
+    let inner = [("\"", "\""), ("“", "”"), ("„", "“"), ("«", "»")].iter().find_map(|(open, close)| {
+        text.strip_prefix(open)?.strip_suffix(close).filter(|inner| !inner.contains(*open) && !inner.contains(*close))
+    });
+    inner.filter(|_| message.speaker.is_some()).unwrap_or(&message.text)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::clause::{Finding, capitalised};
+use super::convention::attribute_of;
 use crate::memory::Structured;
 
 /// A naming convention.
@@ -53,12 +54,16 @@ struct Forms {
     carried: Regex,
     case: Regex,
     case_of: Regex,
+    /// "For class names, use …", where the kind is earlier in the sentence.
+    case_backwards: Regex,
+    /// "Name methods with the prefix …", "use … as the prefix for methods".
+    used: Regex,
 }
 
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     let kinds: Vec<&str> = KINDS.iter().map(|(_, pattern)| *pattern).collect();
     let one = format!(
-        r"(?:(?:all|any|every|each|your|our|the|of|these|python) )*(?:{})(?:['’]s?)?(?: identifiers?| names?)?",
+        r"(?:(?:all|any|every|each|your|our|the|of|these|those|their|new|python) )*(?:{})(?:['’]s?)?(?: identifiers?| names?)?",
         kinds.join("|")
     );
     let of = format!(r"(?P<kinds>{one}(?:(?:,| and|, and) {one})*)");
@@ -71,13 +76,20 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
             r"\b(?P<verb>start|begin|prefix|end|finish|suffix)(?:ing)? {of}(?: in [\w ]+?)?,? (?:with|in|by) {VALUE}"
         )),
         rule: pattern(&format!(
-            r"\b{of} (?:(?:should|must|need to|have to|has to|shall|always|now|all) )*(?P<verb>start|begin|end|finish)s? (?:with|in) {VALUE}"
+            r"\b{of} (?:(?:should|must|need to|have to|has to|shall|to|always|now|also|all) )*(?P<verb>start|begin|end|finish)s? (?:with|in) {VALUE}"
         )),
         backwards: pattern(&format!(
-            r"\b(?P<verb>start|begin|prefix|end|finish|suffix)(?:ing)? (?:(?:them|it|the|their|its|each|your|all|these|names?|identifiers?|argument|method|function|variable|attribute|class) )*(?:with|in|by) {VALUE}"
+            r"\b(?P<verb>start|begin|prefix|end|finish|suffix)(?:ing)? (?:(?:them|it|the|their|its|each|your|all|these|names?|identifiers?|argument|method|function|variable|attribute|class) )*(?:off )?(?:with|in|by|using) {VALUE}"
         )),
         carried: pattern(&format!(r"(?:,|,? and) {of} (?:with|in) {VALUE}")),
-        case: pattern(&format!(r"\buse {CASE} (?:for|in|when naming) {of}")),
+        case: pattern(&format!(
+            r"\buse (?:the )?{CASE}(?: naming)?(?: (?:convention|format|style|notation))? (?:for|in|when naming) {of}"
+        )),
+        case_backwards: pattern(&format!(r"\b(?:use|in) (?:the )?{CASE}")),
+        used: pattern(&format!(
+            r#"\b(?:use|add|apply|(?:name|naming) (?:{of}|them) (?:with|using)) (?:the |a )?(?:(?P<before>prefix|suffix) )?['"`‘“](?P<quoted>[^'"`’”\s]{{1,20}})['"`’”](?: (?:as )?(?:the |a |your )?(?P<after>prefix|suffix))?(?: (?:for|to|in) {})?"#,
+            of.replace("?P<kinds>", "?P<whose>")
+        )),
         case_of: pattern(&format!(r"\b{of} (?:(?:should|must|need to|have to|always|be|in|use|are|written) )+{CASE}")),
     }
 });
@@ -96,16 +108,33 @@ fn conventions(order: &str) -> Vec<Convention> {
         }
     };
     for form in [&forms.affix, &forms.rule] {
-        form.captures_iter(order).for_each(|hit| add(&hit, &hit["kinds"], Stated::Affix(&hit["verb"])));
+        for hit in form.captures_iter(order).filter(|hit| !refers_back(order, hit)) {
+            add(&hit, &hit["kinds"], Stated::Affix(&hit["verb"]));
+        }
     }
     for form in [&forms.case, &forms.case_of] {
         form.captures_iter(order).for_each(|hit| add(&hit, &hit["kinds"], Stated::Case));
     }
+    let last_before = |hit: &Captures<'_>| {
+        let before = &order[..hit.get(0).map_or(0, |whole| whole.start())];
+        forms.kind.find_iter(before).last().map(|kind| kind.as_str())
+    };
+    for hit in forms.case_backwards.captures_iter(order) {
+        if let Some(last) = last_before(&hit) {
+            add(&hit, last, Stated::Case);
+        }
+    }
+    for hit in forms.used.captures_iter(order) {
+        let kinds = hit.name("whose").or_else(|| hit.name("kinds")).map(|kinds| kinds.as_str());
+        let side = hit.name("before").or_else(|| hit.name("after")).map(|side| side.as_str());
+        if let Some((kinds, side)) = kinds.or_else(|| last_before(&hit)).zip(side.or_else(|| side_of(&hit["quoted"]))) {
+            add(&hit, kinds, Stated::Affix(side));
+        }
+    }
     for hit in forms.backwards.captures_iter(order) {
         // In "When naming variables, start them with …", the last kind mentioned before the match is meant.
-        let before = &order[..hit.get(0).map_or(0, |whole| whole.start())];
-        if let Some(last) = forms.kind.find_iter(before).last() {
-            add(&hit, last.as_str(), Stated::Affix(&hit["verb"]));
+        if let Some(last) = last_before(&hit) {
+            add(&hit, last, Stated::Affix(&hit["verb"]));
         }
     }
     for hit in forms.carried.captures_iter(order) {
@@ -117,18 +146,45 @@ fn conventions(order: &str) -> Vec<Convention> {
     found.into_iter().map(|(_, one)| one).collect()
 }
 
+/// Returns the side of a name on which `value` stands, as its underscore shows.
+fn side_of(value: &str) -> Option<&'static str> {
+    match (value.starts_with('_'), value.ends_with('_')) {
+        (true, false) => Some("suffix"),
+        (false, true) => Some("prefix"),
+        _ => None,
+    }
+}
+
+/// Whether the kind in a match is one thing that was named before: "when naming function arguments, start the variable
+/// name with …".
+fn refers_back(order: &str, hit: &Captures<'_>) -> bool {
+    let Some(kinds) = hit.name("kinds") else { return false };
+    let one = kinds.as_str().to_lowercase();
+    one.starts_with("the ") && !one.ends_with('s') && FORMS.kind.is_match(&order[..kinds.start()])
+}
+
 /// Splits a finding into one finding for each naming convention, and one for its other orders.
 pub(super) fn apart(finding: Finding) -> Vec<Finding> {
     let Some(Structured::Procedure(procedure)) = &finding.claim.structured else { return vec![keyed(finding)] };
     let order = procedure.description.clone();
     let found = conventions(&order);
     if found.is_empty() {
-        return vec![finding];
+        return vec![with_attribute(finding, &order)];
     }
-    let rest = besides(&order);
-    let others = rest.map(|rest| reworded(&finding, &order, &rest, None));
+    let rest = besides(&order, &found);
+    let others = rest.map(|rest| with_attribute(reworded(&finding, &order, &rest, None), &rest));
     let conventions = found.iter().map(|one| reworded(&finding, &order, &one.order, Some(one)));
     conventions.chain(others).collect()
+}
+
+/// Assigns the attribute of an order about what code contains.
+fn with_attribute(mut finding: Finding, order: &str) -> Finding {
+    if finding.claim.key.is_none()
+        && let Some((key, value)) = attribute_of(order)
+    {
+        (finding.claim.key, finding.claim.value) = (Some(key), Some(value.to_owned()));
+    }
+    finding
 }
 
 /// Assigns the attribute of a convention to a statement without an attribute that states only this convention.
@@ -142,7 +198,7 @@ fn keyed(mut finding: Finding) -> Finding {
 }
 
 /// Returns the parts of `order` that are not naming conventions.
-fn besides(order: &str) -> Option<String> {
+fn besides(order: &str, found: &[Convention]) -> Option<String> {
     static PARTS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r",?\s+and\s+(?:also )?|[,;]\s").expect("the pattern is constant and a test compiles it")
     });
@@ -150,7 +206,9 @@ fn besides(order: &str) -> Option<String> {
         Regex::new(r"(?i)^(?:from now on,? |going forward,? |always |please |also |you |to )*(?:use|using|add|include|import|write|keep|put|document|annotate|avoid)\b")
             .expect("the pattern is constant and a test compiles it")
     });
-    let parts = PARTS.split(order).map(str::trim).filter(|part| conventions(part).is_empty() && ORDERED.is_match(part));
+    let lower = |text: &str| text.to_lowercase();
+    let is_stated = |part: &str| found.iter().any(|one| lower(part).contains(&lower(&one.value)));
+    let parts = PARTS.split(order).map(str::trim).filter(|part| ORDERED.is_match(part) && !is_stated(part));
     let parts: Vec<&str> = parts.collect();
     (!parts.is_empty()).then(|| capitalised(&parts.join(" and ")))
 }
@@ -202,7 +260,7 @@ fn convention(hit: &Captures<'_>, kind: &str, stated: Stated<'_>) -> Option<Conv
 }
 
 /// Returns the kinds of names that `text` lists.
-fn kinds_in(text: &str) -> Vec<&'static str> {
+pub(super) fn kinds_in(text: &str) -> Vec<&'static str> {
     static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         let compile = |pattern: &str| Regex::new(&format!("(?i)\\b{pattern}\\b")).expect("a test compiles it");
         KINDS.iter().map(|(kind, pattern)| (compile(pattern), *kind)).collect()
@@ -238,6 +296,13 @@ mod tests {
                 vec![("project.naming.attribute.prefix", "k_"), ("project.naming.attribute.suffix", "_z")],
             ),
             ("Use snake_case for class names", vec![("project.naming.class.case", "snake_case")]),
+            ("For class names, use CamelCase", vec![("project.naming.class.case", "camelcase")]),
+            ("Name your tables with the prefix 't_'", vec![("project.naming.table.prefix", "t_")]),
+            ("For column names, use '_c'", vec![("project.naming.column.suffix", "_c")]),
+            (
+                "When naming function arguments, start the variable name with 'k_'",
+                vec![("project.naming.function_argument.prefix", "k_")],
+            ),
             ("Always use annotations for methods", vec![]),
             ("Start the server with --fast", vec![]),
             ("End each meeting with a summary", vec![]),

@@ -69,7 +69,7 @@ fn forbids(language: Language, text: &str) -> bool {
 }
 
 /// Returns the part of `text` from the start of `first` to the end of `second`, which follows `first`.
-fn joined<'t>(text: &'t str, first: &str, second: &str) -> Option<&'t str> {
+pub(super) fn joined<'t>(text: &'t str, first: &str, second: &str) -> Option<&'t str> {
     let base = text.as_ptr() as usize;
     let start = (first.as_ptr() as usize).checked_sub(base)?;
     let end = (second.as_ptr() as usize).checked_sub(base)? + second.len();
