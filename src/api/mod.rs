@@ -71,8 +71,8 @@ pub use crate::pipeline::{
     Event, Failure, Files, FullSummary, RereadPolicy, Selection, SelectionCounts, Sources, Summary,
 };
 pub(crate) use crate::process::{ENVIRONMENT_MARK, in_own_group, kill_group, on_path, start_detached};
-pub(crate) use crate::project::{commit_of_line, spelled_states};
 pub use crate::project::{Freshness, FreshnessState};
+pub(crate) use crate::project::{commit_of_line, spelled_states};
 #[cfg(feature = "scale")]
 pub(crate) use crate::scale::{JobKind, QueueProgress, ScaleError, WorkerStatistics};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};

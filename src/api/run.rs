@@ -378,7 +378,8 @@ fn at_actual_place(pattern: &str) -> Option<String> {
     let end = if pattern.ends_with('/') { "/" } else { "" };
     let actual = Pattern::escape(&plain(&actual).replace('\\', "/"));
     let slash = if rest.is_empty() || actual.ends_with('/') { "" } else { "/" };
-    Some(format!("{actual}{slash}{rest}{end}")).filter(|actual| actual.trim_end_matches('/') != pattern.trim_end_matches('/'))
+    Some(format!("{actual}{slash}{rest}{end}"))
+        .filter(|actual| actual.trim_end_matches('/') != pattern.trim_end_matches('/'))
 }
 
 #[cfg(test)]

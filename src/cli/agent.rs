@@ -141,7 +141,11 @@ fn stays_inside(path: &Path) -> anyhow::Result<()> {
     let existing = whole.ancestors().find_map(|folder| folder.canonicalize().ok());
     let folder = std::env::current_dir()?.canonicalize()?;
     let is_inside = existing.is_none_or(|existing| existing.starts_with(&folder));
-    ensure!(is_inside, "{} leads out of this folder through a link, so nothing was written; remove the link", path.display());
+    ensure!(
+        is_inside,
+        "{} leads out of this folder through a link, so nothing was written; remove the link",
+        path.display()
+    );
     Ok(())
 }
 

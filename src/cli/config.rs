@@ -120,7 +120,8 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
         bail!("{} already exists; edit it, or move it away first", path.display());
     }
     if let Some(folder) = path.parent() {
-        crate::private::create_folder(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+        crate::private::create_folder(folder)
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
     }
     // `create_new` closes the gap between the check above and the write, so no file is ever overwritten.
     let file = crate::private::options().write(true).create_new(true).open(path);

@@ -623,7 +623,8 @@ mod denied_tests {
             "==> .env <==\nKEY=blue",
             ".env\n1:KEY=blue\n",
         ];
-        let plain = ["README.md\n.env\n.gitignore\n", "src/env.rs:3:load(\".env\")", "+++ b/.env.example\n+KEY=", "a - .env"];
+        let plain =
+            ["README.md\n.env\n.gitignore\n", "src/env.rs:3:load(\".env\")", "+++ b/.env.example\n+KEY=", "a - .env"];
         for (output, is_hidden) in shown.iter().map(|one| (one, true)).chain(plain.iter().map(|one| (one, false))) {
             let talk = vec![call("Bash rg KEY"), answer(output)];
             assert_eq!(cleaned(&Guard::default(), talk)[1] == DENIED_MARKER, is_hidden, "{output}");

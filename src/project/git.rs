@@ -82,7 +82,8 @@ fn working_tree(folder: &Path) -> Option<PathBuf> {
 /// Returns whether a git folder elsewhere belongs to the working tree `folder`: a worktree or a submodule of which it
 /// knows, or a folder that contains only this repository. Otherwise, a file could claim any repository on this machine.
 fn leads_back(git: &Path, folder: &Path) -> bool {
-    let is_here = |path: PathBuf| path.canonicalize().ok().is_some_and(|path| folder.canonicalize().is_ok_and(|at| at == path));
+    let is_here =
+        |path: PathBuf| path.canonicalize().ok().is_some_and(|path| folder.canonicalize().is_ok_and(|at| at == path));
     if git.join("commondir").exists() {
         let known = read(&git.join("gitdir")).map(|text| git.join(text.trim()));
         return known.and_then(|dot| dot.parent().map(Path::to_owned)).is_some_and(is_here);

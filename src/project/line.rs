@@ -1,7 +1,7 @@
 //! Finds the commit that last changed a line, by running git in a way in which nothing of the repository is executed.
 //!
 //! The settings of a repository can name programs: a monitor of files, filters, converters of text, a transport. Whoever
-//! made the repository chose them, so git is told which repository to read, reads only what is committed, and may neither
+//! made the repository chose them, so git gets the repository to read as an argument, reads only what is committed, and may neither
 //! use these programs nor the network.
 
 use std::fs;
@@ -15,7 +15,10 @@ const MAX_BYTES: u64 = 16 << 20;
 
 /// Settings that prevent git from running the programs that a repository's own settings name.
 const HARMLESS: &[&str] = &[
-    "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "blame.ignoreRevsFile=",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "blame.ignoreRevsFile=",
     "protocol.allow=never",
 ];
 

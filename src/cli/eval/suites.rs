@@ -19,7 +19,7 @@ use afterthought_eval::retrieval::{
 use afterthought_eval::sets::locomo::{self, Answers, Corrections, Sample};
 use afterthought_eval::sets::swecontextbench::Repository;
 use afterthought_eval::sets::{
-    ExternalSet, PublicSet, beam, halumem, longmemeval, memorycode, precisionmembench, realtalk, swecontextbench,
+    ExternalSet, PublicSet, halumem, longmemeval, memorycode, precisionmembench, swecontextbench,
 };
 use afterthought_eval::vocabulary::Kind;
 use anyhow::{Context as _, bail, ensure};
@@ -470,9 +470,10 @@ async fn run_ablations(
 ) -> anyhow::Result<()> {
     let mut samples = match PublicSet::of(place) {
         Some(PublicSet::Locomo) => read_locomo(job, place, corrections)?,
-        Some(PublicSet::Realtalk) => realtalk::read(place)?,
-        Some(PublicSet::Beam) => beam::read(place)?,
-        Some(_) | None => bail!("{} is not from LoCoMo, REALTALK or BEAM, which --recall measures", place.display()),
+        set => match set.and_then(|set| set.chats(place)) {
+            Some(chats) => chats?,
+            None => bail!("{} is not from LoCoMo, REALTALK or BEAM, which --recall measures", place.display()),
+        },
     };
     samples.sort_by_key(|sample| Reverse(sample.split));
     for part in samples.chunk_by(|one, other| one.split == other.split) {

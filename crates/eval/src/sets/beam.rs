@@ -45,7 +45,7 @@ pub(super) fn is_beam(folder: &Path) -> bool {
 ///
 /// # Errors
 /// [`EvalError::Read`] if a file cannot be read, or [`EvalError::DataSet`] with the invalid file or folder.
-pub fn read(folder: &Path) -> Result<Vec<Sample>, EvalError> {
+pub(crate) fn read(folder: &Path) -> Result<Vec<Sample>, EvalError> {
     let folder = folder.join(CHATS);
     let chats = children(&folder).into_iter().filter(|path| path.is_dir());
     let samples = chats.map(|chat| read_chat(&chat)).collect::<Result<Vec<_>, _>>()?;

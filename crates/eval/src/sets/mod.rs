@@ -15,13 +15,13 @@ use crate::files::{last_part, read_text, read_toml, walk};
 use crate::results::fitting;
 use crate::text::{LEAST_SHARE, fact_words, share_of};
 
-pub mod beam;
+mod beam;
 pub mod halumem;
 pub mod locomo;
 pub mod longmemeval;
 pub mod memorycode;
 pub mod precisionmembench;
-pub mod realtalk;
+mod realtalk;
 pub mod swecontextbench;
 
 /// Number of leading bytes that are read to identify a file; a whole file may be hundreds of megabytes.
@@ -54,6 +54,18 @@ pub enum PublicSet {
 }
 
 impl PublicSet {
+    /// Reads the chats of REALTALK or BEAM, in the form of LoCoMo's; `None` for any other set.
+    ///
+    /// # Errors
+    /// [`EvalError`] if a file cannot be read, or is not as the set's authors published it.
+    pub fn chats(self, folder: &Path) -> Option<Result<Vec<locomo::Sample>, EvalError>> {
+        match self {
+            Self::Realtalk => Some(realtalk::read(folder)),
+            Self::Beam => Some(beam::read(folder)),
+            _ => None,
+        }
+    }
+
     /// Returns the set that a file or folder belongs to, judging by the start of the file or the content of the folder.
     pub fn of(path: &Path) -> Option<Self> {
         if path.join(memorycode::TOPICS).is_file() {

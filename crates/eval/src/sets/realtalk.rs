@@ -29,7 +29,7 @@ fn is_chat(path: &Path) -> bool {
 ///
 /// # Errors
 /// [`EvalError::Read`] if a file cannot be read, or [`EvalError::DataSet`] with the invalid file.
-pub fn read(folder: &Path) -> Result<Vec<Sample>, EvalError> {
+pub(crate) fn read(folder: &Path) -> Result<Vec<Sample>, EvalError> {
     children(&folder.join(CHATS)).iter().filter(|path| is_chat(path)).map(|path| read_chat(path)).collect()
 }
 
