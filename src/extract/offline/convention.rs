@@ -129,8 +129,8 @@ pub(super) fn sentence<'t>(
     let rules = language::of(&text).or_else(|| language::of(&message.text));
     let rules = rules.filter(|rules| !rules.is_chinese() && !rules.forbids(&text))?;
     let lead = |text: &str| rules.lead_in.find(text).map_or(0, |found| found.end());
-    let starts = std::iter::once(0).chain(grammar.breaks.find_iter(&text).map(|found| found.end()));
-    let mut order = starts.filter_map(|start| grammar.order(&text[start..], lead)).next()?;
+    let mut starts = std::iter::once(0).chain(grammar.breaks.find_iter(&text).map(|found| found.end()));
+    let mut order = starts.find_map(|start| grammar.order(&text[start..], lead))?;
     let earlier = before.map(|before| with_marks_outside(&fold(before)));
     let is_named_before = earlier.as_deref().is_some_and(|earlier| grammar.name_object(&mut order, earlier));
     let (text, refers) = grammar.with_scope(&order, earlier.as_deref())?;
@@ -240,7 +240,7 @@ impl Grammar {
         // "Documenting your code is crucial" is not an order.
         let is_gerund = first.ends_with("ing");
         order.text =
-            if let Some(verb) = verb_of(self, first).filter(|_| !is_gerund || is_meant && !self.is_praise(tail)) {
+            if let Some(verb) = verb_of(self, first).filter(|_| !is_gerund || is_meant && !Self::is_praise(tail)) {
                 format!("{verb} {tail}")
             } else if self.is_rule_of_all(rest, is_meant) {
                 order.is_asked = true;
@@ -250,7 +250,8 @@ impl Grammar {
             } else {
                 return None;
             };
-        order.text = self.without_reason(&order.text).to_owned();
+        let end = self.without_reason(&order.text).len();
+        order.text.truncate(end);
         Some(order)
     }
 
@@ -260,7 +261,7 @@ impl Grammar {
     }
 
     /// Whether `tail` says what something is good for.
-    fn is_praise(&self, tail: &str) -> bool {
+    fn is_praise(tail: &str) -> bool {
         const PRAISE: &str = "is are will can helps makes ensures allows improves keeps";
         let words = tail.split(' ').skip(1).take_while(|word| !word.ends_with([',', ';']));
         words.into_iter().any(|word| is_listed(PRAISE, word))
