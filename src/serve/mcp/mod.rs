@@ -3,6 +3,7 @@
 //! A client's mistake is reported in the tool's result, with the remedy, so that the model can correct it. Only an
 //! unknown name of a tool, resource or prompt is a protocol error.
 
+mod input;
 pub(super) mod read_tools;
 mod resources;
 pub(super) mod tool;
@@ -215,7 +216,8 @@ pub(crate) enum StdioError {
 pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
     server.maintain_until(stop.clone());
     let pool = Arc::clone(&server.pool);
-    let running = match server.serve_with_ct(stdio(), stop.clone()).await {
+    let (input, output) = stdio();
+    let running = match server.serve_with_ct((input::repaired(input), output), stop.clone()).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(StdioError::Initialize(Box::new(error))),
