@@ -30,7 +30,9 @@ fn whole(line: Vec<u8>) -> Vec<u8> {
     if !line.windows(2).any(|pair| pair == br"\u") || serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok() {
         return line;
     }
-    let Some((value, _)) = std::str::from_utf8(&line).ok().and_then(|text| transcripts::json::parse::<Value>(text).ok()) else {
+    let Some((value, _)) =
+        std::str::from_utf8(&line).ok().and_then(|text| transcripts::json::parse::<Value>(text).ok())
+    else {
         return line;
     };
     let mut repaired = value.to_string().into_bytes();

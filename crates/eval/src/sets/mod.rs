@@ -54,7 +54,7 @@ pub enum PublicSet {
 }
 
 impl PublicSet {
-    /// Reads the chats of REALTALK or BEAM, in the form of LoCoMo's; `None` for any other set.
+    /// Reads the chats of REALTALK or BEAM, in the form of `LoCoMo`'s; `None` for any other set.
     ///
     /// # Errors
     /// [`EvalError`] if a file cannot be read, or is not as the set's authors published it.

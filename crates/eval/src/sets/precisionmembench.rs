@@ -124,7 +124,7 @@ fn namespace(user: &str, scope: &str) -> String {
 impl Belief {
     /// The names of a belief, as the published harness writes them.
     fn title(&self) -> String {
-        let aliases = self.aliases.iter().map(|alias| format!(" {alias}")).collect::<String>();
+        let aliases = self.aliases.iter().flat_map(|alias| [" ", alias]).collect::<String>();
         format!("{}{aliases}", self.canonical_name.replace('_', " "))
     }
 
@@ -246,7 +246,7 @@ mod tests {
         belief
     }
 
-    fn case(expected: Value, fields: Value) -> Value {
+    fn case(expected: &Value, fields: Value) -> Value {
         let mut case = json!({"caseId": "c", "category": "Alias resolution", "scope": ["domain:kites"], "query": "the KT tail",
             "expect": {"relevantBeliefs": expected}});
         let Value::Object(fields) = fields else { panic!("fields") };
@@ -280,10 +280,10 @@ mod tests {
         write(
             folder.path(),
             &json!([
-                case(only(&["b-tail", "b-needs"]), json!({})),
-                case(only(&[]), json!({})),
-                case(only(&["b-tail"]), small),
-                case(json!({"mustExclude": ["b-old"]}), json!({}))
+                case(&only(&["b-tail", "b-needs"]), json!({})),
+                case(&only(&[]), json!({})),
+                case(&only(&["b-tail"]), small),
+                case(&json!({"mustExclude": ["b-old"]}), json!({}))
             ]),
         );
         assert_eq!(PublicSet::of(folder.path()), Some(PublicSet::PrecisionMemBench));
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn an_unusable_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), &json!([case(json!({"shouldOnlyInclude": ["b-moon"]}), json!({}))]));
+        write(folder.path(), &json!([case(&json!({"shouldOnlyInclude": ["b-moon"]}), json!({}))]));
         let error = || read(folder.path()).unwrap_err().to_string();
         assert!(
             error().contains("retrieval.cases.json: fixtures/beliefs.seed.json has no belief b-moon"),
