@@ -54,7 +54,7 @@ pub use crate::consolidate::{
 pub use crate::embed::QueryVectors;
 pub(crate) use crate::embed::{Filled, Progress, QUERY_TIMEOUT};
 pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, ReviewPolicy};
-pub(crate) use crate::exchange::{ExportedTask, markdown};
+pub(crate) use crate::exchange::{ExportedTask, IdOrigin, Imported, markdown};
 pub(crate) use crate::guard::without_secrets;
 pub(crate) use crate::lifecycle::NEAR_DAYS;
 pub(crate) use crate::lifecycle::decay::{confidence_now, heat};
@@ -65,7 +65,7 @@ pub(crate) use crate::llm::use_ring;
 pub(crate) use crate::llm::{DEFAULT_BASE_URL, DEFAULT_MODEL, lists_model, logins};
 pub(crate) use crate::pipeline::{
     Basis, Fault, LINGER, Scan, SourceTotals, Stamp, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions,
-    WorkerReport, is_subagents, lower_priority, named_project, path_key, request_for,
+    WorkerReport, consolidate_imported, is_subagents, lower_priority, named_project, path_key, request_for,
 };
 pub use crate::pipeline::{
     Event, Failure, Files, FullSummary, RereadPolicy, Selection, SelectionCounts, Sources, Summary,

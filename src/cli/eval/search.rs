@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::api::arrival;
+use crate::api::{IdOrigin, Imported, arrival, consolidate_imported};
 use crate::config::MemorySettings;
 use crate::embed::{Embedder, Filling, fill};
-use crate::exchange::{IdOrigin, Imported};
 use crate::guard::Guard;
 use crate::llm::{Budget, Limits, Source};
 use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Scope, Status,
 };
-use crate::pipeline::consolidate_imported;
 use crate::search::brief::{BriefRequest, compose};
 use crate::search::{Channel, Search, Weights, by_vectors, search_tasks};
 use crate::store::{Filter, Order, STOP_WORDS, Store, StoreError, VectorModel};
