@@ -58,25 +58,31 @@ pub(super) fn stands_in(folder: &Path) -> bool {
 pub(super) fn checkout(path: &Path) -> Option<(PathBuf, PathBuf, PathBuf)> {
     let start = path.canonicalize().ok()?;
     start.ancestors().find_map(|folder| {
-        let dot = folder.join(".git");
-        let git = if dot.is_dir() { dot } else { folder.join(read(&dot)?.strip_prefix("gitdir:")?.trim()) };
-        let common = shared(&git)?;
+        let (git, common) = git_folders(folder)?;
         Some((folder.to_owned(), git, common))
     })
 }
 
 /// Returns the folder with the objects and settings of the repository that this folder is the working tree of.
 fn working_tree(folder: &Path) -> Option<PathBuf> {
+    git_folders(folder).map(|(_, common)| common).or_else(|| lost(&pointed_to(folder)?))
+}
+
+/// Returns the git folder of the working tree `folder`, and the folder that its worktrees share.
+fn git_folders(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let dot = folder.join(".git");
     if dot.is_dir() {
-        let actual = dot.canonicalize().ok().filter(|git| is_repository(git))?;
-        return (!dot.is_symlink() || leads_back(&actual, folder)).then_some(actual);
+        let git = dot.canonicalize().ok().filter(|git| is_repository(git))?;
+        return (!dot.is_symlink() || leads_back(&git, folder)).then(|| (git.clone(), git));
     }
-    if let Some(text) = read(&dot) {
-        let target = folder.join(text.strip_prefix("gitdir:")?.trim());
-        return if leads_back(&target, folder) { shared(&target) } else { None }.or_else(|| lost(&target));
-    }
-    None
+    let git = pointed_to(folder).filter(|git| leads_back(git, folder))?;
+    let common = shared(&git)?;
+    Some((git, common))
+}
+
+/// Returns the git folder that the file `.git` in `folder` names.
+fn pointed_to(folder: &Path) -> Option<PathBuf> {
+    Some(folder.join(read(&folder.join(".git"))?.strip_prefix("gitdir:")?.trim()))
 }
 
 /// Returns whether a git folder elsewhere belongs to the working tree `folder`: a worktree or a submodule of which it
