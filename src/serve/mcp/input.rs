@@ -26,8 +26,9 @@ pub(super) fn repaired(input: impl AsyncRead + Send + Unpin + 'static) -> Duplex
 
 /// Returns a line as valid JSON, or unchanged if it is beyond repair.
 fn whole(line: Vec<u8>) -> Vec<u8> {
-    // Only an escape can be invalid in a way that a text of the protocol may contain.
-    if !line.windows(2).any(|pair| pair == br"\u") || serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok() {
+    // Only an escape can be invalid in a way that a text of the protocol may contain. Parsing must build the value, since
+    // serde_json does not check the escapes of what it skips.
+    if !line.windows(2).any(|pair| pair == br"\u") || serde_json::from_slice::<Value>(&line).is_ok() {
         return line;
     }
     let Some((value, _)) =
