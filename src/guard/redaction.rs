@@ -152,8 +152,7 @@ impl Guard {
 
     pub(super) fn find(&self, text: &str) -> Vec<scan::Found> {
         let mut found = scan::secrets(text);
-        found.extend(strips::across_lines(text, &found));
-        found.extend(strips::below_names(text, &found));
+        found.extend(strips::beyond_lines(text, &found));
         found.extend(veiled::behind_marks(text));
         found.extend(pii::find(text, self.settings));
         scan::joined(found)

@@ -158,19 +158,33 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
         }
     }
     // A rule for the syntax also determines the name and the bounds of the secret.
-    let mut known: Vec<Range<usize>> = found.iter().map(|one| one.range.clone()).collect();
-    known.sort_unstable_by_key(|range| range.start);
-    // With the largest end so far, one lookup shows whether any of them reaches a value.
-    known.iter_mut().fold(0, |end, range| {
-        range.end = range.end.max(end);
-        range.end
-    });
-    beside.retain(|value: &Range<usize>| {
-        let before = known.partition_point(|one| one.start < value.end);
-        before == 0 || known[before - 1].end <= value.start
-    });
+    let known = Coverage::of(&found);
+    beside.retain(|value: &Range<usize>| !known.touches(value));
     found.extend(beside.into_iter().map(shaped("near-secret")));
     found
+}
+
+/// The parts of a text that findings cover, so that one lookup shows whether any of them reaches a position.
+pub(super) struct Coverage(Vec<Range<usize>>);
+
+impl Coverage {
+    /// Returns the parts that `found` covers, in any order.
+    pub(super) fn of(found: &[Found]) -> Self {
+        let mut ranges: Vec<Range<usize>> = found.iter().map(|one| one.range.clone()).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        // Each range extends to the largest end so far.
+        ranges.iter_mut().fold(0, |end, range| {
+            range.end = range.end.max(end);
+            range.end
+        });
+        Self(ranges)
+    }
+
+    /// Whether a finding covers a part of `range`.
+    pub(super) fn touches(&self, range: &Range<usize>) -> bool {
+        let before = self.0.partition_point(|one| one.start < range.end);
+        before > 0 && self.0[before - 1].end > range.start
+    }
 }
 
 /// Whether a finding is a secret by its own form or its name, rather than only by its randomness.

@@ -4,7 +4,7 @@
 use crate::guard::broken::{
     LINE_BYTES, MAX_LINES, REST_BYTES, SHORT_REST_BYTES, continues, ends, ends_line, line_start, stands_apart,
 };
-use crate::guard::scan::{AHEAD_BYTES, Found, has_left_edge, names_secret, secrets, token_hints};
+use crate::guard::scan::{AHEAD_BYTES, Coverage, Found, has_left_edge, names_secret, secrets, token_hints};
 use crate::guard::values::is_marked;
 
 /// Maximum number of bytes before a broken token that are read with it, since they may contain the name of its value.
@@ -50,13 +50,20 @@ struct Break {
     sure: bool,
 }
 
-/// Returns the findings that appear only when broken lines are joined, in addition to the findings `found` line by
-/// line.
-pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
+/// Returns the findings that appear only when lines are read together, in addition to the findings `found` line by line.
+pub(super) fn beyond_lines(text: &str, found: &[Found]) -> Vec<Found> {
+    let ends = line_ends(text);
+    let mut more = across_lines(text, &ends, found);
+    more.extend(below_names(text, &ends, &[found, &more].concat()));
+    more
+}
+
+/// Returns the tokens that appear when broken lines are joined.
+fn across_lines(text: &str, ends: &[usize], found: &[Found]) -> Vec<Found> {
     let mut more: Vec<Found> = Vec::new();
     // Reading continues here, since the previous strip, which could not be cut earlier, extends to this position.
     let mut done = 0;
-    for at in line_ends(text) {
+    for &at in ends {
         if at < done && !begins_token(text, at) {
             continue;
         }
@@ -77,16 +84,16 @@ pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
 ///
 /// Only the syntax around a value counts here, because two lines that follow each other often have nothing to do with
 /// each other.
-pub(super) fn below_names(text: &str, found: &[Found]) -> Vec<Found> {
-    let mut more = Vec::new();
-    for at in line_ends(text) {
+fn below_names(text: &str, ends: &[usize], found: &[Found]) -> Vec<Found> {
+    let (mut more, known) = (Vec::new(), Coverage::of(found));
+    for &at in ends {
         let Some(next) = line_start(text, at) else { continue };
         let near = &text[next..text.floor_char_boundary(next + LINE_AFTER_BYTES)];
         let line = near.lines().next().unwrap_or("");
         let opened = line.trim_start_matches(OPENING);
         let value = opened.split(|c: char| c.is_whitespace() || CLOSING.contains(&c)).next().unwrap_or("");
         let value_at = next + line.len() - opened.len();
-        if !is_marked(value) || found.iter().any(|one| one.range.contains(&value_at)) {
+        if !is_marked(value) || known.touches(&(value_at..value_at + 1)) {
             continue;
         }
         let start = text.floor_char_boundary(at.saturating_sub(LINE_BEFORE_BYTES));
