@@ -90,7 +90,8 @@ pub use crate::store::{
 };
 #[cfg(feature = "scale")]
 pub(crate) use crate::sync::Head;
-pub use crate::sync::{SyncPolicy, SyncReport};
+pub(crate) use crate::sync::SyncPolicy;
+pub use crate::sync::SyncReport;
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage};
 pub(crate) use database::{DaySpending, Encryption, survey};
@@ -128,7 +129,7 @@ pub(crate) use storage::database_path;
 pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
 };
-pub use sync::SyncStatus;
+pub(crate) use sync::SyncStatus;
 pub(crate) use team::{Promotion, QuotePolicy};
 pub(crate) use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
 

@@ -15,7 +15,7 @@ const SYNC: &str = "synchronise machines";
 
 /// A target with which memories are synchronised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SyncStatus {
+pub(crate) struct SyncStatus {
     /// The folder, or the address of the repository.
     pub address: String,
     /// The namespaces that are synchronised; a trailing `/*` includes everything below.
@@ -48,7 +48,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if a namespace is not valid, the folder cannot be created, the repository cannot be read, or the key
     /// does not fit to what the target contains.
-    pub fn add_sync(
+    pub(crate) fn add_sync(
         &self,
         address: &str,
         namespaces: &[Namespace],
@@ -72,7 +72,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the file exists and `rotate` is not set, or if it cannot be written.
-    pub fn create_sync_key(file: &Path, rotate: bool) -> Result<(), ApiError> {
+    pub(crate) fn create_sync_key(file: &Path, rotate: bool) -> Result<(), ApiError> {
         Ok(sync::create_key(file, rotate)?)
     }
 
@@ -80,7 +80,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no such target.
-    pub fn remove_sync(&self, address: &str) -> Result<(), ApiError> {
+    pub(crate) fn remove_sync(&self, address: &str) -> Result<(), ApiError> {
         self.unconfined()?;
         Ok(sync::remove(self.ledger(SYNC)?, &absolute(address), Timestamp::now())?)
     }
@@ -98,7 +98,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    pub fn sync_automatically(&self) -> Result<(), ApiError> {
+    pub(crate) fn sync_automatically(&self) -> Result<(), ApiError> {
         self.sync_with(Extent::Changes, |target| target.automatic).map(drop)
     }
 
@@ -127,7 +127,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    pub fn sync_status(&self) -> Result<Vec<SyncStatus>, ApiError> {
+    pub(crate) fn sync_status(&self) -> Result<Vec<SyncStatus>, ApiError> {
         self.unconfined()?;
         let store = self.ledger(SYNC)?;
         let status = store.sync_targets()?.into_iter().map(|target| {

@@ -14,7 +14,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
@@ -177,7 +177,13 @@ fn router(server: MemoryServer, programs: ProgramServer, policy: AccessPolicy, s
         .route("/health", get(health))
         .nest_service("/mcp", mcp)
         .nest(rest::BASE, rest::router(programs))
+        .fallback(elsewhere)
         .layer(from_fn_with_state(Arc::new(policy), admit))
+}
+
+async fn elsewhere(uri: Uri) -> Problem {
+    let detail = format!("there is nothing at {}; this server answers at /mcp, {API} and /health", uri.path());
+    Problem::new(StatusCode::NOT_FOUND, detail)
 }
 
 async fn health() -> Response {

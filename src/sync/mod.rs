@@ -85,7 +85,7 @@ pub struct SyncReport {
 
 /// When a target is synchronised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SyncPolicy {
+pub(crate) enum SyncPolicy {
     /// After runs, and when sessions start and end.
     Automatic,
     /// Only if a person asks for it.

@@ -84,6 +84,11 @@ fn wrong_requests_have_the_status_that_says_what_is_wrong() {
         assert!(problem(&answered)["detail"].as_str().unwrap().contains(detail), "{verb} {path}: {}", answered.body);
         assert_eq!(status == 405, answered.head.contains("allow: "), "{answered:?}");
     }
+    for path in ["/", "/nothing"] {
+        let answered = server.send("GET", path, &[], "");
+        assert_eq!(answered.status, 404, "{path}: {answered:?}");
+        assert!(problem(&answered)["detail"].as_str().unwrap().contains("/api/v1 and /health"), "{answered:?}");
+    }
     assert_eq!(
         server.send("POST", "/api/v1/memories", &["content-type: Application/JSON; charset=utf-8"], &tea).status,
         200

@@ -8,12 +8,12 @@ use crate::{Folder, Head, IngestError, Input, MAX_RECORD_BYTES, Transcript};
 
 /// Size of the text in one [`Transcript`], in bytes, after which the rest of the conversation becomes its next part.
 // This bounds the memory use of a run, however long a conversation is.
-pub const MAX_PART_BYTES: usize = 8 << 20;
+pub(crate) const MAX_PART_BYTES: usize = 8 << 20;
 /// Maximum length of prose in one message, in bytes; the middle of a longer text is replaced by a marker.
 pub const MAX_PROSE_BYTES: usize = 1 << 20;
 /// Maximum length of tool output in one message, in bytes.
 // Models receive only a few dozen tokens of tool output.
-pub const MAX_TOOL_BYTES: usize = 4 << 10;
+pub(crate) const MAX_TOOL_BYTES: usize = 4 << 10;
 
 /// Reads one transcript format.
 ///

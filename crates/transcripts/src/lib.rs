@@ -31,12 +31,14 @@ mod transcript;
 pub use discover::{Found, discover, folder_path, true_path};
 pub use error::IngestError;
 pub use formats::{INGESTORS, by_name, detect, detect_folder};
-pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Sink, Skipped};
+pub use ingestor::{Ingestor, MAX_PROSE_BYTES, Sink, Skipped};
+pub(crate) use ingestor::{MAX_PART_BYTES, MAX_TOOL_BYTES};
 pub use message::action::{Action, FileAccess, FileAction, changed_names};
 pub use message::identity::instant;
 pub use people::captions::UNNAMED_CAPTIONS;
 pub use reading::head::Head;
-pub use reading::input::{Folder, Input, Logs, MAX_RECORD_BYTES, open};
+pub(crate) use reading::input::MAX_RECORD_BYTES;
+pub use reading::input::{Folder, Input, Logs, open};
 pub use reading::records::{Record, Records};
 pub use transcript::{Kind, Message, MessageTime, Role, TimeSource, Transcript, content_hash, hex, parse_rfc3339};
 

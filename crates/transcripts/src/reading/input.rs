@@ -19,7 +19,7 @@ use crate::{IngestError, json};
 /// Maximum length of a line or array element, in bytes; a longer one is skipped and reported.
 // Tool output includes whole files, and records contain images as base64, so real records may be tens of megabytes
 // long.
-pub const MAX_RECORD_BYTES: usize = 64 << 20;
+pub(crate) const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Number of bytes at the start of a file that detection examines.
 // The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
 const HEAD_BYTES: usize = 256 << 10;
