@@ -11,8 +11,9 @@ use super::clause::{
 };
 use super::language::{Act, LanguageRules};
 use super::product;
-use super::standing::{is_announcement, points_away, standing};
+use super::standing::{is_announcement, is_order, points_away, standing};
 use crate::memory::{Audience, MemoryType, Structured};
+use crate::text::tokens::is_listed;
 
 /// Returns the claim that `hit` makes, or `None` if it is not meaningful on its own.
 pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -54,7 +55,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let clause = hit.clause.to_lowercase();
     let prefers = ["prefer", "更", "偏好", "比起"].iter().any(|word| clause.contains(word));
     let is_small_talk = voice.speaker.is_some() && !prefers;
-    if is_of_the_moment(&value, hit) || is_small_talk {
+    if is_of_the_moment(&value, hit) || is_small_talk || is_bare_measure(&value) {
         return None;
     }
     let over = hit.found.name("over").map_or("", |over| over.as_str());
@@ -90,6 +91,13 @@ fn found(
     (claim.key, claim.value) = keyed(key, slot.value);
     claim.subject = slot.attribute;
     Finding { claim, audience, since: None }
+}
+
+/// Whether `value` is a number with at most a unit. It says nothing without what it measures: "I prefer 3hrs".
+fn is_bare_measure(value: &str) -> bool {
+    let digits = value.trim_start_matches(['~', '<', '>', ' ']);
+    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '–' | ':'));
+    rest.len() < digits.len() && !rest.trim().contains(' ') && rest.trim().chars().count() <= 7
 }
 
 /// Whether the person likes something in the current task: "I love the new layout".
@@ -218,6 +226,10 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
         return None;
     }
     let mut value = value(hit, "v").or_else(|| value(hit, "years"))?;
+    // A budget without a currency does not even say that it is money.
+    if key == "user.budget" && !value.contains(|c: char| c.is_alphabetic() || "€$£¥₹".contains(c)) {
+        return None;
+    }
     if key == "user.os" {
         value = slot_of(&value, "").value.unwrap_or(value);
     }
@@ -269,6 +281,10 @@ pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> 
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
     let how = hit.found.name("how").map_or("", |how| how.as_str());
+    // Among people, "the dygraphs package is …" describes something that everybody can look up.
+    if voice.speaker.is_some() && what.to_lowercase().starts_with("the ") && !product::is_project(what) {
+        return None;
+    }
     let slot = by_noun(hit, what, how, &value)?;
     let clause = until_pointing(hit)?;
     let key = slot.attribute.as_deref().map(|attribute| project_key(hit, attribute));
@@ -320,6 +336,14 @@ fn is_personal_tool(attribute: &str) -> bool {
     product::is_personal(attribute) || attribute == "language"
 }
 
+/// Whether `rest` is about the task at hand: a single order, or the state of the work.
+fn is_of_the_task(language: &LanguageRules, rest: &str) -> bool {
+    const STATES: &str = "now just already yet currently still next again so";
+    let lower = rest.to_lowercase();
+    let is_state = lower.split(' ').take(5).any(|word| is_listed(STATES, word));
+    is_state || (!language.is_chinese() && is_order(rest) && !language.is_lasting(rest))
+}
+
 /// Returns a note of what a person asked to remember, in their words.
 pub(super) fn note(
     language: &'static LanguageRules,
@@ -337,6 +361,7 @@ pub(super) fn note(
         || language.empty_value.is_match(rest)
         || points_away(language, rest)
         || is_errand(rest)
+        || is_of_the_task(language, rest)
     {
         return None;
     }

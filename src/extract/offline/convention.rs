@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::clause::{Finding, Voice, capitalised};
+use super::clause::{Finding, Voice, breaks_off, capitalised};
 use super::language;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
-use super::standing::{is_announcement, order_claim};
+use super::standing::{is_announcement, is_open, order_claim};
 use super::updates::joined;
 use crate::memory::Audience;
 use crate::text::pattern_set::AtStart;
@@ -140,13 +140,18 @@ pub(super) fn sentence<'t>(
     let is_always = text.starts_with("Import ") && text.contains(" even ");
     let is_general =
         voice.speaker.is_some() && (order.topic.is_some() || refers || is_always || grammar.is_whole(&text));
-    if !(is_meant || is_general) || is_announcement(&text) {
+    if !(is_meant || is_general) || is_announcement(&text) || is_incomplete(&order.text, &text) {
         return None;
     }
     let confidence = if order.is_asked || order.is_rule { ASKED } else { BARE };
     let quote = if refers || is_named_before { joined(&message.text, before?, said)? } else { said };
     let claim = order_claim(rules, &text, voice, confidence);
     Some((Finding { claim, audience: Audience::Project, since: None }, quote))
+}
+
+/// Whether the order `own`, which became `whole` with the things that it applies to, lacks a part.
+fn is_incomplete(own: &str, whole: &str) -> bool {
+    breaks_off(own) || is_open(own) && !whole.starts_with("For ")
 }
 
 /// Returns the attribute that `order` gives a value, such as `project.code.method.docstring.usage`, and the value;

@@ -210,6 +210,11 @@ impl LanguageRules {
         self.abiding.is_match(text)
     }
 
+    /// Whether `text` says that it applies more than once.
+    pub(super) fn is_lasting(&self, text: &str) -> bool {
+        self.lasting.is_match(text) || self.is_abiding(text)
+    }
+
     /// Whether `text` is not a statement of the speaker.
     pub(super) fn forbids(&self, text: &str) -> bool {
         self.vetoes.is_match(text) || (self.tasks.is_match(text) && !self.lasting.is_match(text))

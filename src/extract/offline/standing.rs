@@ -89,15 +89,19 @@ fn is_rule(step: &str) -> bool {
     const VERBS: &str =
         " must | should | need | needs | have to | has to | may | can | goes | go | always | never | gets ";
     let lower = step.to_lowercase();
-    VERBS.split('|').any(|verb| lower.contains(verb))
-        && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
+    // "Any code that needs adjusting" only describes the code.
+    let is_described =
+        |verb: &str| [" that", " which", " who"].iter().any(|word| lower.contains(&format!("{word}{verb}")));
+    VERBS.split('|').any(|verb| lower.contains(verb) && !is_described(verb))
+        // "In the future we can also do that" is a possibility.
+        && !["you ", "it ", "the ", "this ", "though ", "we can ", "we may ", "i "].iter().any(|start| lower.starts_with(start))
 }
 
 /// Verbs that begin an order. "Always happy to", "never mind" and "by default, it returns" are not orders.
 const ORDERS: &str = include_str!("rules/orders.txt");
 
 /// Whether `step` is phrased as an order.
-fn is_order(step: &str) -> bool {
+pub(super) fn is_order(step: &str) -> bool {
     const SOFT: &str = "please always never just only also you should must need have to don't ever not sure";
     // There is no list of verbs for languages that do not use the full stop, such as Chinese, so the match of the
     // pattern is sufficient.
@@ -111,6 +115,9 @@ fn is_order(step: &str) -> bool {
 
 /// Whether an instruction refers to something outside it, as in "always do it like this".
 pub(super) fn points_away(language: &LanguageRules, step: &str) -> bool {
+    if is_open(step) {
+        return true;
+    }
     let Some(found) = language.pointing(step) else { return false };
     let last = step[found.end()..].trim_matches(['.', '!', ' ']).is_empty();
     let early = step[..found.start()].split(' ').count() <= 3;
@@ -118,6 +125,19 @@ pub(super) fn points_away(language: &LanguageRules, step: &str) -> bool {
     let far = ["this", "these", "those", "that's", "here", "above", "below", "following"].contains(&lower.as_str());
     let own = ["you", "your", "you're", "yours"].contains(&lower.as_str());
     !own && (early || far || (last && lower == "that"))
+}
+
+/// Whether the object of an instruction is only a word for what was named before, as in "include a digit in them" and
+/// "end each name with `_n`".
+pub(super) fn is_open(step: &str) -> bool {
+    static OPEN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)\b(?:in|to|with|for|of|on|within|into|at|by|before|after)(?: all of)? (?:them|it|one|ones|(?:the|their|its) names?)[.!]?$",
+            r"|^\w+ (?:each|every|the) names?\b|\b(?:necessary|relevant|appropriate|same|other|right) ones\b",
+        ))
+        .expect("the pattern is a constant")
+    });
+    OPEN.is_match(step)
 }
 
 /// Returns the claim of the standing instruction `order`.

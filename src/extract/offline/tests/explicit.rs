@@ -71,6 +71,16 @@ const ROWS: &[Row] = &[
     ("Ich habe das Auto gestern verkauft, für 900 Euro.", None),
     ("El proveedor de pan es Horno Garrido.", None),
     ("生产库只有老秦能动，别人没有权限。", None),
+    // About the task at hand, or without what it is about.
+    ("I am Warden. Check the hooks, and start the round.", None),
+    ("In the future we can generate the report from the archive.", None),
+    ("We don't need to rename the fields one by one.", None),
+    ("Remember, we have now looked only at the parser.", None),
+    ("Remember, show me the whole output of the last command.", None),
+    ("Any code that needs adjusting as a result.", None),
+    ("From now on, always add a single digit to them.", None),
+    ("I prefer 3hrs.", None),
+    ("My budget is 600.", None),
     // Questions, suppositions, role play, quotations, temporary wishes, and statements about nothing in particular.
     ("Should the report be due next Friday?", None),
     ("I'm allergic to Mondays lol.", None),
