@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the offline extractor on public logs and scores what it keeps.
 
-    score.py run LOGS BINARY OUT [--part tune|final] [--jobs N]
+    score.py run LOGS BINARY OUT [--part PART] [--jobs N]
     score.py sample OUT LOGS N [--seed TEXT] > sample.jsonl
     score.py record sample.jsonl labels.txt JUDGE >> judgements.jsonl
     score.py score OUT judgements.jsonl [MORE...]
@@ -26,6 +26,7 @@ import tempfile
 import time
 
 LABELS = ("helps", "worthless", "wrong")
+PARTS = ("tune", "final", "final-2", "final-3")
 SECONDS_PER_LOG = 600
 CONTEXT_CHARS = 300
 
@@ -261,7 +262,7 @@ def main():
     command.add_argument("logs", type=path)
     command.add_argument("binary", type=path)
     command.add_argument("out", type=path)
-    command.add_argument("--part", choices=("tune", "final"))
+    command.add_argument("--part", choices=PARTS)
     command.add_argument("--jobs", type=int, default=1)
     command.set_defaults(call=run)
     command = commands.add_parser("sample", help="draw memories to be judged")
