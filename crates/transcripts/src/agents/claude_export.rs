@@ -106,7 +106,8 @@ fn prompt(line: &str) -> Option<&str> {
 fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     for line in text.lines() {
-        let width = if line.ends_with(' ') { line.chars().count() } else { 0 };
+        // A single space at the end is where a line was wrapped.
+        let width = if line.ends_with("  ") { line.chars().count() } else { 0 };
         if let Some((part, text)) = opened(line) {
             if part == Part::Result {
                 answered(&mut blocks);
@@ -185,10 +186,12 @@ impl<'a> Block<'a> {
             return Some((Part::Call, folded.as_str()));
         }
         match self.part {
-            // A line that is not padded no longer belongs to the prompt.
-            Part::Prompt | Part::Command
-                if self.is_parted && (self.width > 0 && !line.ends_with(' ') || indent == 0) =>
-            {
+            // A line that is not padded no longer belongs to a padded prompt. Without padding, whatever follows has a
+            // mark or an indentation.
+            Part::Prompt if self.is_parted && self.width > 0 && (!line.ends_with(' ') || indent == 0) => {
+                return Some((Part::Note, line));
+            }
+            Part::Command if self.is_parted && (self.width > 0 && !line.ends_with(' ') || indent == 0) => {
                 return Some((Part::Note, line));
             }
             // Text after the output of a tool has the indentation of an answer.
@@ -207,7 +210,7 @@ impl<'a> Block<'a> {
         let text = self.text();
         match self.part {
             Part::Prompt => match slash_command(&text) {
-                Some((_, words)) if !words.is_empty() => vec![Message::user(words)],
+                Some((_, words)) if !described(words).is_empty() => vec![Message::user(described(words))],
                 _ => {
                     let message = classify(&text);
                     if message.is_human() { program::turn(&text) } else { vec![message] }
@@ -243,6 +246,12 @@ impl<'a> Block<'a> {
         }
         text.trim().to_owned()
     }
+}
+
+/// Returns what was typed after a command, without the program's description of what it does: `/review is looking at
+/// the changes… only the parser`.
+fn described(words: &str) -> &str {
+    words.strip_prefix("is ").and_then(|rest| rest.split_once('…')).map_or(words, |(_, typed)| typed.trim())
 }
 
 /// Reads `Write(docs/plan.md)`.
@@ -292,6 +301,14 @@ mod tests {
             "{LOGO}❯ one two three       \n  four, five twelve   \n  done                \n  at last             \n\n⏺ ok\n"
         );
         assert_eq!(pieces(&text)[0], "User Prose one two three\nfour, five twelve done\nat last");
+    }
+
+    #[test]
+    fn paragraphs_of_a_prompt_without_padding_belong_to_it() {
+        let text = "> first \n\nsecond\n  and more\n\nthird\n\n⏺ ok\n\n> /review is looking at the changes… only the parser\n\n⏺ ok\n";
+        let said = pieces(text);
+        assert_eq!(said[0], "User Prose first\n\nsecond\nand more\n\nthird");
+        assert_eq!(said[2], "User Prose only the parser");
     }
 
     #[test]

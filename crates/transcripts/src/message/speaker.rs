@@ -94,7 +94,7 @@ pub(crate) enum Form {
     Said,
     /// `<|im_start|>user`
     Tagged,
-    /// `[Ana Silva] [00:12] hello`, or `[00:12] Ana Silva: hello`
+    /// `[Ana Silva] [00:12] hello`, `[00:12] Ana Silva: hello`, or `[00:12] **Ana Silva**: hello`
     Timed,
     /// `User: hello`
     Prefix,
@@ -216,7 +216,7 @@ fn split_note(head: &str) -> (&str, Option<&str>) {
 pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
     patterns! {
         NAME_FIRST = r"^\[(?P<name>[^\[\]]{1,60})\] ?[\[(](?P<clock>[0-9:.]{4,12})[\])]:? *(?P<rest>.*)$";
-        TIME_FIRST = r"^[\[(](?P<clock>[0-9:.]{4,12})(?: ?(?:-|–|-->) ?[0-9:.]{4,12})?[\])] *(?:\[(?P<name>[^\[\]]{1,60})\]:?|(?P<bare>[^:\[\]]{1,60}):) *(?P<rest>.*)$";
+        TIME_FIRST = r"^[\[(](?P<clock>[0-9:.]{4,12})(?: ?(?:-|–|-->) ?[0-9:.]{4,12})?[\])] *(?:\[(?P<name>[^\[\]]{1,60})\]:?|\*\*(?P<bold>[^:*\[\]]{1,60})(?::\*\*|\*\*:)|(?P<bare>[^:\[\]]{1,60}):) *(?P<rest>.*)$";
     }
     let text = text.trim_end();
     let found = if text.starts_with(['[', '(']) {
@@ -225,7 +225,7 @@ pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
         None
     };
     let found = found?;
-    let name = found.name("name").or_else(|| found.name("bare"))?.as_str().trim();
+    let name = found.name("name").or_else(|| found.name("bold")).or_else(|| found.name("bare"))?.as_str().trim();
     let clock = clock(found.name("clock")?.as_str())?;
     // Transcription programs number the voices that they distinguish.
     let is_numbered =
@@ -433,6 +433,8 @@ mod label_tests {
             ("O ChatGPT disse:", Form::Said, "ChatGPT", Some(Role::Assistant), ""),
             ("[Ana Silva] [00:12] hi", Form::Timed, "Ana Silva", None, "hi"),
             ("[00:00:12] Ana Silva: hi", Form::Timed, "Ana Silva", None, "hi"),
+            ("[00:12] **Ana Silva**: hi", Form::Timed, "Ana Silva", None, "hi"),
+            ("[00:12] **Ana Silva:** hi", Form::Timed, "Ana Silva", None, "hi"),
             ("(0:12 - 0:15) [SPEAKER_01]: hi", Form::Timed, "SPEAKER_01", None, "hi"),
         ];
         for (text, form, name, role, rest) in rows {

@@ -18,12 +18,12 @@ const SAMPLED_LINES: usize = 200;
 patterns! {
     STAMPED = r"^[\[(]?(?:(?P<date>\d{4}-\d\d-\d\d)[T ]|(?P<day>[A-Z][a-z]{2} {1,2}\d{1,2}|\d{1,2} [A-Z][a-z]{2}) )?(?P<clock>\d{1,2}:\d\d(?::\d\d)?)(?:\.\d{1,9})?(?P<zone>Z|[+-]\d\d:?\d\d)?[\])]?(?P<gap>[ \t]+)(?P<rest>\S.*)$";
     SAID = r"^<[ @+%&~!]?(?P<nick>[^\s<>!]{1,40})(?P<host>![^\s<>]{1,100})?>(?:[ \t](?P<words>.*))?$";
-    ACTION = r"^\*[ \t]+(?P<nick>[^\s*]{1,40})[ \t]+(?P<words>.+)$";
+    ACTION = r"^\*[ \t]+(?P<nick>[^\s*:]{1,40})[ \t]+(?P<words>.+)$";
     TABBED = r"^[@+%&~!]?(?P<nick>[\p{L}_\[\]{}\\^`|][^\s\t]{0,40})\t(?P<words>.*)$";
     OPENED = r"(?i)^(?:---|\*{4}|session) (?:log opened|day changed|begin logging at|start:) ?(?P<date>.*)$";
     CLOSED = r"(?i)^(?:---|\*{4}|session) (?:log closed|ending logging at|close:|ident:)";
     NOTICE = r"^(?:\*\*\*|-!-|-->|<--|--|===|=!=|-\S{1,40}-)(?:\s|$)";
-    EVENT = r"(?i)\b(?:has (?:joined|quit|left|kicked|changed|set)|is now known as|sets? mode|gives? (?:channel|voice)|removes? (?:channel|voice)|now talking|you are now|topic for|disconnected)\b|\b(?:joins|quits|parts): ";
+    EVENT = r"(?i)\b(?:has (?:joined|quit|left|kicked|changed|set)|(?:joined|left) the channel$|is now known as|sets? mode|gives? (?:channel|voice)|removes? (?:channel|voice)|now talking|you are now|topic for|disconnected)\b|\b(?:joins|quits|parts): ";
 }
 
 /// Reads logs of IRC channels.
@@ -312,11 +312,11 @@ mod tests {
 
     #[test]
     fn what_the_program_says_is_nobodys_and_actions_are_somebodys() {
-        let text = "[10:00] <ana> hm\n[10:01] * ana waves\n[10:02] * rui has joined #oven\n[10:03] -ChanServ- hello\n[10:04] === rui is now known as rui2\n";
+        let text = "[10:00] <ana> hm\n[10:01] * ana waves\n[10:02] * rui has joined #oven\n[10:03] -ChanServ- hello\n[10:04] === rui is now known as rui2\n[10:05] * rui joined the channel\n[10:06] * TOPIC: bread\n";
         let (seen, _) = read(&Irc, "x", text);
         let kinds: Vec<_> = seen[0].messages.iter().map(|one| (one.kind, one.speaker.as_deref())).collect();
         let (said, noted) = ((Kind::Prose, Some("ana")), (Kind::Context, None));
-        assert_eq!(kinds, [said, said, noted, noted, noted]);
+        assert_eq!(kinds, [said, said, noted, noted, noted, noted, noted]);
         assert_eq!(seen[0].messages[1].text, "ana waves");
     }
 

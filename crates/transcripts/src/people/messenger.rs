@@ -20,8 +20,8 @@ const ATTACHED: &[(&str, &str)] = &[
 
 /// Words that follow a person's name in notices of the program.
 const NOTED: &[&str] = &[
-    "added ", "changed ", "created ", "joined ", "left the ", "missed ", "named the ", "pinned ", "removed ",
-    "sent a ", "sent an ", "set ", "started ", "turned ", "unsent ",
+    "added ", "changed ", "created ", "joined ", "left the ", "missed ", "named the ", "pinned ", "reacted ",
+    "removed ", "sent a ", "sent an ", "set ", "shared a ", "started ", "turned ", "unsent ",
 ];
 
 /// Reads Messenger and Instagram downloads.
@@ -168,8 +168,13 @@ fn is_note(message: &Value, words: &str, speaker: &str) -> bool {
     let is_kind = matches!(message["type"].as_str(), Some("Subscribe" | "Unsubscribe" | "Call"));
     let is_reaction = words.starts_with("Reacted ") && words.trim_end().ends_with(" to your message");
     // Notices are sentences that begin with a name: "Ana named the group Shed."
-    let deed = words.strip_prefix(speaker).and_then(|rest| rest.strip_prefix(' ')).filter(|_| words.ends_with('.'));
-    let is_deed = deed.is_some_and(|deed| NOTED.iter().any(|start| deed.starts_with(start)));
+    // Instagram uses the first name, or "You", and writes some of them without a full stop.
+    let names = [speaker, speaker.split(' ').next().unwrap_or_default(), "You"];
+    let mut deeds =
+        names.iter().filter(|name| !name.is_empty()).filter_map(|name| words.strip_prefix(name)?.strip_prefix(' '));
+    let is_deed = deeds.any(|deed| {
+        deed == "liked a message" || words.ends_with('.') && NOTED.iter().any(|start| deed.starts_with(start))
+    });
     is_kind || is_reaction || is_deed || message.get("call_duration").is_some()
 }
 
@@ -249,6 +254,20 @@ mod tests {
             (Kind::Context, "shared: Their words"),
         ];
         assert_eq!(pieces(&messages), rows.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn notices_of_instagram_are_not_words_of_a_person() {
+        let notices =
+            ["Ana sent an attachment.", "Ana liked a message", "You sent an attachment.", "Ana shared a story."];
+        for words in notices.into_iter().chain(["Ana reacted 👍 to your message."]) {
+            let by = json!({"sender_name": "Ana Silva", "timestamp_ms": 1, "content": words});
+            assert_eq!(pieces(&[by])[0], (Kind::Context, words.to_owned()));
+        }
+        for words in ["Ana liked a message that I sent", "Anabel sent an attachment.", "I sent an attachment."] {
+            let by = json!({"sender_name": "Ana Silva", "timestamp_ms": 1, "content": words});
+            assert_eq!(pieces(&[by])[0], (Kind::Prose, words.to_owned()));
+        }
     }
 
     #[test]

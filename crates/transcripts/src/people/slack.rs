@@ -42,7 +42,7 @@ impl Ingestor for Slack {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let origin = input.path.display().to_string();
-        let names = Names::default();
+        let names = Names::in_posts(&Head::of(&input));
         let mut room = Room::new(&names, String::new(), origin);
         room.read_day(Records::elements(input), sink)?;
         room.finish(sink);
@@ -553,6 +553,18 @@ impl Names {
             listed(folder, file, sink)?.iter().for_each(|channel| names.add_channel(file, channel));
         }
         Ok(names)
+    }
+
+    /// Returns the names that the first messages of a single day contain. Not every message has its author's name.
+    fn in_posts(head: &Head<'_>) -> Self {
+        let mut names = Self::default();
+        for post in head.objects() {
+            let (Some(id), Some(name)) = (post["user"].as_str(), name_of(&post["user_profile"])) else { continue };
+            let person = Person { name: name.to_owned(), offset_seconds: None, is_bot: false };
+            names.people.insert(id.to_owned(), person);
+        }
+        names.distinguish_namesakes();
+        names
     }
 
     /// Returns the name of the channel with this id.

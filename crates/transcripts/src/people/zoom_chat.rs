@@ -8,9 +8,10 @@ use crate::message::speaker::{is_of_a_log, looks_like_name};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
 patterns! {
-    SAVED = r"^(?:\d{4}-\d\d-\d\d )?(\d{1,2}:\d\d:\d\d)\s+From\s+(.{1,200}?)\s*:(?:\s+(.*))?$";
+    SAVED = r"^(?:\d{4}-\d\d-\d\d )?(\d{1,2}:\d\d:\d\d)\s+(?:From|De|Von|Da|Van)\s+(.{1,200}?)\s*:(?:\s+(.*))?$";
+    ADDRESSEE = r"\s{2,}(?:a|à|an|para|pour|aan)\s{2,}";
     RECORDED = r"^(\d\d:\d\d:\d\d)\t([^\t:]{1,100}):\t(.*)$";
-    PRIVATE = r"(?i)\s*\((?:direct message|privately)\)$";
+    PRIVATE = r"(?i)\s*\((?:direct message|privately|mensaje directo|en privado|mensagem direta|em privado|message direct|en privé|direktnachricht|privat|messaggio diretto)\)$";
 }
 
 /// Reads the chats of Zoom meetings.
@@ -73,7 +74,9 @@ fn header(line: &str) -> Option<Line<'_>> {
     let [time, names, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
     // The note about a direct message follows the name and would otherwise be part of the name.
     let public = PRIVATE.find(names).map_or(names, |mark| &names[..mark.start()]);
-    let (from, to) = match public.rsplit_once(" to ").or_else(|| public.rsplit_once(" To ")) {
+    // In other languages, the word between the names is short, but has two spaces on both sides.
+    let other = || ADDRESSEE.find(public).map(|word| (&public[..word.start()], &public[word.end()..]));
+    let (from, to) = match public.rsplit_once(" to ").or_else(|| public.rsplit_once(" To ")).or_else(other) {
         Some((from, to)) => (from.trim(), Some(to.trim())),
         None => (public, None),
     };
@@ -175,6 +178,8 @@ mod tests {
             ("10:02:33\t From Ana Silva : one", "one"),
             ("2026-03-04 10:02:33 From Ana Silva to Everyone:\n\tone", "one"),
             ("00:02:33\tAna Silva:\tone", "one"),
+            ("10:02:33 De  Ana Silva  a  Todos:\r\n\tone", "one"),
+            ("10:02:33 Von  Ana Silva  an  Alle : one", "one"),
         ];
         for (text, words) in rows {
             assert!(ZoomChat.sniff(&Head::new(text.into(), true)), "{text}");

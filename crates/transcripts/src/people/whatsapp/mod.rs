@@ -486,7 +486,10 @@ fn file_of(line: &str) -> Option<(&str, String)> {
         let (before, inside) = inside.rsplit_once('<')?;
         let (_, name) = inside.split_once([':', '：'])?;
         let name = name.trim();
-        let before = if before.contains(" • ") { "" } else { before.trim() };
+        // The name of a document may precede the note, and the number of its pages.
+        let before = before.trim().trim_end_matches('\u{200e}').trim();
+        let is_name = is_file_name(before) && name.ends_with(before);
+        let before = if is_name || before.contains(" • ") { "" } else { before };
         return is_file_name(name).then(|| (before, file_label(kind_of(name), Some(name))));
     }
     let (name, note) = line.strip_suffix(')')?.rsplit_once(" (")?;
@@ -671,6 +674,7 @@ mod body_tests {
             ("VID-20260305-WA0001.mp4 (archivo adjunto)", "[video: VID-20260305-WA0001.mp4]"),
             ("Plan.pdf • \u{200e}3 pages \u{200e}document omitted", "[file: Plan.pdf]"),
             ("Plan.pdf • \u{200e}3 pages \u{200e}<attached: 00000045-Plan.pdf>", "[file: 00000045-Plan.pdf]"),
+            ("Plan.xlsx \u{200e}<attached: 00000046-Plan.xlsx>", "[file: 00000046-Plan.xlsx]"),
             ("\u{200e}Location: https://maps.example/?q=1,2", "[Location: https://maps.example/?q=1,2]"),
         ];
         for (raw, label) in rows {
