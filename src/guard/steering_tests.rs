@@ -96,6 +96,7 @@ fn candidate(category: &str, content: &str) -> Candidate {
         evidence: Vec::new(),
         replaces: None,
         is_pasted: false,
+        is_shipped: false,
         updates_only: false,
     }
 }
@@ -121,6 +122,21 @@ fn a_pasted_rule_waits_and_a_pasted_fact_does_not() {
     let pasted = |category| Candidate { is_pasted: true, ..candidate(category, "Builds run on Alpine.") };
     assert_eq!(suspicion(&pasted("convention")), Some(Suspicion::PastedRule));
     assert_eq!(suspicion(&pasted("fact")), None);
+}
+
+#[test]
+fn a_log_of_a_repository_may_report_but_gives_no_orders() {
+    let shipped = |category| Candidate { is_shipped: true, ..candidate(category, "Builds run on Alpine.") };
+    for (one, expected) in [
+        (shipped("fact"), None),
+        (shipped("convention"), Some(Suspicion::Shipped)),
+        (shipped("decision"), Some(Suspicion::Shipped)),
+        (shipped("of-my-own"), Some(Suspicion::Shipped)),
+        (Candidate { audience: Audience::User, ..shipped("fact") }, Some(Suspicion::Shipped)),
+        (Candidate { updates_only: true, ..shipped("fact") }, Some(Suspicion::Shipped)),
+    ] {
+        assert_eq!(suspicion(&one), expected, "{one:?}");
+    }
 }
 
 #[test]

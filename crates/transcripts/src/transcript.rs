@@ -30,6 +30,10 @@ pub struct Transcript {
     /// Branch of the repository on which the work was done, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// Folder of the repository that the log is part of, if its caller has found that the log is a file of a repository
+    /// rather than the user's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipped_by: Option<String>,
     /// Model that answered, if the log contains it.
     pub model: Option<String>,
     /// The start of the conversation according to the log, for logs whose messages have no time.
