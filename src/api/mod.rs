@@ -91,7 +91,7 @@ pub use crate::store::{
 #[cfg(feature = "scale")]
 pub(crate) use crate::sync::Head;
 pub use crate::sync::{SyncPolicy, SyncReport};
-pub(crate) use crate::text::visible::{EscapeMode, escaped};
+pub(crate) use crate::text::visible::{EscapeMode, escaped, on_one_line};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage};
 pub(crate) use database::{DaySpending, Encryption, survey};
 pub(crate) use difference::differences;
