@@ -10,6 +10,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::guard::spelling::without_separators;
 use crate::guard::suspicion::Suspicion;
 use crate::guard::{Redact, orders};
 use crate::memory::{Audience, BLOCKER, Candidate, Claim, Evidence, MemoryType};
@@ -104,7 +105,6 @@ fn is_rule(candidate: &Candidate) -> bool {
         || matches!(claim.category.as_str(), "convention" | "preference" | "workflow" | "pattern" | "profile")
 }
 
-/// Returns the way in which `text` would steer a model. A phrase that is quoted in a sentence about defences against it
 /// Whether the candidate only reports something about a project, and changes nothing that is known.
 fn is_report(candidate: &Candidate) -> bool {
     let claim = &candidate.claim;
@@ -115,6 +115,7 @@ fn is_report(candidate: &Candidate) -> bool {
     reports && claim.memory_type != MemoryType::Procedural && !is_about_user && !is_change
 }
 
+/// Returns the way in which `text` would steer a model. A phrase that is quoted in a sentence about defences against it
 /// does not count.
 #[must_use]
 pub(crate) fn steers(text: &str) -> Option<Suspicion> {
@@ -172,6 +173,7 @@ fn is_safeguard(text: &str) -> bool {
 /// repeated spaces.
 fn plain(text: &str) -> String {
     let is_dropped = |c: &char| is_hidden(*c) && !c.is_whitespace() || matches!(c, '*' | '_');
+    let text = without_separators(text);
     let seen: String = text.nfkc().filter(|c| !is_dropped(c)).map(|c| if c == '’' { '\'' } else { c }).collect();
     seen.split_whitespace().collect::<Vec<_>>().join(" ")
 }
