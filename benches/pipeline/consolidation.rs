@@ -135,6 +135,7 @@ fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (V
             evidence,
             replaces: None,
             is_pasted: false,
+            is_shipped: false,
             updates_only: false,
         };
         let (namespace, source) = (Namespace::global(), "bench".into());

@@ -42,7 +42,7 @@ pub struct Remembered {
 /// Returns a claim about the project as a candidate that does not replace another memory.
 pub(super) const fn stated(claim: Claim, evidence: Vec<Evidence>) -> Candidate {
     let audience = Audience::Project;
-    Candidate { claim, audience, evidence, replaces: None, is_pasted: false, updates_only: false }
+    Candidate { claim, audience, evidence, replaces: None, is_pasted: false, is_shipped: false, updates_only: false }
 }
 
 impl Memories {

@@ -355,6 +355,7 @@ pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Ve
             // People copy `./logs/private` from their own command, but a run may reach the same folder by another path.
             _ => even.trim_start_matches("./").to_owned(),
         };
+        let whole = without_dots(&whole);
         let actual = at_actual_place(&whole);
         let pattern = |whole: &String| {
             Pattern::new(whole)
@@ -363,6 +364,19 @@ pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Ve
         std::iter::once(&whole).chain(&actual).map(pattern).collect::<Result<Vec<_>, _>>()
     };
     Ok(texts.iter().map(parsed).collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// Returns a pattern without the parts `.` and the double slashes that people paste, because no path contains them.
+fn without_dots(pattern: &str) -> String {
+    // Two slashes at the start name another machine on Windows.
+    let (start, rest) = match pattern.strip_prefix('/') {
+        Some(rest) if rest.starts_with('/') => return pattern.to_owned(),
+        Some(rest) => ("/", rest),
+        None => ("", pattern),
+    };
+    let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let end = if rest.ends_with('/') && !parts.is_empty() { "/" } else { "" };
+    format!("{start}{}{end}", parts.join("/"))
 }
 
 /// Returns a pattern with the full path of a folder in which links are resolved, if it has any.
@@ -394,6 +408,9 @@ mod tests {
         let patterns = path_patterns("--exclude", &texts.map(str::to_owned)).unwrap();
         assert_eq!((&patterns[0], &patterns[3]), (&patterns[1], &patterns[4]), "both separators of Windows count");
         assert_eq!(patterns[2].as_str(), "logs/private");
+        let texts = ["~/private", "~/./private", "~//private/.", "/a/./b//c/", "/a/b/c/"];
+        let patterns = path_patterns("the setting deny", &texts.map(str::to_owned)).unwrap();
+        assert!(patterns[0] == patterns[1] && patterns[1] == patterns[2] && patterns[3] == patterns[4], "{patterns:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Parts that all subcommands share: the global options, the settings that result from these options, and the store.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use jiff::civil::{Date, DateTime};
@@ -268,6 +269,21 @@ pub(crate) fn home() -> anyhow::Result<PathBuf> {
     etcetera::home_dir().context("no home folder was found")
 }
 
+/// Returns an error if the clock shows a time to which no period can be added, or that cannot be stored.
+///
+/// # Errors
+/// A message for the user.
+pub(crate) fn check_clock(now: SystemTime) -> anyhow::Result<()> {
+    // Ids contain the time since 1970, and times end with the year 9999.
+    const LAST: u64 = 253_370_764_800;
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).ok();
+    anyhow::ensure!(
+        since.is_some_and(|since| since.as_secs() < LAST),
+        "the clock of this computer shows a time outside of the years 1970 to 9998; set the clock and repeat the command"
+    );
+    Ok(())
+}
+
 /// Returns the current time; the command line uses no other clock.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
@@ -322,6 +338,18 @@ fn of_day(date: Date, end: End, zone: &TimeZone) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_whose_times_cannot_be_stored_is_an_error() {
+        let at = |seconds: i64| {
+            let distance = std::time::Duration::from_secs(seconds.unsigned_abs());
+            let epoch = SystemTime::UNIX_EPOCH;
+            check_clock(if seconds < 0 { epoch - distance } else { epoch + distance }).is_ok()
+        };
+        // 1900, 1969, 1970, 9998, 9999 and 20000.
+        let clocks = [-2_208_988_800, -1, 0, 253_370_764_799, 253_370_764_800, 568_971_820_800];
+        assert_eq!(clocks.map(at), [false, false, true, true, false, false]);
+    }
 
     #[test]
     fn times_are_read_as_people_write_them() {

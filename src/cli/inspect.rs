@@ -5,6 +5,7 @@ use transcripts::TimeSource;
 
 use crate::api::{
     AdviceOutcome, Entity, HistoryEntry, Memories, MemoryDetails, Profile, confidence_now, differences, heat,
+    on_one_line,
 };
 use crate::memory::{Evidence, Memory, Namespace, Status};
 
@@ -45,8 +46,8 @@ pub(crate) fn show(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<Ex
         note_use(memories, &details.memory);
         return Ok(ExitStatus::Success);
     }
-    out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.title))?;
-    out.line(&details.memory.claim.content)?;
+    out.line(format_args!("{BOLD}{}{BOLD:#}", on_one_line(&details.memory.claim.title)))?;
+    out.line(barred(&details.memory.claim.content))?;
     out.fields(12, fields(&details.memory))?;
     out.fields(12, [("consolidated", details.last_consolidated_at().map(|at| at.to_string()))])?;
     print_evidence(&details.evidence, out)?;
@@ -123,6 +124,12 @@ fn fields(memory: &Memory) -> [(&'static str, Option<String>); 17] {
     ]
 }
 
+/// Returns a text of several lines, with a bar before each line after the first, so that none of them looks like one of
+/// the program's own.
+fn barred(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join("\n│ ")
+}
+
 fn print_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
     for piece in evidence {
         let speaker = piece.speaker.as_deref().unwrap_or("user");
@@ -130,9 +137,9 @@ fn print_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
             TimeSource::File => format!(", file dated {}", time.civil().date()),
             TimeSource::Log | TimeSource::Derived => format!(", {}", time.civil().strftime("%Y-%m-%d %H:%M")),
         });
-        out.line(format_args!("  “{}”", piece.quote))?;
-        let messages = piece.messages.join(", ");
-        out.line(format_args!("  {DIM}{speaker}{when} · {} message {messages}{DIM:#}", piece.transcript))?;
+        out.line(format_args!("  “{}”", barred(&piece.quote)))?;
+        let origin = format!("{speaker}{when} · {} message {}", piece.transcript, piece.messages.join(", "));
+        out.line(format_args!("  {DIM}{}{DIM:#}", on_one_line(&origin)))?;
     }
     Ok(())
 }
@@ -150,7 +157,7 @@ fn print_relations(details: &MemoryDetails, memories: &Memories, out: &Printer) 
         } else {
             format!("← {} by ", relation.relation_type)
         };
-        let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
+        let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({})", on_one_line(reason)));
         out.line(format_args!("  {verb}{} {content}{DIM}{status}{reason}{DIM:#}", other.short()))?;
     }
     Ok(())
@@ -170,7 +177,7 @@ pub(crate) fn why(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<Exi
         }))?;
         return Ok(ExitStatus::Success);
     }
-    out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.content))?;
+    out.line(format_args!("{BOLD}{}{BOLD:#}", barred(&details.memory.claim.content)))?;
     if details.memory.status != Status::Active {
         out.line(format_args!("  {BOLD}{}{BOLD:#}: this memory is not recalled", details.memory.status))?;
     }
@@ -195,7 +202,7 @@ pub(crate) fn why(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<Exi
     // An entry without a reason explains nothing, and the links are listed above; `memory history` prints everything.
     let explains = |entry: &&HistoryEntry| entry.reason.is_some() && entry.entity != Entity::Relation;
     for entry in details.history.iter().filter(explains) {
-        let reason = entry.reason.as_deref().unwrap_or_default();
+        let reason = on_one_line(entry.reason.as_deref().unwrap_or_default());
         out.line(format_args!("  {DIM}{} {}: {reason}{DIM:#}", day(entry.at), entry.action))?;
     }
     Ok(ExitStatus::Success)
@@ -213,7 +220,7 @@ pub(crate) fn history(args: &OneMemory, context: &Context<'_>) -> anyhow::Result
             Some(run) => format!(" · run {}", run.short()),
             None => String::new(),
         };
-        let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(" · {reason}"));
+        let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(" · {}", on_one_line(reason)));
         let undone = if entry.undone { " · undone" } else { "" };
         out.line(format_args!(
             "{DIM}{}{DIM:#} {BOLD}{}{BOLD:#} {}{DIM}{run}{reason}{undone}{DIM:#}",
@@ -266,7 +273,12 @@ fn print_profile(profile: &Profile, context: &Context<'_>) -> anyhow::Result<()>
     for (name, values) in &profile.fields {
         for one in values {
             let value = one.value.as_str().map_or_else(|| one.value.to_string(), str::to_owned);
-            out.line(format_args!("  {name}: {}  {DIM}{}{DIM:#}", one_line(&value, 200), one.memory.short()))?;
+            out.line(format_args!(
+                "  {}: {}  {DIM}{}{DIM:#}",
+                on_one_line(name),
+                one_line(&value, 200),
+                one.memory.short()
+            ))?;
             for piece in one.evidence.iter().take(1) {
                 out.line(format_args!("    {DIM}“{}”{DIM:#}", one_line(&piece.quote, 160)))?;
             }

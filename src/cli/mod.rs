@@ -44,6 +44,7 @@ mod worker;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::error::ErrorKind;
 use clap::{FromArgMatches as _, Parser, Subcommand};
@@ -256,6 +257,10 @@ fn compact(command: clap::Command) -> clap::Command {
 /// Parses the arguments, runs the command, and reports an error as one line.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Err(error) = args::check_clock(SystemTime::now()) {
+        Printer::new(printer::Output::Human, printer::Verbosity::Normal).error(&error);
+        return if hook::is_called() { ExitStatus::Success } else { ExitStatus::Error }.into();
+    }
     // The texts of the help are assembled only to be printed, because that takes longer than parsing.
     let parsed = parse(<Cli as clap::CommandFactory>::command()).or_else(|error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),

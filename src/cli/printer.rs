@@ -12,7 +12,7 @@ use terminal_size::{Height, Width};
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter};
 
-use crate::api::{ApiError, EscapeMode, Memories, escaped, without_secrets};
+use crate::api::{ApiError, EscapeMode, Memories, escaped, on_one_line, without_secrets};
 use crate::memory::MemoryId;
 
 use super::exit::ExitStatus;
@@ -170,14 +170,16 @@ impl Printer {
         if self.is_json() { self.json(value) } else { self.line(line) }
     }
 
-    /// Writes each value on a line after its name, which is aligned to `width`, and leaves out names without a value.
+    /// Writes each value on one line after its name, which is aligned to `width`, and leaves out names without a value.
     pub(crate) fn fields<'n>(
         &self,
         width: usize,
         fields: impl IntoIterator<Item = (&'n str, Option<String>)>,
     ) -> io::Result<()> {
         let mut given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        given.try_for_each(|(name, value)| self.line(format_args!("{DIM}{name:>width$}{DIM:#}  {value}")))
+        given.try_for_each(|(name, value)| {
+            self.line(format_args!("{DIM}{name:>width$}{DIM:#}  {}", on_one_line(&value)))
+        })
     }
 
     /// Writes a list: one value per line if JSON was requested, and otherwise a table with a row for each value.

@@ -203,10 +203,23 @@ fn settings(config: &Config) -> Check {
     Check::good("settings", finding)
 }
 
-/// Returns the faults of entries of `guard.deny` that name a folder which does not exist, such as mistyped ones.
+/// Returns why an entry of `guard.deny` is not understood in the way in which it was probably meant.
+fn unexpanded(entry: &str) -> Option<&'static str> {
+    let is_at_home = |rest: &str| rest.starts_with(['/', '\\']);
+    if entry.strip_prefix('~').is_some_and(|rest| !is_at_home(rest)) {
+        return Some("only ~/ stands for your home folder");
+    }
+    if entry.starts_with(['$', '%']) {
+        return Some("variables such as $HOME are not replaced; write ~/ or the full path");
+    }
+    entry.starts_with('!').then_some("every entry denies, and an exclamation mark has no meaning; remove the entry")
+}
+
+/// Returns the faults of entries of `guard.deny` that protect nothing: those that name a folder which does not exist, such
+/// as mistyped ones, and those with something that is not expanded.
 fn denied_folders(config: &Config) -> Vec<Check> {
     let home = etcetera::home_dir().ok();
-    let missing = |entry: &&String| {
+    let missing = |entry: &String| {
         let is_at_home = entry.starts_with("~/") || entry.starts_with("~\\");
         let path = match (&home, is_at_home) {
             (Some(home), true) => home.join(&entry[2..]),
@@ -218,11 +231,11 @@ fn denied_folders(config: &Config) -> Vec<Check> {
         path.is_absolute() && !named.exists()
     };
     let fault = |entry: &String| {
-        let finding =
-            format!("{entry:?} protects nothing, because there is no such folder; correct or remove the entry");
-        Check::new("guard.deny", State::Bad, finding)
+        let gone = || missing(entry).then_some("there is no such folder; correct or remove the entry");
+        let why = unexpanded(entry).or_else(gone)?;
+        Some(Check::new("guard.deny", State::Bad, format!("{entry:?} protects nothing: {why}")))
     };
-    config.guard.deny.value.iter().filter(missing).map(fault).collect()
+    config.guard.deny.value.iter().filter_map(fault).collect()
 }
 
 fn model(config: &Config) -> Check {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::api::{
     FileUsage, Filter, FoundTask, Freshness, KnownError, KnownRemedy, Memories, NamespaceSubtree, RecordedRemedy,
-    Usage, commit_of_line, spelled_states,
+    Usage, commit_of_line, on_one_line, spelled_states,
 };
 
 use crate::memory::Remedy;
@@ -179,7 +179,8 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
         }
         out.line(format_args!("     worked:  {}", one_line(command, 160)))?;
         let (at, message) = (when(remedy.at), &remedy.cleared.message);
-        out.line(format_args!("     {DIM}{at} · {} · {} · message {message}{DIM:#}", remedy.task, remedy.transcript))?;
+        let origin = format!("{at} · {} · {} · message {message}", remedy.task, remedy.transcript);
+        out.line(format_args!("     {DIM}{}{DIM:#}", on_one_line(&origin)))?;
     }
     for RecordedRemedy { memory, content, outcome, at } in &known.recorded {
         out.line(format_args!("{BOLD}recorded by a hook{BOLD:#} {}", one_line(content, 300)))?;

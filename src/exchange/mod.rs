@@ -23,6 +23,7 @@ use crate::memory::{
 };
 use crate::store::{Database, KnownLine, StoreError};
 use crate::text::normalise::title_of;
+use crate::text::visible::on_one_line;
 use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
@@ -133,10 +134,11 @@ fn bullet(text: &mut String, exported: &Exported) {
     // Line breaks in the content would end the bullet in Markdown.
     let content = memory.claim.content.split_whitespace().collect::<Vec<_>>().join(" ");
     write_line(text, format_args!("- {content}"));
-    write_line(text, format_args!("  *{}, {}, {}*", memory.claim.category, memory.namespace, memory.id));
+    let about = format!("{}, {}, {}", memory.claim.category, memory.namespace, memory.id);
+    write_line(text, format_args!("  *{}*", on_one_line(&about)));
     for source in &exported.sources {
         let quote = source.quote.split_whitespace().collect::<Vec<_>>().join(" ");
-        write_line(text, format_args!("  > {quote} ({})", source.transcript));
+        write_line(text, format_args!("  > {quote} ({})", on_one_line(&source.transcript)));
     }
 }
 

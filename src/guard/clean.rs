@@ -87,6 +87,8 @@ impl Guard {
                 message.action.iter_mut().for_each(|action| action.names.clear());
                 cleaned.denied += 1;
             }
+            // They are not needed any more, and may contain anything.
+            message.searched.clear();
             let answers = after_memory_call && message.kind == Kind::ToolResult;
             // Ids of calls are not stored, so an answer is recognised by its position directly after its call.
             after_memory_call = message.kind == Kind::ToolCall && is_memory_call(&message.text);

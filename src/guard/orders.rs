@@ -9,7 +9,9 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::guard::hints::HintTable;
-use crate::guard::spelling::{is_unspaced_script, shown, unaccented, unbroken, unspaced, without_digits};
+use crate::guard::spelling::{
+    is_unspaced_script, shown, unaccented, unbroken, unspaced, without_digits, without_separators,
+};
 use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
 use crate::text::pattern_set::HintedPattern;
@@ -568,7 +570,7 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
     if let Some(beacon) = BEACON.for_text(&text) {
         text = beacon.replace_all(&text, " @img ").into_owned();
     }
-    let text = unbroken(&text);
+    let text = unbroken(&without_separators(&text));
     let joined = unspaced(&text);
     let read = joined.as_deref().unwrap_or(&text);
     let in_words = |text: &str| sentences(text).find_map(|sentence| TABLE.order(&spelled(sentence)));

@@ -391,7 +391,8 @@ impl Denied {
         let joined = command.map(|command| command.replace(['\'', '"', '\\'], ""));
         let paths = details.into_iter().flat_map(|action| action.files.iter().map(|file| file.path.as_str()));
         let texts = [Some(call.text.as_str()), command, joined.as_deref()].into_iter().flatten();
-        texts.chain(paths).any(|text| self.is_named_in(text)) || command.is_some_and(reads_hidden_files)
+        let searched = call.searched.iter().map(String::as_str);
+        texts.chain(paths).chain(searched).any(|text| self.is_named_in(text)) || command.is_some_and(reads_hidden_files)
     }
 
     /// Whether the output of a tool contains lines of a denied file, with its name, as searches and diffs print them.
@@ -632,6 +633,16 @@ mod denied_tests {
             let action = Action { command: Some(command.to_owned()), ..Action::default() };
             let talk = vec![Message { action: Some(Box::new(action)), ..call("Bash") }, answer("KEY=blue")];
             assert_eq!(cleaned(&Guard::default(), talk)[1], DENIED_MARKER, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_search_in_a_denied_file_shows_it() {
+        for (path, is_hidden) in [("/h/x/.env", true), (".en*", true), ("*.pem", true), ("src", false), ("*.rs", false)]
+        {
+            let search = Message { searched: vec![path.to_owned()], ..call("Grep KEY") };
+            let found = cleaned(&Guard::default(), vec![search, answer("3:KEY=blue")]);
+            assert_eq!(found[1] == DENIED_MARKER, is_hidden, "{path}");
         }
     }
 

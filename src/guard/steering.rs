@@ -10,9 +10,10 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::guard::spelling::without_separators;
 use crate::guard::suspicion::Suspicion;
 use crate::guard::{Redact, orders};
-use crate::memory::{Candidate, Claim, Evidence, MemoryType};
+use crate::memory::{Audience, BLOCKER, Candidate, Claim, Evidence, MemoryType};
 use crate::text::visible::is_hidden;
 
 /// A pattern, which is compiled when a text first contains its literals.
@@ -82,7 +83,9 @@ fn folded(text: &str) -> String {
 #[must_use]
 pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
     let found = order_in(&candidate.claim, &candidate.evidence);
-    found.or_else(|| (candidate.is_pasted && is_rule(candidate)).then_some(Suspicion::PastedRule))
+    found
+        .or_else(|| (candidate.is_pasted && is_rule(candidate)).then_some(Suspicion::PastedRule))
+        .or_else(|| (candidate.is_shipped && !is_report(candidate)).then_some(Suspicion::Shipped))
 }
 
 /// Returns the kind of order that a claim or its evidence contains. Such a claim becomes active only if a person wrote
@@ -100,6 +103,16 @@ fn is_rule(candidate: &Candidate) -> bool {
     let claim = &candidate.claim;
     claim.memory_type == MemoryType::Procedural
         || matches!(claim.category.as_str(), "convention" | "preference" | "workflow" | "pattern" | "profile")
+}
+
+/// Whether the candidate only reports something about a project, and changes nothing that is known.
+fn is_report(candidate: &Candidate) -> bool {
+    let claim = &candidate.claim;
+    let reports = ["fact", "project", "note", "solution", "mistake", BLOCKER].contains(&claim.category.as_str());
+    let is_about_user = candidate.audience == Audience::User
+        || claim.key.as_deref().is_some_and(|key| key == "user" || key.starts_with("user."));
+    let is_change = candidate.replaces.is_some() || candidate.updates_only;
+    reports && claim.memory_type != MemoryType::Procedural && !is_about_user && !is_change
 }
 
 /// Returns the way in which `text` would steer a model. A phrase that is quoted in a sentence about defences against it
@@ -160,6 +173,7 @@ fn is_safeguard(text: &str) -> bool {
 /// repeated spaces.
 fn plain(text: &str) -> String {
     let is_dropped = |c: &char| is_hidden(*c) && !c.is_whitespace() || matches!(c, '*' | '_');
+    let text = without_separators(text);
     let seen: String = text.nfkc().filter(|c| !is_dropped(c)).map(|c| if c == '’' { '\'' } else { c }).collect();
     seen.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -21,6 +21,8 @@ pub(crate) enum Suspicion {
     MemoryOrder,
     /// The candidate is a rule from pasted text, a page or a tool, rather than from a participant of the conversation.
     PastedRule,
+    /// The candidate is an order or a statement about the user, from a log that is part of a repository.
+    Shipped,
     /// Every memory from this origin waits, whatever it says.
     Unreviewed,
 }
@@ -39,6 +41,7 @@ impl Suspicion {
             Self::Exfiltration => "would send data elsewhere",
             Self::MemoryOrder => "reads like an order to the memory system",
             Self::PastedRule => "is a rule in pasted or quoted text",
+            Self::Shipped => "comes from a log that is part of a repository, so anybody may have written it",
             Self::Unreviewed => "has not been reviewed by a person yet",
         }
     }

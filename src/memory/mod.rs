@@ -234,6 +234,9 @@ pub struct Candidate {
     /// Whether the words of the claim were copied from elsewhere, such as a page, a file or the output of a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_pasted: bool,
+    /// Whether the log is part of a repository, so that anybody may have written its words.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_shipped: bool,
     /// Whether the claim is worth storing only if it ends or changes a known memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub updates_only: bool,
@@ -242,7 +245,7 @@ pub struct Candidate {
 impl Candidate {
     /// Returns the proposal to remember a claim that replaces no known memory.
     pub(crate) fn new(claim: Claim, audience: Audience, evidence: Vec<Evidence>) -> Self {
-        Self { claim, audience, evidence, replaces: None, is_pasted: false, updates_only: false }
+        Self { claim, audience, evidence, replaces: None, is_pasted: false, is_shipped: false, updates_only: false }
     }
 }
 

@@ -70,14 +70,16 @@ fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
 
 /// Returns an update for each audience, because the changed memory may belong to either.
 fn everywhere(candidate: Candidate) -> Vec<Candidate> {
-    if !candidate.updates_only {
+    if !candidate.updates_only || candidate.is_shipped {
         return vec![candidate];
     }
     [Audience::User, Audience::Project].map(|audience| Candidate { audience, ..candidate.clone() }).into()
 }
 
 fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> IncomingClaim {
-    let namespace = namespaces.for_audience(candidate.audience).clone();
+    // Other people's text says nothing that applies to the user everywhere.
+    let audience = if candidate.is_shipped { Audience::Project } else { candidate.audience };
+    let namespace = namespaces.for_audience(audience).clone();
     IncomingClaim {
         candidate,
         namespace,
@@ -550,6 +552,7 @@ mod imported_tests {
             evidence: Vec::new(),
             replaces: None,
             is_pasted: false,
+            is_shipped: false,
             updates_only: false,
         };
         let incoming = IncomingClaim {

@@ -189,6 +189,9 @@ async fn extract<C: Complete>(
         mark_pasted(&mut extraction.candidates, job.messages());
         if job.transcript.is_among_people() {
             expire_minor_details(&mut extraction.candidates);
+        } else if job.transcript.shipped_by.is_some() {
+            // A conversation among people has its own namespace, in which nothing applies to the user.
+            extraction.candidates.iter_mut().for_each(|candidate| candidate.is_shipped = true);
         }
         if !extraction.candidates.is_empty() {
             drop_restated(extraction, &known_context(pipeline, job));
@@ -483,6 +486,7 @@ mod restated_tests {
             evidence: vec![evidence(quote)],
             replaces: None,
             is_pasted: false,
+            is_shipped: false,
             updates_only: false,
         });
         Extraction {

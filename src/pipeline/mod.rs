@@ -38,6 +38,7 @@ use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete, LlmError};
 use crate::memory::{Memory, Namespace};
+use crate::project::ShippedLogs;
 use crate::store::{FileOutcome, FileRead, RunId, RunStatus, Store, StoreError};
 
 #[cfg(feature = "scale")]
@@ -257,8 +258,10 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     /// Looks up the projects, and starts reading the selected logs.
     fn start_reading(&mut self) -> Result<tokio::sync::mpsc::Receiver<read::ReadEvent>, PipelineError> {
         self.look_up_projects()?;
-        let Options { sources, selection, .. } = &self.options;
-        Ok(read::start(sources, selection, self.finished()?, self.guard.clone())?)
+        let Options { sources, selection, namespace, .. } = &self.options;
+        // If the user specifies where all memories belong, the user vouches for the logs.
+        let shipped = (!sources.are_own && namespace.is_none()).then(ShippedLogs::on_this_machine);
+        Ok(read::start(sources, selection, self.finished()?, self.guard.clone(), shipped)?)
     }
 
     /// Returns the logs that need not be opened, because they were finished with the same extractor and the same

@@ -50,8 +50,9 @@ impl Namespaces {
     }
 }
 
-/// The project information in a log: a folder, a repository and a linked repository.
-type Named = (Option<String>, [Option<String>; 2]);
+/// The project information in a log, and the repository that the log is part of: a folder, a repository, a linked
+/// repository, and a folder.
+type Named = (Option<String>, [Option<String>; 3]);
 
 /// Resolves the namespaces of all transcripts of a run, looking up each project in a log only once.
 #[derive(Debug, Default)]
@@ -95,8 +96,8 @@ impl ProjectResolver {
         if let Some(namespace) = forced {
             return Ok(Namespaces { project: namespace.clone(), user: namespace.clone() });
         }
-        let repositories = [&transcript.repository, &transcript.linked_repository].map(Clone::clone);
-        let named = (place_of(transcript), repositories);
+        let Transcript { repository, linked_repository, shipped_by, .. } = transcript;
+        let named = (place_of(transcript), [repository, linked_repository, shipped_by].map(Clone::clone));
         // The borrow must end here, because the branch below borrows the map again to insert into it.
         let known = self.known.borrow().get(&named).cloned();
         let resolved = if let Some(resolved) = known {
@@ -107,7 +108,10 @@ impl ProjectResolver {
             resolved
         };
         if transcript.is_among_people() {
-            return Ok(Namespaces::of_project(chat_of(transcript, lookup.store)));
+            return Ok(Namespaces::of_project(chat_of(transcript, &resolved.now, lookup.store)));
+        }
+        if transcript.shipped_by.is_some() {
+            return Ok(Namespaces { user: resolved.now.clone(), project: resolved.now });
         }
         let then = transcript.ended_at().and_then(|ended| resolved.at(ended));
         Ok(Namespaces::of_project(then.unwrap_or(resolved.now)))
@@ -142,11 +146,13 @@ const MAX_CHAT_NAME: usize = 60;
 
 /// Returns the namespace of a conversation among people, which concerns neither the user's repositories nor the user:
 /// the namespace of its channel, or otherwise a separate namespace.
-fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
+fn chat_of(transcript: &Transcript, project: &Namespace, store: &Store) -> Namespace {
     let key = match &transcript.project {
         Some(channel) => format!("{}:{channel}", transcript.source),
         None => transcript.key(),
     };
+    // A log that is part of a repository cannot add anything to a channel of the user.
+    let key = if transcript.shipped_by.is_some() { format!("{project} {key}") } else { key };
     let hash = hex(&Sha256::digest(key.as_bytes())[..3]);
     let named = transcript.project.clone().or_else(|| transcript.title.clone()).unwrap_or_default();
     // Titles of chats may contain telephone numbers and other personal data, so they are redacted before they are

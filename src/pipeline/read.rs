@@ -4,7 +4,7 @@
 //! selected. Conversations are cut as if all windows were selected, so that a later run with a wider range reads the
 //! other windows, and no window twice.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf, is_separator};
@@ -21,7 +21,7 @@ use transcripts::{
 
 use crate::guard::{Cleaning, Guard, Redacted};
 use crate::memory::{Namespace, string_enum};
-use crate::project::{identifying, plain};
+use crate::project::{ShippedLogs, SourceRepository, identifying, plain};
 use crate::store::{FileOutcome, FileRead};
 
 /// Number of transcripts that may wait for extraction; a higher number would only use more memory.
@@ -76,6 +76,8 @@ pub struct Sources {
     pub speaker: Option<String>,
     /// Conversations that the calling program already has in memory; they come before all others.
     pub transcripts: Vec<Transcript>,
+    /// Whether the logs are the user's own, even those that are part of a repository.
+    pub are_own: bool,
 }
 
 impl Sources {
@@ -95,7 +97,8 @@ type Finished = HashMap<String, FileRead>;
 /// Starts reading `sources`, except for the logs in `finished` that have not changed. Events arrive in order, and the
 /// channel closes at the end.
 ///
-/// Dropping the receiver stops the reading at the next transcript.
+/// Logs that `shipped` finds to be part of a repository are marked. Dropping the receiver stops the reading at the next
+/// transcript.
 ///
 /// # Errors
 /// [`IngestError`] if the format is unknown or nothing is found, before anything is read.
@@ -104,6 +107,7 @@ pub(super) fn start(
     selection: &Selection,
     finished: Finished,
     guard: Guard,
+    shipped: Option<ShippedLogs>,
 ) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let found = sources.discover()?;
@@ -113,7 +117,9 @@ pub(super) fn start(
     std::thread::spawn(move || {
         let linked = LinkedFiles::new(&selection.deny, found.iter().map(|one| one.path.as_path()));
         let is_warned = Cell::new(false);
-        let reader = Reader { forced, speaker, selection, linked, is_warned, finished, guard, sender };
+        let named_roots = RefCell::default();
+        let reader =
+            Reader { forced, speaker, selection, linked, is_warned, finished, guard, sender, shipped, named_roots };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
                 return;
@@ -141,6 +147,10 @@ struct Reader {
     finished: Finished,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
+    /// Finds logs that are part of a repository; `None` if all logs are the user's own.
+    shipped: Option<ShippedLogs>,
+    /// The repositories that a warning has named.
+    named_roots: RefCell<HashSet<PathBuf>>,
 }
 
 impl Reader {
@@ -258,7 +268,9 @@ impl Reader {
         read: impl FnOnce(&mut Sink<'_>) -> Result<(), IngestError>,
     ) -> Result<FileReport, IngestError> {
         let mut is_attributed = false;
+        let shipped_by = self.shipped_by(&path);
         let mut accept = |mut transcript: Transcript| {
+            transcript.shipped_by.clone_from(&shipped_by);
             is_attributed |= self.speaker.as_deref().is_some_and(|name| attribute_captions(&mut transcript, name));
             let (transcript, cleaned) = self.guard.clean_transcript(transcript);
             // A closed channel means that the remaining logs are not needed; the thread ends after this file.
@@ -269,6 +281,25 @@ impl Reader {
         let Sink { mut skipped, repaired, .. } = sink;
         skipped.retain(|one| !is_attributed || one.reason != UNNAMED_CAPTIONS);
         Ok(FileReport { format: Some(ingestor.name()), skipped, repaired, ..FileReport::unread(path) })
+    }
+
+    /// Returns the root of the repository that a log is part of, and says once what follows from it.
+    fn shipped_by(&self, path: &Path) -> Option<String> {
+        let SourceRepository { root, doubt } = self.shipped.as_ref()?.origin_of(path)?;
+        let text = plain(&root);
+        if self.named_roots.borrow_mut().insert(root) {
+            let what = match doubt {
+                None => format!("the logs in {text} that git tracks are part of the repository"),
+                Some(why) => format!("the logs in {text} may be part of the repository ({why})"),
+            };
+            let warning = format!(
+                "{what}, so anybody may have written them: their memories belong to that project, and what they say \
+                 about you or ask for waits in the inbox; if they are your own logs, run with --namespace"
+            );
+            // A closed channel means that the remaining logs are not needed.
+            self.sender.blocking_send(ReadEvent::Warning(warning)).ok();
+        }
+        Some(text)
     }
 
     fn send_outcome(&self, path: PathBuf, outcome: Result<FileReport, IngestError>) -> Result<(), Closed> {
@@ -434,7 +465,8 @@ pub(crate) struct Conversations {
 /// # Errors
 /// [`IngestError`] if the format is unknown or nothing is found.
 pub(crate) async fn conversations(sources: &Sources, guard: &Guard) -> Result<Conversations, IngestError> {
-    let mut reader = start(sources, &Selection::default(), Finished::new(), guard.clone())?;
+    let shipped = (!sources.are_own).then(ShippedLogs::on_this_machine);
+    let mut reader = start(sources, &Selection::default(), Finished::new(), guard.clone(), shipped)?;
     let mut read = Conversations::default();
     while let Some(event) = reader.recv().await {
         match event {

@@ -1,26 +1,13 @@
-//! Finds the commit that last changed a line, by running git in a way in which nothing of the repository is executed.
-//!
-//! The settings of a repository can name programs: a monitor of files, filters, converters of text, a transport. Whoever
-//! made the repository chose them, so git gets the repository to read as an argument, reads only what is committed, and may neither
-//! use these programs nor the network.
+//! Finds the commit that last changed a line, from what is committed.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
+use super::command::{GitCheckout, GitError};
 use super::git::checkout;
 
 /// Maximum size of a file whose lines are compared with those that are committed, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
-
-/// Settings that prevent git from running the programs that a repository's own settings name.
-const HARMLESS: &[&str] = &[
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.attributesFile=/dev/null",
-    "blame.ignoreRevsFile=",
-    "protocol.allow=never",
-];
 
 /// Why the commit of a line is unknown.
 #[derive(Debug, thiserror::Error)]
@@ -36,17 +23,9 @@ pub(crate) enum LineError {
         /// Its number of lines.
         lines: usize,
     },
-    /// Git could not be started.
-    #[error("cannot run git, which is needed to look up a line")]
-    NoGit(#[source] std::io::Error),
-    /// Git reported an error.
-    #[error("git {command} failed: {message}")]
-    Failed {
-        /// The command.
-        command: &'static str,
-        /// The last line that it printed.
-        message: String,
-    },
+    /// Git gave no answer.
+    #[error(transparent)]
+    Git(#[from] GitError),
 }
 
 /// Returns the commit that last changed a line, counted from 1; `None` if the line is not committed yet.
@@ -59,18 +38,8 @@ pub(crate) fn commit_of_line(path: &Path, line: usize) -> Result<Option<String>,
     let whole = path.canonicalize().ok().filter(|path| fs::metadata(path).is_ok_and(is_read)).ok_or_else(no_file)?;
     let (root, git_folder, _) = checkout(&whole).ok_or_else(no_file)?;
     let inside = whole.strip_prefix(&root).map_err(|_| no_file())?.to_string_lossy().replace('\\', "/");
-    let git = |command: &'static str, arguments: &[&str]| -> Result<Vec<u8>, LineError> {
-        let mut git = Command::new("git");
-        git.arg("--git-dir").arg(&git_folder).arg("--work-tree").arg(&root).current_dir(&root);
-        HARMLESS.iter().for_each(|setting| _ = git.args(["-c", setting]));
-        git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "").env("GIT_OPTIONAL_LOCKS", "0");
-        let Output { status, stdout, stderr } = git.arg(command).args(arguments).output().map_err(LineError::NoGit)?;
-        if status.success() {
-            return Ok(stdout);
-        }
-        let message = String::from_utf8_lossy(&stderr).trim().lines().last().unwrap_or_default().to_owned();
-        Err(LineError::Failed { command, message })
-    };
+    let checkout = GitCheckout { root: &root, git: &git_folder };
+    let git = |command, arguments: &[&str]| checkout.run(&root, command, arguments);
     let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
     let now = lines(&fs::read(&whole).map_err(|_| no_file())?);
     if line == 0 || line > now.len() {
@@ -101,6 +70,8 @@ fn committed_number(now: &[String], committed: &[String], line: usize) -> Option
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

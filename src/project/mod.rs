@@ -13,12 +13,14 @@
 //! takes precedence over the repositories on this machine.
 
 mod branch;
+mod command;
 mod freshness;
 mod git;
 mod line;
 mod objects;
 mod references;
 mod remote;
+mod shipped;
 
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,7 @@ pub use freshness::{Freshness, FreshnessState};
 pub(crate) use line::commit_of_line;
 pub(crate) use references::{References, references};
 pub(crate) use remote::Remote;
+pub(crate) use shipped::{ShippedLogs, SourceRepository};
 
 /// Maximum length of a part of a namespace, in bytes.
 const MAX_PART: usize = 200;
@@ -167,6 +170,10 @@ impl Machine {
 
     /// Returns the project that `transcript` belongs to; `None` if the transcript contains no project.
     pub(crate) fn sight(&self, transcript: &Transcript) -> Option<ProjectSighting> {
+        // A log that is part of a repository says nothing about its project, because anybody may have written it.
+        if let Some(root) = &transcript.shipped_by {
+            return self.sight_repository(root);
+        }
         let address = transcript.repository.as_deref().and_then(Remote::parse);
         let project = place_of(transcript).as_deref().map(without_credentials);
         let address = address.or_else(|| project.as_deref().and_then(Remote::named));
@@ -176,6 +183,22 @@ impl Machine {
             Some(text) => self.sight_folder(&text, address, linked),
             None => Self::sight_address(&address.or(linked)?, None),
         }
+    }
+
+    /// Returns the project of the repository in this folder, even if it is a home folder.
+    pub(crate) fn sight_repository(&self, root: &str) -> Option<ProjectSighting> {
+        self.sight_path(root).or_else(|| {
+            Some(ProjectSighting {
+                path: Some(identifying(root)),
+                identity: Identity::folder(Path::new(root))?,
+                root: Some(identifying(root)),
+                mark: None,
+                is_here: true,
+                is_claim: false,
+                text: None,
+                warning: None,
+            })
+        })
     }
 
     /// Returns the project that a folder on this machine belongs to; `None` if it belongs to no project.

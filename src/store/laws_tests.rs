@@ -140,6 +140,7 @@ impl World {
             evidence,
             replaces: None,
             is_pasted: false,
+            is_shipped: false,
             updates_only: false,
         };
         let namespace = self.store.merged_into(namespace).unwrap();

@@ -56,6 +56,7 @@ pub(crate) fn candidate(content: &str) -> Candidate {
         evidence: vec![quote(content)],
         replaces: None,
         is_pasted: false,
+        is_shipped: false,
         updates_only: false,
     }
 }

@@ -1,6 +1,8 @@
 //! Files in a folder, which may be shared between machines or copied by a program such as Syncthing or Dropbox.
 //!
-//! Files are written under a temporary name, renamed, and never changed, so that a copying program finds no conflict.
+//! Files are written under a temporary name, renamed, and never changed, so that a copying program finds no conflict. Only
+//! their owner can read them, unless the folder was made for a group: everything in a folder with the setgid bit belongs to
+//! its group.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -25,7 +27,8 @@ impl Folder {
 
     /// Creates the folder of the logs.
     pub(crate) fn create(&self) -> Result<(), LogError> {
-        fs::create_dir_all(&self.root).map_err(|source| at(&self.root, source))
+        let target = self.root.parent().unwrap_or(&self.root);
+        fs::create_dir_all(target).and_then(|()| create(&self.root)).map_err(|source| at(&self.root, source))
     }
 
     /// Returns an error if the folder is gone. A drive that is not mounted must not be replaced by a folder of the same
@@ -62,7 +65,7 @@ impl Files for Folder {
     fn put(&mut self, log: &str, new: &[(String, &[u8])], old: &[String]) -> Result<PutOutcome, LogError> {
         self.exists()?;
         let folder = self.root.join(log);
-        fs::create_dir_all(&folder).map_err(|source| at(&folder, source))?;
+        create(&folder).map_err(|source| at(&folder, source))?;
         for (name, bytes) in new {
             let temporary = folder.join(format!(".{}.tmp", uuid::Uuid::now_v7()));
             let written = write_to(&temporary, bytes).and_then(|()| private::rename(&temporary, &folder.join(name)));
@@ -105,13 +108,60 @@ fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Creates a folder below the target, if it is missing.
+fn create(folder: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    if !folder.exists() && folder.parent().is_some_and(is_of_group) {
+        use std::os::unix::fs::DirBuilderExt as _;
+        return fs::DirBuilder::new().recursive(true).mode(0o2770).create(folder);
+    }
+    private::create_folder(folder)
+}
+
+/// Whether the folder was made for a group.
+#[cfg(unix)]
+fn is_of_group(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(folder).is_ok_and(|data| data.mode() & 0o2000 != 0)
+}
+
 /// Writes a new file completely, and flushes it to the disk.
 fn write_to(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create_new(path)?;
+    let mut options = private::options();
+    #[cfg(unix)]
+    if path.parent().is_some_and(is_of_group) {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o660);
+    }
+    let mut file = options.write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 fn at(path: &Path, source: std::io::Error) -> LogError {
     LogError::File { path: path.to_owned(), source }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    use super::*;
+
+    #[test]
+    fn only_the_owner_reads_the_files_unless_the_folder_is_of_a_group() {
+        for (target, file, inner) in [(0o777, 0o600, 0o700), (0o2770, 0o640, 0o2750)] {
+            let place = tempfile::tempdir().unwrap();
+            fs::set_permissions(place.path(), fs::Permissions::from_mode(target)).unwrap();
+            let mut folder = Folder::new(place.path());
+            folder.create().unwrap();
+            folder.put("m", &[("a".to_owned(), b"x")], &[]).unwrap();
+            let mode = |name: &str| fs::metadata(place.path().join(LOGS).join(name)).unwrap().mode() & 0o7777;
+            // The bits for the group also depend on the mask of the process.
+            assert_eq!(
+                (mode("m/a") & !0o020, mode("m") & !0o020, mode("") & !0o020),
+                (file, inner, inner),
+                "{target:o}"
+            );
+        }
+    }
 }

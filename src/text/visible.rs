@@ -3,33 +3,49 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use unicode_normalization::char::is_combining_mark;
+
 /// The syntax in which a hidden character is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EscapeMode {
     /// For people, such as `\x1b` and `\u{202e}`.
     Text,
+    /// For people, on one line: line breaks and tabs are escaped, too.
+    Line,
     /// For JSON, where a reader decodes the escape to the same character.
     Json,
 }
 
-/// Returns `text` with each hidden character escaped. Line feeds and tabs are kept, and so are hidden characters that
-/// adjacent text needs: the joiners in emoji and in Persian or Indic words.
+/// Returns the text of a field that has only one line. A line break in it would otherwise begin a line that looks like
+/// one of the program's own.
+pub(crate) fn on_one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, EscapeMode::Line)
+}
+
+/// Returns `text` with each hidden character escaped. Line feeds and tabs are kept, except in [`EscapeMode::Line`], and so
+/// are hidden characters that adjacent text needs: the joiners in emoji and in Persian or Indic words.
 pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
     // Nearly all text is plain and need not be copied.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+    let is_plain =
+        |byte: u8| matches!(byte, b' '..=b'~') || escape != EscapeMode::Line && matches!(byte, b'\n' | b'\t');
+    if text.bytes().all(is_plain) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
     for (c, is_hidden, next) in marked(text) {
         match (c, escape) {
+            ('\n', EscapeMode::Line) => out.push_str("\\n"),
+            ('\t', EscapeMode::Line) => out.push_str("\\t"),
             ('\n' | '\t', _) => out.push(c),
             // Windows ends lines with a carriage return, which does not move the cursor back here.
-            ('\r', EscapeMode::Text) if next == Some('\n') => {}
+            ('\r', EscapeMode::Text | EscapeMode::Line) if next == Some('\n') => {}
             _ if !is_hidden => out.push(c),
-            (_, EscapeMode::Text) if c.is_ascii() => {
+            (_, EscapeMode::Text | EscapeMode::Line) if c.is_ascii() => {
                 write!(out, "\\x{:02x}", u32::from(c)).expect("writing to a String cannot fail");
             }
-            (_, EscapeMode::Text) => write!(out, "\\u{{{:x}}}", u32::from(c)).expect("writing to a String cannot fail"),
+            (_, EscapeMode::Text | EscapeMode::Line) => {
+                write!(out, "\\u{{{:x}}}", u32::from(c)).expect("writing to a String cannot fail");
+            }
             (_, EscapeMode::Json) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     write!(out, "\\u{unit:04x}").expect("writing to a String cannot fail");
@@ -57,14 +73,18 @@ pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     out
 }
 
+/// Maximum number of marks on one letter. No language needs more, and a terminal draws them over other lines.
+const MAX_MARKS: usize = 6;
+
 /// Returns the characters in `text`, each with a flag for whether it is hidden in its position, and with the next
-/// character.
+/// character. Marks on a letter that has too many of them count as hidden.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool, Option<char>)> + '_ {
-    let (mut chars, mut last) = (text.chars().peekable(), None);
+    let (mut chars, mut last, mut marks) = (text.chars().peekable(), None, 0);
     std::iter::from_fn(move || {
         let c = chars.next()?;
         let next = chars.peek().copied();
-        let is_hidden = is_hidden(c) && !is_needed(last, c, next);
+        marks = if is_combining_mark(c) { marks + 1 } else { 0 };
+        let is_hidden = is_hidden(c) && !is_needed(last, c, next) || marks > MAX_MARKS;
         last = Some(c);
         Some((c, is_hidden, next))
     })
@@ -135,6 +155,25 @@ mod tests {
             assert_eq!(escaped(text, EscapeMode::Text), shown, "{text:?}");
             assert_eq!(escaped(shown, EscapeMode::Text), shown, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_field_is_printed_on_one_line() {
+        for (text, shown) in
+            [("a\nb\r\n\tc", "a\\nb\\n\\tc"), ("a\u{2028}b\u{b}\rc", "a\\u{2028}b\\x0b\\x0dc"), ("plain é", "plain é")]
+        {
+            assert_eq!(on_one_line(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_letter_has_only_as_many_marks_as_a_language_needs() {
+        let flood = |count: usize| format!("e{}", "\u{301}".repeat(count));
+        assert_eq!(escaped(&flood(6), EscapeMode::Text), flood(6));
+        assert_eq!(escaped(&flood(8), EscapeMode::Text), format!("{}\\u{{301}}\\u{{301}}", flood(6)));
+        assert_eq!(visible(&flood(120), true), flood(6));
+        let words = "Tiếng Việt שָׁל֥וֹם บ้านนี้ བསྒྲུབས नमस्ते";
+        assert_eq!(escaped(words, EscapeMode::Text), words);
     }
 
     #[test]

@@ -184,6 +184,7 @@ fn candidate(session: &Session<'_>, failed: &FailedCommand, remedy: &Remedy) -> 
         evidence: vec![evidence],
         replaces: None,
         is_pasted: false,
+        is_shipped: false,
         updates_only: false,
     }
 }

@@ -351,11 +351,17 @@ fn a_denied_folder_that_does_not_exist_is_a_fault() {
     let desk = Desk::new();
     desk.write("clients/a.txt", "");
     let missing = desk.path("clinets").display().to_string().replace('\\', "/");
-    let deny =
-        format!("[guard]\ndeny = [\"~/clients/**\", \"~/clinets/**\", \"{missing}/*/old\", \"private/\", \"~/cl*\"]");
+    let deny = format!(
+        "[guard]\ndeny = [\"~/clients/**\", \"~/./clients\", \"~/clinets/**\", \"{missing}/*/old\", \"private/\", \
+         \"~/cl*\", \"$HOME/clients\", \"!~/clients\", \"~ana/clients\"]"
+    );
     desk.write("settings.toml", deny);
     let told = desk.run(&["status", "--check", "--config", "settings.toml"]);
     assert_eq!(told.code, 3, "{told:?}");
     let faults: Vec<&str> = told.out.lines().filter(|line| line.contains("protects nothing")).collect();
-    assert!(faults.len() == 2 && faults.iter().all(|line| line.contains("clinets")), "{told:?}");
+    assert_eq!(faults.len(), 5, "{told:?}");
+    assert!(faults[..2].iter().all(|line| line.contains("clinets") && line.contains("no such folder")), "{told:?}");
+    for (fault, why) in faults[2..].iter().zip(["write ~/ or the full path", "has no meaning", "only ~/ stands for"]) {
+        assert!(fault.contains(why), "{fault}");
+    }
 }

@@ -30,6 +30,10 @@ pub struct Transcript {
     /// Branch of the repository on which the work was done, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// Folder of the repository that the log is part of, if its caller has found that the log is a file of a repository
+    /// rather than the user's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipped_by: Option<String>,
     /// Model that answered, if the log contains it.
     pub model: Option<String>,
     /// The start of the conversation according to the log, for logs whose messages have no time.
@@ -57,6 +61,10 @@ pub struct Message {
     /// [`Message::content_hash`] ignores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Box<Action>>,
+    /// Paths and patterns of files that a search was limited to, which the text may leave out. They are not serialised: they
+    /// only show whose content the result of the search contains.
+    #[serde(skip)]
+    pub searched: Vec<String>,
 }
 
 /// The part that a message plays in a conversation.
@@ -159,7 +167,16 @@ impl Message {
     /// Returns a message in `role`, without id, time or speaker.
     #[must_use]
     pub fn prose(role: Role, text: impl Into<String>) -> Self {
-        Self { id: String::new(), role, kind: Kind::Prose, speaker: None, time: None, text: text.into(), action: None }
+        Self {
+            id: String::new(),
+            role,
+            kind: Kind::Prose,
+            speaker: None,
+            time: None,
+            text: text.into(),
+            action: None,
+            searched: Vec::new(),
+        }
     }
 
     /// Returns a message of any kind, without id, time or speaker.
@@ -190,7 +207,8 @@ impl Message {
     /// Adds the action of a call of `tool` with these arguments.
     #[must_use]
     pub(crate) fn doing(self, tool: &str, arguments: &serde_json::Value) -> Self {
-        Self { action: action::of_call(tool, arguments).map(Box::new), ..self }
+        let (action, searched) = (action::of_call(tool, arguments), action::searched(arguments));
+        Self { action: action.map(Box::new), searched, ..self }
     }
 
     /// Adds an action that records how the call with the id `call` ended.

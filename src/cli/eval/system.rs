@@ -253,7 +253,7 @@ async fn run_pipeline<C: Complete>(
 ) -> anyhow::Result<Extraction> {
     let store = Store::open(database)?;
     let run_options = Options {
-        sources: sources.clone(),
+        sources: Sources { are_own: true, ..sources.clone() },
         selection: Selection::default(),
         reread: RereadPolicy::Nothing,
         namespace: options.namespace.clone(),

@@ -95,6 +95,7 @@ pub(in crate::consolidate) fn incoming(text: &str) -> IncomingClaim {
             evidence: line.evidence(&format!("log-{}/1", line.content), "2026-02-10"),
             replaces: line.get("replaces").map(MemoryId::from_stored),
             is_pasted: false,
+            is_shipped: false,
             updates_only: false,
         },
         namespace: line.namespace(),

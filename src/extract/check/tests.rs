@@ -118,6 +118,7 @@ fn a_sound_entry_becomes_a_candidate_with_evidence() {
         }],
         replaces: None,
         is_pasted: false,
+        is_shipped: false,
         updates_only: false,
     };
     assert_eq!(candidate, expected);

@@ -182,6 +182,7 @@ mod tests {
             evidence: Vec::new(),
             replaces: None,
             is_pasted: false,
+            is_shipped: false,
             updates_only: false,
         }
     }

@@ -228,6 +228,7 @@ impl Fact {
             evidence: vec![self.evidence()],
             replaces: None,
             is_pasted: false,
+            is_shipped: false,
             updates_only: false,
         };
         IncomingClaim {

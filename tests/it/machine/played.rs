@@ -363,6 +363,7 @@ impl Machine {
                 evidence,
                 replaces: None,
                 is_pasted: false,
+                is_shipped: false,
                 updates_only: false,
             },
             namespace: memory.namespace,

@@ -141,6 +141,19 @@ pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
     (action.command.is_some() || !action.files.is_empty()).then_some(action)
 }
 
+/// Arguments of searches that contain paths, or patterns of the names of files.
+const SEARCHED: &[&str] =
+    &["glob", "globs", "include", "include_pattern", "includePattern", "includes", "file_pattern"];
+
+/// Returns the paths and patterns of files in the arguments of a call.
+pub(crate) fn searched(arguments: &Value) -> Vec<String> {
+    let each = |key: &&str| match &arguments[*key] {
+        Value::String(path) => vec![path.clone()],
+        other => other.list().iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+    };
+    PATHS.iter().chain(SEARCHED).chain(&["paths"]).flat_map(each).take(MAX_FILES).collect()
+}
+
 /// Returns an action that records how the call with the id `call` ended.
 pub(crate) fn of_result(call: Option<&str>, failed: Option<bool>, exit: Option<i64>) -> Option<Box<Action>> {
     let exit = exit.and_then(|code| i32::try_from(code).ok());
@@ -324,6 +337,8 @@ mod tests {
         }
         assert_eq!(of_call("Glob", &json!({"pattern": "*.rs", "path": "src"})), None);
         assert_eq!(of_call("WebSearch", &json!({"query": "x"})), None);
+        assert_eq!(searched(&json!({"pattern": "x", "path": "/a/.env", "globs": ["*.pem"]})), ["/a/.env", "*.pem"]);
+        assert!(searched(&json!("text")).is_empty());
     }
 
     #[test]

@@ -111,8 +111,11 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
 
 /// Maximum size of a text in UTF-16, in bytes.
 const MAX_UTF16_BYTES: u64 = 256 << 20;
-/// Maximum decompressed size of a compressed stream, in bytes.
-const MAX_UNPACKED_BYTES: u64 = 16 << 30;
+/// Maximum decompressed size of a compressed file, or of everything that is read from an archive, in bytes.
+const MAX_UNPACKED_BYTES: u64 = 4 << 30;
+/// The reason why a compressed file is not read to its end, and what to do.
+const TOO_LARGE: &str = "it would unpack to over 200 times its size or to over 4 GiB, which logs hardly ever do; if it is \
+                         a log, unpack it and pass the unpacked file";
 
 /// Counts the bytes that are read.
 struct Counted<R> {
@@ -125,6 +128,20 @@ impl<R: Read> Read for Counted<R> {
         let read = self.inner.read(buffer)?;
         self.bytes.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
+    }
+}
+
+/// An entry of an archive, which ends with an error once all entries together are far larger than any log.
+struct Limited<R> {
+    inner: R,
+    total: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        let before = self.total.fetch_add(read as u64, Ordering::Relaxed);
+        if before + read as u64 > MAX_UNPACKED_BYTES { Err(io::Error::other(TOO_LARGE)) } else { Ok(read) }
     }
 }
 
@@ -148,7 +165,7 @@ impl<R: Read> Read for Unpacked<R> {
         let packed = self.packed.load(Ordering::Relaxed).max(1);
         let is_bomb = self.plain > RATIO_FREE_BYTES && self.plain / packed > MAX_RATIO;
         if is_bomb || self.plain > MAX_UNPACKED_BYTES {
-            return Err(io::Error::other("it would unpack to far more data than a log can contain"));
+            return Err(io::Error::other(TOO_LARGE));
         }
         Ok(read)
     }
@@ -414,13 +431,15 @@ const MAX_ENTRIES: usize = 200_000;
 /// Size in bytes above which the compression ratio of an entry must not exceed [`MAX_RATIO`].
 const RATIO_FREE_BYTES: u64 = 64 << 20;
 /// Conversations are never compressed this much, unlike files that were made to exhaust memory.
-const MAX_RATIO: u64 = 1_000;
+const MAX_RATIO: u64 = 200;
 
 /// A zip file whose list of entries has been read.
 #[derive(Debug)]
 struct Archive {
     path: PathBuf,
     entries: Vec<Entry>,
+    /// Number of bytes that compressed entries were unpacked to.
+    unpacked: Arc<AtomicU64>,
 }
 
 /// One file in the archive.
@@ -455,7 +474,7 @@ impl Archive {
         // Packing a folder adds the folder's name to every entry, whereas the names of logs on disk lack it.
         strip_common_folder(&mut entries);
         entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Self { path: path.to_owned(), entries })
+        Ok(Self { path: path.to_owned(), entries, unpacked: Arc::default() })
     }
 
     /// Returns the names that begin with `prefix`, sorted, without examining the others.
@@ -477,7 +496,7 @@ impl Archive {
             ));
         }
         if entry.size > RATIO_FREE_BYTES && entry.size / entry.packed.max(1) > MAX_RATIO {
-            return Err(io::Error::other("the entry would unpack to far more data than a log can contain"));
+            return Err(io::Error::other(TOO_LARGE));
         }
         // Each entry gets a separate file handle, so that several can be read at the same time.
         let mut file = File::open(&self.path)?;
@@ -485,7 +504,9 @@ impl Archive {
         let packed = BufReader::new(file.take(entry.packed));
         let plain: Box<dyn Read + Send> = match entry.method {
             CompressionMethod::Stored => Box::new(packed),
-            CompressionMethod::Deflated => Box::new(DeflateDecoder::new(packed)),
+            CompressionMethod::Deflated => {
+                Box::new(Limited { inner: DeflateDecoder::new(packed), total: Arc::clone(&self.unpacked) })
+            }
             other => return Err(io::Error::other(format!("the compression method {other} is not supported"))),
         };
         // One byte more than the stated size is read, so that an entry that is larger than stated is detected as
@@ -614,7 +635,7 @@ mod tests {
         for packed in [gzip.finish().unwrap(), zstd::encode_all(zeros(), 1).unwrap()] {
             let (mut reader, _) = decode(Box::new(Cursor::new(packed))).unwrap();
             let error = io::copy(&mut reader, &mut io::sink()).unwrap_err();
-            assert!(error.to_string().contains("far more data than a log"), "{error}");
+            assert!(error.to_string().contains("unpack it and pass the unpacked file"), "{error}");
         }
     }
 
