@@ -36,6 +36,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("Il gruppo preferisce le riunioni di lunedì e non di venerdì.", &["riunione", "venerdi"]),
     ("De gebruiker heeft een hekel aan vergaderingen.", &["vergadering", "gebruikers"]),
     ("Пользователь любит книги и не любит газеты.", &["книга", "газета", "КНИГИ"]),
+    ("The team bought two laptops for the wives of Linz.", &["buy", "buying a laptop", "wife"]),
     ("She deployed the billing services twice.", &["deploying", "deployment", "billing service"]),
     ("用户关注A股科技板块。", &["关注", "A股", "科技", "用户关注什么"]),
     ("生产环境部署在东京的服务器上", &["部署", "部署在哪里", "东京", "生产环境", "服务器"]),
@@ -191,9 +192,60 @@ fn other_results_from_a_conversation_raise_a_memory() {
     let (beside, alone) =
         (fit_of(&store, "pottery class", apart[0]), fit_of(&store, "pottery class", "The pottery class is long."));
     let other = fit_of(&store, "pottery class", apart[3]);
-    // Two of the four results are from this conversation, so half of the mean of one score and 0 remains.
-    assert!((beside.conversation - 0.5 * other.words / 2.0).abs() < 1e-9, "{beside:?}");
+    // The mean of one score and 0 counts half, no word is missing, and two of the four results are from this conversation.
+    assert!((beside.conversation - 0.5 * 0.5 * other.words / 2.0).abs() < 1e-9, "{beside:?}");
     assert!(beside.total > alone.total && alone.conversation == 0.0, "{beside:?} {alone:?}");
+}
+
+#[test]
+fn words_that_only_other_results_from_the_conversation_contain_count() {
+    let store = Store::in_memory().unwrap();
+    insert_conversation(&store, "jsonl:a", &["The pottery class was full.", "It rained.", "Her teacher is Ilka."]);
+    insert_conversation(&store, "jsonl:b", &["The piano class was full.", "It rained.", "His teacher is Bela."]);
+    let told: Vec<_> = search(&store, "pottery teacher", &Filter::default(), 9, day(1)).unwrap();
+    let place = |content: &str| told.iter().position(|found| found.memory.claim.content == content).unwrap();
+    assert!(place("Her teacher is Ilka.") < place("His teacher is Bela."), "{told:?}");
+    let [pottery, ilka] = ["The pottery class was full.", "Her teacher is Ilka."]
+        .map(|content| fit_of(&store, "pottery teacher", content));
+    // Of the three results, two are from this conversation. Each of them contains the word that the other lacks.
+    let expected = |other: &QueryFit| (other.words / 2.0 + other.words) / 2.0 / 3.0;
+    assert!((ilka.conversation - expected(&pottery)).abs() < 1e-6, "{ilka:?}");
+    assert!((pottery.conversation - expected(&ilka)).abs() < 1e-6, "{pottery:?}");
+}
+
+#[test]
+fn a_question_passes_its_score_to_the_reply_of_somebody_else() {
+    let fits = |speakers: [&str; 2], asked: &str| {
+        let store = Store::in_memory().unwrap();
+        for (place, (speaker, content)) in speakers.into_iter().zip([asked, "Assam, of course."]).enumerate() {
+            let messages = vec![format!("m{place}")];
+            let evidence = Evidence { messages, speaker: Some(speaker.to_owned()), ..quote(content) };
+            write(&store, |w| w.insert(&clean(memory("", content)), &clean(vec![evidence])));
+        }
+        let filter = Filter::default();
+        let with_beside = Search { with_beside: true, ..Search::new("tea", &filter, day(1)) };
+        let found = with_beside.run(&store).unwrap();
+        // A reply that is no result takes nothing over.
+        let alone = fit_of(&store, "tea", asked).neighbours;
+        (found.into_iter().map(|found| found.fit.neighbours).collect::<Vec<_>>(), alone)
+    };
+    assert_eq!(fits(["Ana", "Ben"], "Which tea do you like?"), (vec![-1.0, 2.0], 0.0));
+    assert_eq!(fits(["Ana", "Ben"], "Which tea? [a photo of a cup]"), (vec![-1.0, 2.0], 0.0));
+    assert_eq!(fits(["Ana", "Ana"], "Which tea do you like?"), (vec![0.0, 1.0], 0.0), "nobody else replied");
+    assert_eq!(fits(["Ana", "Ben"], "What a tea! I like tea."), (vec![0.0, 1.0], 0.0), "not a question");
+}
+
+#[test]
+fn an_old_memory_that_matches_better_comes_before_a_recent_one() {
+    let store = Store::in_memory().unwrap();
+    let mut recent = memory("recent", "The user drinks coffee in the kitchen.");
+    recent.updated_at = day(720);
+    for memory in [&recent, &memory("old", "The user drinks green tea in the kitchen.")] {
+        insert(&store, memory);
+    }
+    let found = search(&store, "green tea in the kitchen", &Filter::default(), 2, day(720)).unwrap();
+    let titles: Vec<_> = found.iter().map(|found| found.memory.claim.title.as_str()).collect();
+    assert_eq!(titles, ["old", "recent"], "{found:?}");
 }
 
 #[test]

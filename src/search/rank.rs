@@ -68,8 +68,8 @@ impl Default for Weights {
     }
 }
 
-/// How well a memory matches a query, with the components. All values except `total` and `neighbours` are between 0 and
-/// 1.
+/// How well a memory matches a query, with the components. All values except `total`, `neighbours` and `conversation` are
+/// between 0 and 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct QueryFit {
     /// The weighted sum; see [`Weights`].
@@ -79,9 +79,11 @@ pub struct QueryFit {
     /// Scores of the channels, each scaled to the range from the channel's worst to its best result, or 0 if the
     /// channel did not find the memory.
     pub channels: BTreeMap<String, f64>,
-    /// Sum of the scores of the memory's two best neighbours in the conversation.
+    /// Sum of the scores of the memory's two best neighbours in the conversation. A question counts twice for its reply,
+    /// and its score is subtracted from its own neighbours.
     pub neighbours: f64,
-    /// Mean score of the two best other results from the same conversation.
+    /// Half of the mean score of the two best other results from the same conversation, and half of the score for words
+    /// of the query that these results contain and the memory lacks.
     pub conversation: f64,
     /// Whether the query contains the name of the person who said it.
     pub speaker: f64,
@@ -106,6 +108,12 @@ impl QueryFit {
         if whole > 0.0 { sum / whole } else { 0.0 }
     }
 
+    /// Returns the share of the words in [`QueryFit::own`].
+    pub(crate) fn share_of_words(&self, weights: &Weights) -> f64 {
+        let channels = self.channels.keys().map(|name| (name.clone(), 0.0)).collect();
+        Self { words: 1.0, channels, ..Self::default() }.own(weights)
+    }
+
     /// Returns the fit with its total filled in.
     pub(crate) fn summed(self, weights: &Weights) -> Self {
         let total = self.own(weights)
@@ -127,15 +135,17 @@ pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
 }
 
 /// Weight of the relevance in the score. The five weights add up to 1.
-pub(crate) const WEIGHT_RELEVANCE: f64 = 0.55;
+// The other weights are small, because they must only decide between results of similar relevance: an old memory that
+// answers the query is better than a recent one that does not.
+pub(crate) const WEIGHT_RELEVANCE: f64 = 0.80;
 /// Weight of the memory's importance.
-pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.15;
+pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.10;
 /// Weight of the memory's confidence.
-pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.10;
+pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.04;
 /// Weight of how recently the memory changed.
-pub(crate) const WEIGHT_RECENCY: f64 = 0.15;
+pub(crate) const WEIGHT_RECENCY: f64 = 0.04;
 /// Weight of how often the memory was used.
-pub(crate) const WEIGHT_USE: f64 = 0.05;
+pub(crate) const WEIGHT_USE: f64 = 0.02;
 /// Number of days after which the recency of a memory is halved.
 pub(crate) const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
 /// Number of uses at which a memory gets the full score for use.
@@ -176,7 +186,7 @@ pub struct Score {
 /// Returns the score of one hit at `now`, between 0 and 1:
 ///
 /// ```text
-/// total   = 0.55 relevance + 0.15 importance + 0.10 confidence + 0.15 recency + 0.05 usage
+/// total   = 0.80 relevance + 0.10 importance + 0.04 confidence + 0.04 recency + 0.02 usage
 /// recency = 0.5 ^ (days since the last change / 30)
 /// usage   = ln(1 + uses) / ln(1 + 50), at most 1
 /// ```

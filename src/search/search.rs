@@ -13,7 +13,7 @@ use super::{Found, named, unexpired};
 use crate::embed::{EmbedError, QueryVectors};
 use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Evidence, Memory, MemoryId, RelationType};
-use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
+use crate::store::{Database, Filter, Neighbour, Order, Ranked, Seq, StoreError, WordHit};
 use crate::text::tokens::word_parts;
 
 /// Number of candidates that are ranked for each requested memory.
@@ -25,12 +25,16 @@ const MIN_CANDIDATES: usize = 100;
 /// Number of candidates, best first, whose neighbours in their conversations are looked up.
 // Each candidate requires a lookup in its conversations, and candidates further down contribute little to the scores.
 const WITH_NEIGHBOURS: usize = 40;
+/// The same number if neighbours that nothing else found are added.
+const WITH_ADDED_NEIGHBOURS: usize = 100;
 /// Number of neighbours, best first, that count for one memory, usually the memories immediately before and after it.
 const NEIGHBOURS: usize = 2;
 /// Share of the score of a memory two places away, relative to that of a memory immediately before or after.
 // The share and the next constant were chosen on the LoCoMo conversations `conv-26` and `conv-30`.
 const TWO_PLACES_AWAY: f64 = 0.5;
-/// Number of other results from a memory's conversation, best first, that count for the memory.
+/// Number of times that the score of a question counts for its reply.
+const REPLY: f64 = 2.0;
+/// Number of other results from a memory's conversation, best first, whose scores count for the memory.
 const FROM_CONVERSATION: usize = 2;
 
 /// The query and the options of a search.
@@ -112,14 +116,19 @@ impl<'a> Search<'a> {
         let mut hits = store.word_hits(self.query, filter, most)?;
         // Titles are not in the index, because each would be repeated in every memory of its conversation.
         if hits.is_empty() && self.channels.is_empty() {
-            hits = store.hits_by_title(self.query, filter, most)?.into_iter().map(|seq| (seq, 0.0)).collect();
+            let titled = store.hits_by_title(self.query, filter, most)?.into_iter();
+            hits = titled.map(|seq| WordHit::without_words(seq, 0.0)).collect();
         }
         // BM25 has no upper bound and depends on the corpus, but a score relative to the best hit can be combined with
         // channels.
-        let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
+        let best = hits.iter().map(|hit| hit.score).fold(0.0, f64::max);
         // A literal hit without words scores 0. If all hits are literal, they are equally good.
-        let words: HashMap<Seq, f64> =
-            hits.into_iter().map(|(seq, score)| (seq, if best > 0.0 { score / best } else { 1.0 })).collect();
+        let share = |score: f64| if best > 0.0 { score / best } else { 1.0 };
+        let words: HashMap<Seq, f64> = hits.iter().map(|hit| (hit.seq, share(hit.score))).collect();
+        let mut gains: HashMap<Seq, Vec<f64>> = hits
+            .into_iter()
+            .map(|hit| (hit.seq, hit.gains.into_iter().map(|gain| share(f64::from(gain))).collect()))
+            .collect();
         let channels: Vec<HashMap<Seq, f64>> = self.channels.iter().map(spread_channel).collect();
         let mut fits: HashMap<Seq, QueryFit> = HashMap::new();
         for seq in words.keys().chain(channels.iter().flat_map(HashMap::keys)) {
@@ -135,7 +144,8 @@ impl<'a> Search<'a> {
         // The results are filtered again, because a channel may return memories that the filter excludes.
         for memory in store.ranked_rows(&self.foremost(&fits, most), filter)? {
             let fit = fits.remove(&memory.seq).unwrap_or_default();
-            pool.add(memory, fit);
+            let gains = gains.remove(&memory.seq).unwrap_or_default();
+            pool.add(memory, fit, gains);
         }
         Ok(pool)
     }
@@ -149,35 +159,40 @@ impl<'a> Search<'a> {
         rows.into_iter().map(|(_, seq)| seq).collect()
     }
 
-    /// Adds the scores of neighbours to each memory's score, and adds the neighbours themselves if requested.
+    /// Adds the scores of neighbours to each memory's score, and adds the neighbours themselves if requested. The reply to
+    /// a question takes over the score of the question, which is rarely an answer itself.
     fn look_beside(&self, store: &Database, filter: &Filter, pool: &mut Pool) -> Result<(), StoreError> {
         // The scores are computed before neighbours are counted, so that a score is passed on only once, not through a
         // chain of messages.
-        let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
+        let own = pool.own(&self.weights);
         let mut best: Vec<usize> = (0..own.len()).filter(|index| own[*index] > 0.0).collect();
         best.sort_by(|a, b| own[*b].total_cmp(&own[*a]).then_with(|| pool.all[*a].0.seq.cmp(&pool.all[*b].0.seq)));
-        best.truncate(WITH_NEIGHBOURS);
+        best.truncate(if self.with_beside { WITH_ADDED_NEIGHBOURS } else { WITH_NEIGHBOURS });
         let mut besides: HashMap<Seq, Vec<usize>> = HashMap::new();
+        let mut given: HashMap<Seq, Vec<f64>> = HashMap::new();
+        let mut replies: Vec<(usize, Seq)> = Vec::new();
         for index in best {
-            for beside in store.beside(&pool.all[index].0)? {
-                besides.entry(beside).or_default().push(index);
+            let is_question = ends_with_question(&pool.all[index].0.content);
+            for Neighbour { seq, is_reply } in store.beside(&pool.all[index].0)? {
+                let is_answer = is_question && is_reply;
+                replies.extend(is_answer.then_some((index, seq)));
+                besides.entry(seq).or_default().push(index);
+                given.entry(seq).or_default().push(own[index] * if is_answer { REPLY } else { 1.0 });
             }
         }
-        let mut given: HashMap<Seq, Vec<f64>> = HashMap::new();
-        for (beside, around) in besides {
+        for around in besides.into_values() {
             // Two memories on both sides of a third are two places apart, which requires no further lookup.
             for (index, other) in around.iter().flat_map(|one| around.iter().map(move |other| (*one, *other))) {
                 if index != other {
                     given.entry(pool.all[index].0.seq).or_default().push(TWO_PLACES_AWAY * own[other]);
                 }
             }
-            given.entry(beside).or_default().extend(around.into_iter().map(|index| own[index]));
         }
         if self.with_beside {
             let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
             // Neighbours are also filtered, because a neighbour in the conversation may belong to another namespace.
             for memory in store.ranked_rows(&missing, filter)? {
-                pool.add(memory, QueryFit::default());
+                pool.add(memory, QueryFit::default(), Vec::new());
             }
         }
         for (seq, mut scores) in given {
@@ -188,13 +203,20 @@ impl<'a> Search<'a> {
             // neighbours.
             pool.all[*place].1.neighbours = scores.into_iter().take(NEIGHBOURS).sum();
         }
+        // A memory in several conversations may have several replies, but loses its score only once.
+        replies.retain(|(_, reply)| pool.places.contains_key(reply));
+        replies.dedup_by_key(|(question, _)| *question);
+        for (question, _) in replies {
+            pool.all[question].1.neighbours -= own[question];
+        }
         Ok(())
     }
 
-    /// Adds to each memory the scores of the best other results from the same conversation: a conversation with several
-    /// results is probably about the subject of the query.
+    /// Adds to each memory what the other results from the same conversation contribute: the scores of the best of them,
+    /// and the words of the query that only they contain. A conversation with several results, which together contain
+    /// the words of the query, is probably about its subject.
     fn add_conversations(&self, pool: &mut Pool) {
-        let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
+        let own = pool.own(&self.weights);
         let mut results: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, (memory, _)) in pool.all.iter().enumerate().filter(|(index, _)| own[*index] > 0.0) {
             for transcript in memory.said.iter().map(|said| said.transcript.as_str()) {
@@ -207,13 +229,21 @@ impl<'a> Search<'a> {
         for results in results.values_mut() {
             results.sort_by(|a, b| own[*b].total_cmp(&own[*a]));
         }
+        // The gains of words are relative to the best score of the words, which is only a part of `own` if there are
+        // channels.
+        let share = pool.all.first().map_or(1.0, |(_, fit)| fit.share_of_words(&self.weights));
+        let gains: HashMap<&str, Vec<f64>> =
+            results.iter().map(|(transcript, results)| (*transcript, pool.best_gains(results))).collect();
         let all = count(own.iter().filter(|own| **own > 0.0).count());
         let score = |index: usize, transcript: &str| {
             let results = results.get(transcript)?;
             let others = results.iter().filter(|other| **other != index).take(FROM_CONVERSATION);
             let mean = others.map(|other| own[*other]).sum::<f64>() / count(FROM_CONVERSATION);
+            let mut gained = pool.gains[index].iter().copied().chain(std::iter::repeat(0.0));
+            let lacking = |best: &f64| (best - gained.next().unwrap_or_default()).max(0.0);
+            let lacking = share * gains.get(transcript)?.iter().map(lacking).sum::<f64>();
             // Results from a conversation from which most results come, such as a large import, have little in common.
-            Some(mean * (1.0 - count(results.len()) / all))
+            Some((mean + lacking) / 2.0 * (1.0 - count(results.len()) / all))
         };
         let scores: Vec<f64> = (pool.all.iter().enumerate())
             .map(|(index, (memory, _))| {
@@ -341,6 +371,9 @@ fn count(of: usize) -> f64 {
 /// The memories that are ranked.
 struct Pool {
     all: Vec<(Ranked, QueryFit)>,
+    /// For each memory, the share of each word of the query in its score, relative to the best score. Empty if no word
+    /// found the memory.
+    gains: Vec<Vec<f64>>,
     places: HashMap<Seq, usize>,
     asked: Asked,
     query: String,
@@ -349,16 +382,40 @@ struct Pool {
 impl Pool {
     fn new(search: &Search<'_>) -> Self {
         let asked = if search.weights.date > 0.0 { Asked::of(search.query, search.now) } else { Asked::default() };
-        Self { all: Vec::new(), places: HashMap::new(), asked, query: search.query.to_lowercase() }
+        Self { all: Vec::new(), gains: Vec::new(), places: HashMap::new(), asked, query: search.query.to_lowercase() }
     }
 
-    fn add(&mut self, memory: Ranked, fit: QueryFit) {
+    fn add(&mut self, memory: Ranked, fit: QueryFit, gains: Vec<f64>) {
         let is_named =
             memory.said.iter().filter_map(|said| said.speaker.as_deref()).any(|name| named(&self.query, name));
         let date = if self.asked.is_open() { self.asked.fit(&memory.content, &times(&memory)) } else { 0.0 };
         self.places.insert(memory.seq, self.all.len());
+        self.gains.push(gains);
         self.all.push((memory, QueryFit { speaker: f64::from(u8::from(is_named)), date, ..fit }));
     }
+}
+
+impl Pool {
+    /// Returns the score of each memory without its surroundings.
+    fn own(&self, weights: &Weights) -> Vec<f64> {
+        self.all.iter().map(|(_, fit)| fit.own(weights)).collect()
+    }
+
+    /// Returns the best gain of each word among these memories.
+    fn best_gains(&self, indices: &[usize]) -> Vec<f64> {
+        let mut best: Vec<f64> = Vec::new();
+        for gains in indices.iter().map(|index| &self.gains[*index]) {
+            best.resize(best.len().max(gains.len()), 0.0);
+            best.iter_mut().zip(gains).for_each(|(best, gain)| *best = best.max(*gain));
+        }
+        best
+    }
+}
+
+/// Returns whether the last sentence with an end mark is a question.
+fn ends_with_question(text: &str) -> bool {
+    let end = text.rfind(['.', '!', '?', '…', '。', '！', '？', '؟']);
+    end.is_some_and(|at| text[at..].starts_with(['?', '？', '؟']))
 }
 
 fn times(memory: &Ranked) -> Vec<Timestamp> {

@@ -64,9 +64,9 @@ pub(crate) fn standing(
 /// Returns how well the memories that contain words of the query match it, between 0 and 1.
 fn words(store: &Database, query: &str, filter: &Filter) -> Result<HashMap<MemoryId, f64>, StoreError> {
     let hits = if query.trim().is_empty() { Vec::new() } else { store.word_hits(query, filter, CANDIDATES)? };
-    let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
-    let rows: Vec<Seq> = hits.iter().map(|(seq, _)| *seq).collect();
-    let scores: HashMap<Seq, f64> = hits.into_iter().collect();
+    let best = hits.iter().map(|hit| hit.score).fold(0.0, f64::max);
+    let rows: Vec<Seq> = hits.iter().map(|hit| hit.seq).collect();
+    let scores: HashMap<Seq, f64> = hits.into_iter().map(|hit| (hit.seq, hit.score)).collect();
     let share = |seq: Seq| scores.get(&seq).map_or(0.0, |score| if best > 0.0 { score / best } else { 0.0 });
     Ok(store.ranked_rows(&rows, filter)?.into_iter().map(|memory| (memory.id, share(memory.seq))).collect())
 }

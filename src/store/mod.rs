@@ -58,8 +58,8 @@ pub use history::undo::UndoReport;
 pub(crate) use history::undo::{LastChange, LaterChanges};
 pub(crate) use index::near::Around;
 pub(crate) use index::near_words::{concepts, near_words};
-pub(crate) use index::ranking::{Ranked, Seq};
-pub(crate) use index::search::Likeness;
+pub(crate) use index::ranking::{Neighbour, Ranked, Seq};
+pub(crate) use index::search::{Likeness, WordHit};
 pub(crate) use index::vectors::{Coverage, MissingVector};
 pub use index::vectors::{NewVector, VectorModel};
 pub use ledger::{

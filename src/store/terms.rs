@@ -5,6 +5,7 @@
 //! Terms are numbers. The probability that two words have the same number is 1 in 10^13.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -36,6 +37,23 @@ fn language(text: &str) -> Languages {
     let found = detect(text, &among).and_then(|found| LANGUAGES.iter().position(|one| *one == found));
     found.map_or(0, |place| 1 << place)
 }
+
+/// Forms of one word that have different stems, one word per line.
+const IRREGULAR: &str = include_str!("../text/irregular.txt");
+
+/// The terms of the other forms of a word with [`IRREGULAR`] forms, by each of its terms.
+// A text is indexed by its own forms, and only queries look up the others, so that the list may change.
+static OTHER_FORMS: LazyLock<HashMap<i64, Vec<i64>>> = LazyLock::new(|| {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let mut others = HashMap::new();
+    for line in IRREGULAR.lines().filter(|line| !line.starts_with('#')) {
+        let mut terms: Vec<i64> = line.split(' ').map(|form| hashed("", &stemmer.stem(form))).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        others.extend(terms.iter().map(|term| (*term, terms.clone())));
+    }
+    others
+});
 
 /// Maximum stored weight of a term, in half units.
 const MOST: u8 = u8::MAX;
@@ -119,7 +137,11 @@ impl Stems {
             Sought::Exact(word) => vec![hashed("", word)],
             Sought::Word(word) => {
                 let mut terms: Vec<i64> = self.others(word, languages).collect();
-                terms.push(self.english(word));
+                let english = self.english(word);
+                match OTHER_FORMS.get(&english) {
+                    Some(forms) => terms.extend(forms),
+                    None => terms.push(english),
+                }
                 terms.sort_unstable();
                 terms.dedup();
                 terms
@@ -192,6 +214,10 @@ mod tests {
     fn inflected_words_of_european_languages_meet() {
         let table = [
             ("The team deploys on Mondays.", "deployment deploying"),
+            ("Ana went home and bought bread for the children.", "going"),
+            ("Ana went home and bought bread for the children.", "buys"),
+            ("Ana went home and bought bread for the children.", "child"),
+            ("Ana writes a letter.", "written"),
             ("Die Häuser der Stadt sind alt und nicht schön.", "Haus"),
             ("Das Team nutzt die Datenbanken im Keller.", "Datenbank"),
             ("Les serveurs sont dans la cave.", "serveur"),

@@ -68,6 +68,15 @@ pub(crate) struct Said {
     pub at: Option<Timestamp>,
 }
 
+/// A memory that was learnt immediately before or after another in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Neighbour {
+    /// Row of the memory.
+    pub(crate) seq: Seq,
+    /// Whether it comes after the other memory and somebody else said it.
+    pub(crate) is_reply: bool,
+}
+
 impl Database {
     /// Returns the data that ranking needs about the rows that pass `filter`, in no particular order.
     ///
@@ -107,22 +116,27 @@ impl Database {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the rows of the memories that were learnt immediately before and after this memory in its conversations,
-    /// without duplicates. The rows are ordered by the time of the statement and then by the time when they were
-    /// learnt.
+    /// Returns the memories that were learnt immediately before and after this memory in its conversations, sorted by row
+    /// and without duplicates. The memories of a conversation are ordered by the time of the statement and then by the
+    /// time when they were learnt.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn beside(&self, memory: &Ranked) -> Result<Vec<Seq>, StoreError> {
+    pub(crate) fn beside(&self, memory: &Ranked) -> Result<Vec<Neighbour>, StoreError> {
         self.read(|conn| {
             let mut beside = Vec::new();
             for said in &memory.said {
-                for queries in [BEFORE, AFTER] {
-                    beside.extend(nearest(conn, said, &memory.id, queries)?);
+                for (queries, is_after) in [(BEFORE, false), (AFTER, true)] {
+                    let nearest = nearest(conn, said, &memory.id, queries)?;
+                    beside.extend(nearest.map(|(seq, speaker)| Neighbour {
+                        seq,
+                        is_reply: is_after && speaker.is_some() && said.speaker.is_some() && speaker != said.speaker,
+                    }));
                 }
             }
-            beside.sort_unstable();
-            beside.dedup();
+            // A reply comes before the same memory in another role, so that it is kept.
+            beside.sort_unstable_by_key(|one| (one.seq, !one.is_reply));
+            beside.dedup_by_key(|one| one.seq);
             Ok(beside)
         })
     }
@@ -141,29 +155,34 @@ impl Database {
 // There are two statements because the index on transcript and time fully covers each of them, but not a combination
 // with `OR`.
 const BEFORE: [&str; 2] = [
-    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+    "SELECT m.seq, m.id, e.speaker FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",
-    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+    "SELECT m.seq, m.id, e.speaker FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) < ?2 AND e.id <> ?3
      ORDER BY ifnull(e.said_at, 0) DESC, e.id DESC LIMIT ?4",
 ];
 const AFTER: [&str; 2] = [
-    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+    "SELECT m.seq, m.id, e.speaker FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id > ?3 ORDER BY e.id LIMIT ?4",
-    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+    "SELECT m.seq, m.id, e.speaker FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) > ?2 AND e.id <> ?3
      ORDER BY ifnull(e.said_at, 0), e.id LIMIT ?4",
 ];
 
-/// Returns the nearest other memory in one direction of the conversation.
-fn nearest(conn: &Connection, said: &Said, own: &MemoryId, queries: [&str; 2]) -> Result<Option<Seq>, StoreError> {
+/// Returns the nearest other memory in one direction of the conversation, with its speaker.
+fn nearest(
+    conn: &Connection,
+    said: &Said,
+    own: &MemoryId,
+    queries: [&str; 2],
+) -> Result<Option<(Seq, Option<String>)>, StoreError> {
     for sql in queries {
         let mut statement = conn.prepare_cached(sql)?;
         let at = said.at.map_or(0, Timestamp::as_millisecond);
         let mut rows = statement.query(params![said.transcript, at, said.piece, PASSED_OVER])?;
         while let Some(row) = rows.next()? {
             if row.get_ref(1)?.as_str().unwrap_or_default() != own.as_str() {
-                return Ok(Some(Seq(row.get(0)?)));
+                return Ok(Some((Seq(row.get(0)?), row.get(2)?)));
             }
         }
     }

@@ -49,6 +49,25 @@ pub struct Hit {
     pub matched: Vec<String>,
 }
 
+/// A memory that the words of a query found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WordHit {
+    /// Row of the memory.
+    pub(crate) seq: Seq,
+    /// A number that increases with relevance; 0 if the memory was found only by a literal match.
+    pub(crate) score: f64,
+    /// The part of the score that each word of the query contributes, in the order of the query. Empty if the memory was
+    /// found by something else, such as its source.
+    pub(crate) gains: Vec<f32>,
+}
+
+impl WordHit {
+    /// Returns a hit that was found by something else than words.
+    pub(crate) const fn without_words(seq: Seq, score: f64) -> Self {
+        Self { seq, score, gains: Vec::new() }
+    }
+}
+
 /// A claim for which close memories are searched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Likeness<'a> {
@@ -73,23 +92,22 @@ impl Database {
     pub fn search_candidates(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Hit>, StoreError> {
         self.at_once(|db| {
             let hits = db.word_hits(query, filter, limit)?;
-            let memories = db.in_rows(&hits.iter().map(|(seq, _)| *seq).collect::<Vec<_>>())?;
-            let hit = |(memory, (_, score)): (Memory, (Seq, f64))| Hit {
+            let memories = db.in_rows(&rows_of(&hits))?;
+            let hit = |(memory, hit): (Memory, WordHit)| Hit {
                 matched: Self::words_in(query, &memory),
                 memory,
-                bm25: -score,
+                bm25: -hit.score,
             };
             Ok(memories.into_iter().zip(hits).map(hit).collect())
         })
     }
 
-    /// Returns the rows of [`Database::search_candidates`], each with a number that increases with relevance. The
-    /// number is 0 if the memory was found only by a literal match. A memory whose source contains all words of a short
-    /// query is found as well, and counts half as much as the best match.
+    /// Returns the rows of [`Database::search_candidates`] with their scores. A memory whose source contains all words of a
+    /// short query is found as well, and counts half as much as the best match.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+    pub(crate) fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<WordHit>, StoreError> {
         let asked = Query::of(query);
         let mut hits = self.hits(&asked, filter, limit)?;
         for phrase in &asked.phrases {
@@ -99,14 +117,18 @@ impl Database {
         if hits.is_empty() && by_source.is_empty() {
             // A literal search may read all memories, so it is tried only if words find nothing. A memory that contains
             // a whole query also contains the words inside the query.
-            return if has_inner_word(query, &asked) { Ok(hits) } else { self.hits_by_letters(query, filter, limit) };
+            if has_inner_word(query, &asked) {
+                return Ok(hits);
+            }
+            let literal = self.hits_by_letters(query, filter, limit)?;
+            return Ok(literal.into_iter().map(|seq| WordHit::without_words(seq, 0.0)).collect());
         }
-        let score = hits.first().map_or(1.0, |(_, best)| best * SOURCE_SHARE);
-        let missing = by_source.into_iter().filter(|seq| hits.iter().all(|(known, _)| known != seq));
-        let missing: Vec<_> = missing.map(|seq| (seq, score)).collect();
+        let score = hits.first().map_or(1.0, |best| best.score * SOURCE_SHARE);
+        let missing = by_source.into_iter().filter(|seq| hits.iter().all(|hit| hit.seq != *seq));
+        let missing: Vec<_> = missing.map(|seq| WordHit::without_words(seq, score)).collect();
         hits.extend(missing);
         // The sort is stable, so equally good hits keep their order.
-        hits.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(limit);
         Ok(hits)
     }
@@ -116,21 +138,21 @@ impl Database {
         &self,
         phrase: &str,
         filter: &Filter,
-        hits: &mut Vec<(Seq, f64)>,
+        hits: &mut Vec<WordHit>,
         limit: usize,
     ) -> Result<(), StoreError> {
-        let lift = 2.0 * hits.iter().map(|(_, score)| *score).fold(1.0, f64::max);
-        for (seq, _) in self.hits_by_letters(phrase, filter, limit)? {
+        let lift = 2.0 * hits.iter().map(|hit| hit.score).fold(1.0, f64::max);
+        for seq in self.hits_by_letters(phrase, filter, limit)? {
             let holds = |memory: &Memory| contains_phrase(&folded(&Self::own_text(&memory.claim)), phrase);
             if !self.in_rows(&[seq])?.iter().any(holds) {
                 continue;
             }
-            match hits.iter_mut().find(|(known, _)| *known == seq) {
-                Some((_, score)) => *score += lift,
-                None => hits.push((seq, lift)),
+            match hits.iter_mut().find(|hit| hit.seq == seq) {
+                Some(hit) => hit.score += lift,
+                None => hits.push(WordHit::without_words(seq, lift)),
             }
         }
-        hits.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(limit);
         Ok(())
     }
@@ -235,7 +257,7 @@ impl Database {
         let same_key = likeness.key.map(|key| self.by_key(likeness.namespace, key)).transpose()?.unwrap_or_default();
         let asked = [likeness.subject.unwrap_or_default(), likeness.text].join(" ");
         let similar = self.hits(&Query::of(&asked), &filter, limit)?;
-        let similar = self.in_rows(&similar.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>())?;
+        let similar = self.in_rows(&rows_of(&similar))?;
         Ok(taken_in_turn([same_words, same_key, similar], limit))
     }
 
@@ -261,14 +283,14 @@ impl Database {
         self.query_all(&sql, [normalised_hash(content), namespace.to_string()], memory_from_row)
     }
 
-    fn hits(&self, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+    fn hits(&self, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<WordHit>, StoreError> {
         if query.sought.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
         self.read(|conn| look_up(conn, &mut self.stems.borrow_mut(), query, filter)?.best(conn, filter, limit))
     }
 
-    fn hits_by_letters(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+    fn hits_by_letters(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Seq>, StoreError> {
         let text = literal(query);
         if text.is_empty() {
             return Ok(Vec::new());
@@ -289,8 +311,12 @@ impl Database {
             clauses.sql(),
             rows(limit),
         );
-        self.query_all(&sql, params_from_iter(clauses.values), |row| Ok((Seq(row.get(0)?), 0.0)))
+        self.query_all(&sql, params_from_iter(clauses.values), |row| Ok(Seq(row.get(0)?)))
     }
+}
+
+fn rows_of(hits: &[WordHit]) -> Vec<Seq> {
+    hits.iter().map(|hit| hit.seq).collect()
 }
 
 /// Returns whether a word that is looked up is inside the query, where it can be neither the end nor the beginning of a
@@ -374,6 +400,10 @@ const B: f64 = 0.75;
 /// Maximum number of additional, equally good memories that are read for each requested memory.
 const EQUALLY_GOOD: usize = 8;
 
+/// Maximum number of memories that contain a word for which the word's gain is kept for each of them.
+// A more frequent word hardly distinguishes memories, and its list would take megabytes.
+const KEPT_GAINS: usize = 65_536;
+
 /// A range of documents that belong to the searched namespaces.
 struct Stretch {
     segment: i64,
@@ -408,6 +438,9 @@ struct Scores {
     corpus: Corpus,
     /// Scores with their indices in the list; waiting memories come last.
     found: Vec<(f32, u32)>,
+    /// For each word of the query, the indices of the memories that contain it, in order, with the word's part of the
+    /// score. Empty for a very frequent word.
+    gains: Vec<Vec<(u32, f32)>>,
 }
 
 /// Returns the scores of memories in the namespaces of `filter` that contain any word of `query`. [`Scores::best`]
@@ -418,6 +451,7 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
     // be cleared.
     let mut scores = vec![0.0_f32; corpus.documents + corpus.waiting.len()];
     let mut holders: Vec<(u32, u8, u8)> = Vec::new();
+    let mut gains = Vec::with_capacity(query.sought.len());
     for sought in &query.sought {
         holders.clear();
         let terms = stems.sought(sought, corpus.languages);
@@ -430,20 +464,26 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
             holders.dedup_by_key(|holder| holder.0);
         }
         let rarity = corpus.rarity(holders.len());
+        let is_kept = holders.len() <= KEPT_GAINS;
+        let mut kept = Vec::with_capacity(if is_kept { holders.len() } else { 0 });
         for (place, weight, length) in &holders {
             let weight = f64::from(*weight) / 2.0;
-            let gain = rarity * weight * (K1 + 1.0) / (weight + corpus.norms[usize::from(*length)]);
-            scores[*place as usize] += single(gain);
+            let gain = single(rarity * weight * (K1 + 1.0) / (weight + corpus.norms[usize::from(*length)]));
+            scores[*place as usize] += gain;
+            if is_kept {
+                kept.push((*place, gain));
+            }
         }
+        gains.push(kept);
     }
     let found = scores.iter().zip(0_u32..).filter(|(score, _)| **score > 0.0).map(|(score, place)| (*score, place));
-    Ok(Scores { found: found.collect(), corpus })
+    Ok(Scores { found: found.collect(), corpus, gains })
 }
 
 impl Scores {
     /// Returns at most `limit` of the found memories that pass `filter`, best first, and equally good memories by row.
-    fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
-        let mut best: Vec<(Seq, f64)> = Vec::new();
+    fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<WordHit>, StoreError> {
+        let mut best: Vec<(Seq, f32, u32)> = Vec::new();
         // The number exceeds the limit, because a filter usually drops a few memories, and another round would need
         // another query.
         let mut step = limit.saturating_add(limit / 4).saturating_add(8);
@@ -456,7 +496,16 @@ impl Scores {
             step = step.saturating_mul(4);
         }
         best.truncate(limit);
-        Ok(best)
+        let hit = |(seq, score, place)| WordHit { seq, score: f64::from(score), gains: self.gains_at(place) };
+        Ok(best.into_iter().map(hit).collect())
+    }
+
+    /// Returns the gain of each word for the memory with this index.
+    fn gains_at(&self, place: u32) -> Vec<f32> {
+        let gain = |kept: &Vec<(u32, f32)>| {
+            kept.binary_search_by_key(&place, |(place, _)| *place).map_or(0.0, |found| kept[found].1)
+        };
+        self.gains.iter().map(gain).collect()
     }
 
     /// Removes and returns the next best scores, together with all scores that are equal to the last of these, so that
@@ -476,13 +525,18 @@ impl Scores {
         self.found.split_off(left)
     }
 
-    /// Returns the scores of memories that still exist and pass `filter`, in no particular order.
-    fn passed(&self, conn: &Connection, taken: &[(f32, u32)], filter: &Filter) -> Result<Vec<(Seq, f64)>, StoreError> {
+    /// Returns the rows, scores and indices of memories that still exist and pass `filter`, in no particular order.
+    fn passed(
+        &self,
+        conn: &Connection,
+        taken: &[(f32, u32)],
+        filter: &Filter,
+    ) -> Result<Vec<(Seq, f32, u32)>, StoreError> {
         let (mut documents, mut waiting) = (BTreeMap::new(), BTreeMap::new());
         for (score, place) in taken {
             match (*place as usize).checked_sub(self.corpus.documents) {
-                None => documents.insert(self.corpus.document(*place as usize), f64::from(*score)),
-                Some(at) => waiting.insert(self.corpus.waiting[at].seq, f64::from(*score)),
+                None => documents.insert(self.corpus.document(*place as usize), (*score, *place)),
+                Some(at) => waiting.insert(self.corpus.waiting[at].seq, (*score, *place)),
             };
         }
         let clauses = Clauses::of(filter);
@@ -503,8 +557,8 @@ impl Scores {
             let wanted = rusqlite::types::Value::from(to_json(&scores.keys().collect::<Vec<_>>())?);
             let mut rows = statement.query(params_from_iter(std::iter::once(wanted).chain(clauses.values.clone())))?;
             while let Some(row) = rows.next()? {
-                let score = scores.get(&row.get(0)?).copied().unwrap_or_default();
-                passed.push((Seq(row.get(1)?), score));
+                let (score, place) = scores.get(&row.get(0)?).copied().unwrap_or_default();
+                passed.push((Seq(row.get(1)?), score, place));
             }
         }
         Ok(passed)

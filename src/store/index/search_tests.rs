@@ -489,3 +489,22 @@ fn the_punctuation_between_tags_is_not_searched() {
     assert_eq!(found(&store, ","), ["tagged"]);
     assert_eq!(found(&store, "\""), ["tagged"]);
 }
+
+#[test]
+fn the_gains_of_the_words_make_the_score() {
+    let store = stored(&[
+        ("tea", "The user drinks green tea and bought a green pot."),
+        ("pot", "The pot is blue."),
+        ("rust", "The user writes Rust."),
+    ]);
+    let hits = store.word_hits("Which green pot did the user buy?", &Filter::default(), 9).unwrap();
+    assert_eq!(hits.len(), 3);
+    for hit in &hits {
+        assert_eq!(hit.gains.len(), 4, "green, pot, user and buy: {hit:?}");
+        let sum: f64 = hit.gains.iter().copied().map(f64::from).sum();
+        assert!((sum - hit.score).abs() < 1e-5, "{hit:?}");
+    }
+    assert!(hits[0].gains.iter().all(|gain| *gain > 0.0), "`bought` counts as `buy`: {hits:?}");
+    let literal = store.word_hits("een te", &Filter::default(), 9).unwrap();
+    assert!(literal.iter().all(|hit| hit.score.abs() < 1e-9 && hit.gains.is_empty()) && literal.len() == 1, "{literal:?}");
+}
