@@ -258,7 +258,8 @@ impl Reader {
         if ingestor.is_dataset() && !named && self.forced.is_none() {
             return Ok(FileReport { is_dataset: true, ..FileReport::unread(path) });
         }
-        self.read_by(ingestor, path, |sink| ingestor.read(input, sink))
+        let outcome = self.read_by(ingestor, path.clone(), |sink| ingestor.read(input, sink));
+        outcome.or_else(|error| passed_over(error, path, named))
     }
 
     fn read_by(
@@ -267,10 +268,11 @@ impl Reader {
         path: PathBuf,
         read: impl FnOnce(&mut Sink<'_>) -> Result<(), IngestError>,
     ) -> Result<FileReport, IngestError> {
-        let mut is_attributed = false;
+        let (mut is_attributed, mut is_read) = (false, false);
         let shipped_by = self.shipped_by(&path);
         let mut accept = |mut transcript: Transcript| {
             transcript.shipped_by.clone_from(&shipped_by);
+            is_read = true;
             is_attributed |= self.speaker.as_deref().is_some_and(|name| attribute_captions(&mut transcript, name));
             let (transcript, cleaned) = self.guard.clean_transcript(transcript);
             // A closed channel means that the remaining logs are not needed; the thread ends after this file.
@@ -279,6 +281,10 @@ impl Reader {
         let mut sink = Sink::new(&mut accept);
         read(&mut sink)?;
         let Sink { mut skipped, repaired, .. } = sink;
+        // A format that the user chose may be the wrong one.
+        if self.forced.is_some() && !is_read && !skipped.is_empty() {
+            return Err(IngestError::OtherFormat { path, format: ingestor.name() });
+        }
         skipped.retain(|one| !is_attributed || one.reason != UNNAMED_CAPTIONS);
         Ok(FileReport { format: Some(ingestor.name()), skipped, repaired, ..FileReport::unread(path) })
     }
@@ -347,7 +353,9 @@ impl FileReport {
 /// In a folder, an empty file or a file of an unknown format is not an error.
 fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileReport, IngestError> {
     match error {
-        IngestError::Empty { .. } | IngestError::UnknownFormat { .. } if !named => Ok(FileReport::unread(path)),
+        IngestError::Empty { .. } | IngestError::UnknownFormat { .. } | IngestError::OtherFormat { .. } if !named => {
+            Ok(FileReport::unread(path))
+        }
         error => Err(error),
     }
 }

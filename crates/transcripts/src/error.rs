@@ -19,6 +19,14 @@ pub enum IngestError {
         /// The path as specified by the user.
         path: PathBuf,
     },
+    /// No record of the file has the format that `--format` names.
+    #[error("{} contains nothing in the format {format}; leave out --format, or see `afterthought log formats`", spelled(.path))]
+    OtherFormat {
+        /// The path as specified by the user.
+        path: PathBuf,
+        /// The name of the format.
+        format: &'static str,
+    },
     /// The argument of `--format` is not the name of any row of [`INGESTORS`](crate::INGESTORS).
     #[error("no format is called {name:?}; see `afterthought log formats`")]
     NoSuchFormat {
