@@ -351,7 +351,7 @@ pub(crate) fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Ve
         // Windows accepts both separators; paths are compared with `/`.
         let even = text.replace('\\', "/");
         let whole = match (even.strip_prefix("~/"), &home) {
-            (Some(rest), Some(home)) => home.join(rest).to_string_lossy().replace('\\', "/"),
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')).to_string_lossy().replace('\\', "/"),
             // People copy `./logs/private` from their own command, but a run may reach the same folder by another path.
             _ => even.trim_start_matches("./").to_owned(),
         };

@@ -530,7 +530,9 @@ async fn a_conversation_is_read_once_and_only_its_new_messages_after_that() {
     let grown = memories.extract_memories(said(&texts), &context).await.unwrap();
     assert_eq!(grown.memories.len(), 1, "{grown:#?}");
     let one =
-        memories.extract_from_message(Message::user("I live in Lisbon."), &ExtractionContext::default()).await.unwrap();
+        Box::pin(memories.extract_from_message(Message::user("I live in Lisbon."), &ExtractionContext::default()))
+            .await
+            .unwrap();
     assert_eq!(one.memories.len(), 1, "{one:#?}");
 }
 
