@@ -506,5 +506,8 @@ fn the_gains_of_the_words_make_the_score() {
     }
     assert!(hits[0].gains.iter().all(|gain| *gain > 0.0), "`bought` counts as `buy`: {hits:?}");
     let literal = store.word_hits("een te", &Filter::default(), 9).unwrap();
-    assert!(literal.iter().all(|hit| hit.score.abs() < 1e-9 && hit.gains.is_empty()) && literal.len() == 1, "{literal:?}");
+    assert!(
+        literal.iter().all(|hit| hit.score.abs() < 1e-9 && hit.gains.is_empty()) && literal.len() == 1,
+        "{literal:?}"
+    );
 }
