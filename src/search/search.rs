@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
             let lacking = |best: &f64| (best - gained.next().unwrap_or_default()).max(0.0);
             let lacking = share * gains.get(transcript)?.iter().map(lacking).sum::<f64>();
             // Results from a conversation from which most results come, such as a large import, have little in common.
-            Some((mean + lacking) / 2.0 * (1.0 - count(results.len()) / all))
+            Some(f64::midpoint(mean, lacking) * (1.0 - count(results.len()) / all))
         };
         let scores: Vec<f64> = (pool.all.iter().enumerate())
             .map(|(index, (memory, _))| {
