@@ -32,6 +32,8 @@ pub(crate) struct View<'a> {
     pub(in crate::consolidate) speakers: BTreeSet<String>,
     /// The conversations in the claim's evidence.
     pub(in crate::consolidate) places: BTreeSet<&'a str>,
+    /// The words that were said, from the claim's evidence.
+    pub(super) quotes: Vec<&'a str>,
     pub(in crate::consolidate) about: About,
     pub(in crate::consolidate) language: Option<Language>,
     changes: OnceCell<Vec<ChangePassage>>,
@@ -63,6 +65,7 @@ impl<'a> View<'a> {
         Self {
             claim,
             about: about(&features),
+            quotes: evidence.iter().map(|piece| piece.quote.as_str()).collect(),
             places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
             language: RECENT.with(|recent| recent.get(&claim.content, || detect(&claim.content, COMPARED))),
             changes: OnceCell::new(),

@@ -1,0 +1,182 @@
+//! The content words of a claim in their order, compared with those of another claim.
+
+use super::ended::is_frame;
+use super::features::Features;
+use super::marks::is_generic;
+use super::tokens::is_stop_word;
+use super::view::View;
+use crate::text::change::is_function_word;
+use crate::text::normalise::comparable;
+use crate::text::script::{Script, is_han, is_hiragana};
+use crate::text::tokens::{is_listed, words};
+
+/// A content word; in scripts without spaces, a run of characters that the other text contains or lacks as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Term {
+    pub(super) text: String,
+    /// The word before it in the text, without articles and in its plain form; empty at the start.
+    pub(super) before: String,
+    /// Whether another content word stands immediately before it.
+    pub(super) is_joined: bool,
+    /// Whether the other text contains the word or a form of it.
+    pub(super) is_shared: bool,
+    /// The number of words; for a run of characters, half of their number.
+    pub(super) weight: usize,
+}
+
+/// The words that a text is compared with.
+#[derive(Debug, Default)]
+pub(super) struct Vocabulary {
+    words: Vec<String>,
+    text: String,
+}
+
+impl Vocabulary {
+    /// Returns the words of all `texts`.
+    pub(super) fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut vocabulary = Self::default();
+        for text in texts {
+            let text = comparable(text);
+            vocabulary.words.extend(words(&text).into_iter().map(|word| word.text.to_lowercase()));
+            vocabulary.text.push_str(&text);
+            vocabulary.text.push('\n');
+        }
+        vocabulary
+    }
+
+    /// Returns the words of a claim: its content, its attribute and subject, and the words that were said.
+    pub(super) fn of_claim(view: &View<'_>) -> Self {
+        let claim = view.claim;
+        let key = claim.key.as_deref().map(|key| key.replace(['_', '.'], " "));
+        let aside = [key.as_deref(), claim.value.as_deref(), claim.subject.as_deref()];
+        let quotes = view.quotes.iter().copied().filter(|quote| quote.len() <= MAX_QUOTE_BYTES);
+        Self::of(std::iter::once(claim.content.as_str()).chain(aside.into_iter().flatten()).chain(quotes))
+    }
+
+    fn holds(&self, word: &str) -> bool {
+        self.words.iter().any(|other| are_forms(word, other))
+    }
+}
+
+/// Maximum length in bytes of a quotation whose words count as words of the claim. A longer one says other things too.
+pub(super) const MAX_QUOTE_BYTES: usize = 160;
+
+/// Whether two words are probably forms of one word.
+pub(super) fn are_forms(word: &str, other: &str) -> bool {
+    let common = word.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let longer = word.chars().count().max(other.chars().count());
+    word == other || (common >= 4 && longer - common <= 2) || (common >= 6 && longer - common <= 4)
+}
+
+/// Returns the content words of the `pieces` of a text, each compared with `other`. Pieces do not adjoin.
+pub(super) fn terms<'t>(pieces: impl IntoIterator<Item = &'t str>, other: &Vocabulary) -> Vec<Term> {
+    let mut found = Vec::new();
+    for piece in pieces {
+        let (mut is_joined, mut before) = (false, String::new());
+        for word in words(piece) {
+            let lower = word.text.to_lowercase();
+            match word.script {
+                Script::Han => {
+                    wide_terms(&lower, other, is_joined, &mut found);
+                    is_joined = false;
+                }
+                Script::Spaced | Script::Katakana | Script::Hangul if is_empty_word(&lower) => is_joined = false,
+                Script::Spaced | Script::Katakana | Script::Hangul => {
+                    let is_shared = other.holds(&lower);
+                    found.push(Term { text: lower.clone(), before: before.clone(), is_joined, is_shared, weight: 1 });
+                    is_joined = true;
+                }
+            }
+            if !is_listed(ARTICLES, &lower) {
+                before = plain_preposition(lower);
+            }
+        }
+    }
+    found
+}
+
+const ARTICLES: &str = "the a an el la los las lo un una der die das den dem des ein eine einen einem einer le les une";
+
+/// Returns a preposition without the article that is written together with it.
+fn plain_preposition(word: String) -> String {
+    const JOINED: &[(&str, &str)] = &[
+        ("al", "a"), ("del", "de"), ("im", "in"), ("ins", "in"), ("am", "an"), ("ans", "an"), ("zum", "zu"), ("zur", "zu"),
+        ("beim", "bei"), ("vom", "von"), ("au", "à"), ("aux", "à"), ("du", "de"),
+    ];
+    JOINED.iter().find(|(joined, _)| *joined == word).map_or(word, |(_, plain)| (*plain).to_owned())
+}
+
+/// Whether a word says nothing about the topic: a function word, a word for the speaker, a number, or a date.
+fn is_empty_word(lower: &str) -> bool {
+    is_stop_word(lower)
+        || is_function_word(lower)
+        || is_frame(lower)
+        || lower.chars().count() < 2
+        || lower.starts_with(|c: char| c.is_ascii_digit())
+        || !Features::of(lower).figures.is_empty()
+}
+
+/// Characters and words in Chinese and Japanese that say nothing about the topic.
+const WIDE_EMPTY: &str = "用户 我们 咱们 一个 一次 已经 全部 完全 终于 当时 当初 起初 先前 之前 早就 的 了 着 是 在 把 被 都 就 已 也 很 和 与 对 从 到 将 \
+    让 给 为 其 该 这 那 我 他 她 它 有 又 再 还 年 月 日 于 以 并 而 但 は が を の に で と も へ た て";
+
+/// Splits a run of characters into parts that the other text contains or lacks.
+fn wide_terms(run: &str, other: &Vocabulary, is_joined: bool, found: &mut Vec<Term>) {
+    let chars: Vec<char> = run.chars().collect();
+    let mut covered = vec![false; chars.len()];
+    for start in 0..chars.len() {
+        let reach = (start + 2..=chars.len())
+            .take_while(|end| other.text.contains(chars[start..*end].iter().collect::<String>().as_str()))
+            .last();
+        if let Some(end) = reach {
+            covered[start..end].fill(true);
+        }
+    }
+    let (mut start, mut joined) = (0, is_joined);
+    while start < chars.len() {
+        let length = covered[start..].iter().take_while(|one| **one == covered[start]).count();
+        let text: String = chars[start..start + length].iter().collect();
+        let is_shared = covered[start];
+        let parts = without_empty(&text);
+        let is_open = text.ends_with(|c: char| WIDE_EMPTY.split(' ').any(|word| word == c.to_string()));
+        for part in &parts {
+            let weight = part.chars().filter(|c| is_han(*c)).count().div_ceil(2).max(1);
+            let is_joined = joined && text.starts_with(part.as_str());
+            found.push(Term { text: part.clone(), before: String::new(), is_joined, is_shared, weight });
+        }
+        joined = !parts.is_empty() && !is_open;
+        start += length;
+    }
+}
+
+/// Returns the parts of a run of characters between words that say nothing about the topic.
+fn without_empty(text: &str) -> Vec<String> {
+    let mut rest = text.to_owned();
+    for word in WIDE_EMPTY.split(' ') {
+        rest = rest.replace(word, " ");
+    }
+    let is_part = |part: &&str| part.chars().filter(|c| !is_hiragana(*c)).count() >= 2;
+    rest.split(' ').filter(is_part).map(str::to_owned).collect()
+}
+
+/// The total weight of the terms that `wanted` accepts.
+pub(super) fn weight<'t>(terms: impl IntoIterator<Item = &'t Term>, wanted: impl Fn(&Term) -> bool) -> usize {
+    terms.into_iter().filter(|term| wanted(term)).map(|term| term.weight).sum()
+}
+
+/// Whether a thing of both texts has a different word before it in each, as in "the payments service" and "the orders
+/// service".
+pub(super) fn names_another_of_its_kind(ours: &[Term], theirs: &[Term]) -> bool {
+    ours.iter().enumerate().filter(|(_, term)| term.is_shared && !is_generic(&term.text)).any(|(at, term)| {
+        let places = theirs.iter().enumerate().filter(|(_, other)| are_forms(&term.text, &other.text));
+        let mut places = places.peekable();
+        let qualifier = |terms: &[Term], at: usize| terms[at].is_joined.then(|| terms[at - 1].clone());
+        let mine = qualifier(ours, at).filter(|term| !is_generic(&term.text));
+        places.peek().is_some()
+            && mine.is_some_and(|mine| {
+                places.all(|(place, _)| {
+                    qualifier(theirs, place).is_some_and(|own| !own.is_shared && !are_forms(&own.text, &mine.text))
+                })
+            })
+    })
+}
