@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
-use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, outdated};
+use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, is_about_another_thing, outdated};
 use super::tokens::is_stop_word;
 use super::view::{View, is_episode, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};
@@ -28,7 +28,10 @@ const MANY_NAMES: usize = 2;
 
 /// Returns the certainty with which `incoming` says that `known` is no longer true, and the reason.
 pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
-    let found = [by_phrases(incoming, known), outdated(incoming, known)].into_iter().flatten();
+    let by_phrases = by_phrases(incoming, known);
+    let is_elsewhere = || by_phrases.is_some_and(|(_, why)| why != REVERSED) && is_about_another_thing(incoming, known);
+    let by_phrases = if is_elsewhere() { None } else { by_phrases };
+    let found = [by_phrases, outdated(incoming, known)].into_iter().flatten();
     found.max_by_key(|(certainty, why)| (*certainty, *why == NEVER_TRUE))
 }
 

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
+use super::features::{Features, Polarity};
 use crate::text::recent::RecentResults;
 use crate::text::script::is_han;
 
@@ -45,6 +46,13 @@ pub(super) struct Clause {
     pub(super) marks: BTreeSet<Mark>,
     /// The marks of the whole sentence.
     pub(super) around: BTreeSet<Mark>,
+}
+
+impl Clause {
+    /// Whether the clause is negated apart from its marks: "was not closed".
+    pub(super) fn is_negated(&self) -> bool {
+        Features::of(&self.pieces.join(" | ")).polarity != Polarity::Positive
+    }
 }
 
 /// The words of `marks.toml`.

@@ -5,10 +5,10 @@
 //! plan, propose, refuse or limit the change are respected, and so are other people, parts and circumstances.
 
 use super::ended::{Certainty, is_list, surroundings};
-use super::features::{Features, Polarity, TimeScope, WEEKDAYS, unit};
+use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, unit};
 use super::key::{Values, compare};
 use super::marks::{Clause, Mark, clauses, is_generic};
-use super::topic::{MAX_QUOTE_BYTES, Term, Vocabulary, are_forms, names_another_of_its_kind, terms, weight};
+use super::topic::{stated, MAX_QUOTE_BYTES, Term, Vocabulary, are_forms, names_another_of_its_kind, terms, weight};
 use super::view::{About, View, is_episode, speakers_differ};
 use crate::memory::Structured;
 use crate::text::language::Language;
@@ -46,19 +46,24 @@ struct Comparison<'c, 'v> {
 
 /// Returns the certainty with which the marks in `incoming` show that `known` is no longer true, and the reason.
 pub(super) fn outdated(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
-    let own = clauses(&incoming.claim.content);
-    let quotes = incoming.quotes.iter().filter(|quote| quote.len() <= MAX_QUOTE_BYTES);
+    let is_order = |view: &View<'_>| matches!(view.claim.structured, Some(Structured::Procedure(_)));
+    // An order applies beside the orders before it, unless it has the same attribute as one of them.
+    if is_order(incoming) && is_order(known) {
+        return None;
+    }
+    let own = clauses(stated(&incoming.claim.content));
+    let quotes = incoming.quotes.iter().filter(|quote| quote.len() <= MAX_QUOTE_BYTES && !is_order(incoming));
     let quoted = quotes.filter(|quote| **quote != incoming.claim.content).map(|quote| clauses(quote));
     let clauses: Vec<Clause> = std::iter::once(own.clone()).chain(quoted).flat_map(|found| found.to_vec()).collect();
     if clauses.is_empty() || !may_be_near(incoming, known) || speakers_differ(incoming, known) {
         return None;
     }
     let vocabulary = Vocabulary::of_claim(known);
-    let whole = [incoming.claim.content.as_str()];
+    let whole = [stated(&incoming.claim.content)];
     let pieces = own.iter().flat_map(|clause| clause.pieces.iter().map(String::as_str));
     let ours = if own.is_empty() { terms(whole, &vocabulary) } else { terms(pieces, &vocabulary) };
     let comparison = Comparison {
-        theirs: terms([known.claim.content.as_str()], &Vocabulary::of_claim(incoming)),
+        theirs: terms([stated(&known.claim.content)], &Vocabulary::of_claim(incoming)),
         is_head_last: !matches!(known.language, Some(Language::Spanish | Language::French)),
         incoming,
         known,
@@ -71,6 +76,22 @@ pub(super) fn outdated(incoming: &View<'_>, known: &View<'_>) -> Option<(Certain
     }
     let found = comparison.clauses.iter().filter_map(|clause| comparison.by_clause(clause));
     found.chain(comparison.by_value()).max_by_key(|(certainty, _)| *certainty)
+}
+
+/// Whether `incoming` is about another thing of the same kind than `known`, or about a special case of it.
+pub(super) fn is_about_another_thing(incoming: &View<'_>, known: &View<'_>) -> bool {
+    let (ours, theirs) = (stated(&incoming.claim.content), stated(&known.claim.content));
+    let vocabulary = Vocabulary::of_claim(known);
+    let comparison = Comparison {
+        theirs: terms([theirs], &Vocabulary::of_claim(incoming)),
+        ours: terms([ours], &vocabulary),
+        is_head_last: !matches!(known.language, Some(Language::Spanish | Language::French)),
+        incoming,
+        known,
+        clauses: Vec::new(),
+        vocabulary,
+    };
+    comparison.has_another_subject() || comparison.narrows_subject() || comparison.has_another_in_its_place(&[])
 }
 
 /// Whether two claims have a word, a name or a number in common.
@@ -94,17 +115,38 @@ impl Comparison<'_, '_> {
         // A name with a number, such as the number of a ticket, at the start of the known claim says which thing it is about.
         let is_code = |term: &Term| term.text.contains(|c: char| c.is_ascii_digit());
         let other_code = self.theirs.first().is_some_and(|first| !first.is_shared && is_code(first));
-        other_owner || other_kind || other_code
+        other_owner || other_kind || other_code || self.has_another_subject() || self.narrows_subject()
+    }
+
+    /// Whether the subject of the known claim is missing, and the new claim has one of its own.
+    fn has_another_subject(&self) -> bool {
+        let is_own = |first: &Term| first.before.is_empty() && !first.is_shared && !is_generic(&first.text);
+        self.lacks_subject() && self.ours.first().is_some_and(is_own)
+    }
+
+    /// Whether the new claim is about a special case of the known claim's subject: "backups of the mail server", or a part of
+    /// it: "the museum shop".
+    fn narrows_subject(&self) -> bool {
+        let Some(first) = self.theirs.first().filter(|_| matches!(self.known.about, About::Other(_))) else { return false };
+        let is_own = |term: &Term| !term.is_shared && !is_generic(&term.text);
+        self.ours.iter().enumerate().filter(|(_, term)| are_forms(&term.text, &first.text)).any(|(at, term)| {
+            let before = at.checked_sub(1).map(|at| &self.ours[at]);
+            let after = self.ours.get(at + 1).filter(|next| is_own(next) && next.gap == Some(1));
+            is_wide(term) && term.gap == Some(0) && !term.is_joined && before.is_some_and(is_own)
+                || after.is_some_and(|next| is_listed(SPECIFIERS, &next.before))
+        })
     }
 
     /// Returns the finding that a clause with a mark names what the known claim states.
     fn by_clause(&self, clause: &Clause) -> Option<(Certainty, &'static str)> {
-        if std::env::var("CHGD").is_ok() { eprintln!("C {:?} {:?} {:?}", clause.text, clause.marks, clause.around); }
         let why = match (clause.marks.contains(&Mark::Denied), clause.marks.contains(&Mark::Ended)) {
             (true, _) => NEVER_TRUE,
             (false, true) if !self.is_record() && !has_ended(self.known) => ENDED,
             (false, _) => return None,
         };
+        if why == ENDED && clause.is_negated() {
+            return None;
+        }
         let (features, known) = (Features::of(&clause.text), &self.known.features);
         let (are_others, is_narrower) = surroundings(&features, known);
         if clause.around.contains(&Mark::Unreal)
@@ -117,7 +159,7 @@ impl Comparison<'_, '_> {
         }
         let named = terms(clause.pieces.iter().map(String::as_str), &self.vocabulary);
         let inside = terms(clause.gaps.iter().map(String::as_str), &self.vocabulary);
-        if self.is_head_last && names_another_of_its_kind(&named, &self.theirs) {
+        if self.is_head_last && names_another_of_its_kind(&named, &self.theirs) || self.has_another_in_its_place(&[]) {
             return None;
         }
         let is_foreign = |term: &Term| !term.is_shared && !is_generic(&term.text);
@@ -154,6 +196,8 @@ impl Comparison<'_, '_> {
             && !is_placed
             && !is_narrower
             && !clause.around.contains(&Mark::Doubtful)
+            && (why == NEVER_TRUE || !self.lacks_subject())
+            && !self.is_one_occasion(clause)
             && !self.is_about_somebody_else();
         let is_likely = is_near || is_value && aside >= 1 && foreign <= own + 1;
         is_likely.then_some((if is_certain { Certainty::Certain } else { Certainty::Likely }, why))
@@ -163,21 +207,19 @@ impl Comparison<'_, '_> {
     fn by_value(&self) -> Option<(Certainty, &'static str)> {
         let shared = weight(&self.theirs, |term| term.is_shared) + self.shared_figures();
         let has = |mark: Mark| self.clauses.iter().any(|clause| clause.marks.contains(&mark));
-        // An order usually applies from the day on which it is given, beside the orders before it.
-        let are_orders = [self.incoming, self.known].iter().all(|view| matches!(view.claim.structured, Some(Structured::Procedure(_))));
-        if shared == 0 || are_orders || has(Mark::Unreal) {
+        if shared == 0 || has(Mark::Unreal) {
             return None;
         }
         let found = self.clauses.iter().filter_map(|clause| self.by_value_in(clause, shared));
         let (certainty, why) = found.max_by_key(|(certainty, _)| *certainty)?;
-        let is_doubtful = has(Mark::Doubtful) || self.is_for_others() || is_list(self.known);
+        let is_doubtful = has(Mark::Doubtful) || self.is_for_others();
         Some((if is_doubtful { Certainty::Likely } else { certainty }, why))
     }
 
     fn by_value_in(&self, clause: &Clause, shared: usize) -> Option<(Certainty, &'static str)> {
         let marks = &clause.marks;
-        let corrects = marks.contains(&Mark::Corrected) || marks.contains(&Mark::Denied);
-        let moves = marks.contains(&Mark::Moved);
+        let corrects = marks.contains(&Mark::Corrected);
+        let moves = marks.contains(&Mark::Moved) && !clause.is_negated();
         let replaces = marks.contains(&Mark::Earlier) && marks.contains(&Mark::Ended);
         let is_marked = corrects || moves || replaces || marks.contains(&Mark::Since);
         if !is_marked || !corrects && has_ended(self.known) {
@@ -186,26 +228,42 @@ impl Comparison<'_, '_> {
         let (ours, theirs) = (&self.incoming.features, &self.known.features);
         let (are_others, is_narrower) = surroundings(ours, theirs);
         let is_wish = ours.planned && !theirs.planned && !corrects && !moves;
-        if are_others || is_wish || !self.has_same_people(&Features::of(&clause.text)) {
+        // One occasion that was moved leaves the habit as it is.
+        let is_occasion = moves && theirs.time == TimeScope::Habit && Features::of(&clause.text).figures.iter().any(|figure| is_day(figure));
+        if are_others || is_wish || is_occasion || self.leaves_another(clause) || !self.has_same_people(&Features::of(&clause.text)) {
             return None;
         }
         let value = self.other_value(clause, corrects, moves)?;
         if self.is_record() && !corrects && !(moves && value.is_day) {
             return None;
         }
+        let has_labels = value.words.is_empty() && !value.is_day && self.has_other_labels();
+        if has_labels || self.has_another_in_its_place(&value.words) {
+            return None;
+        }
         let is_lost = |term: &Term| !term.is_shared && !is_generic(&term.text) && !value.words.contains(&term.text);
         let is_verb = |at: usize| at == 0 && self.known.about == About::User;
         let lost = self.theirs.iter().enumerate().filter(|(at, term)| is_lost(term) && !is_verb(*at));
-        let lost: usize = lost.map(|(_, term)| term.weight).sum();
+        let is_detail = |term: &Term| is_listed(PLACES, &term.before);
+        let (details, others): (Vec<_>, Vec<_>) = lost.map(|(_, term)| term).partition(|term| is_detail(term));
+        let total = |terms: &[&Term]| terms.iter().map(|term| term.weight).sum::<usize>();
+        let lost = total(&details) + total(&others);
+        // A number belongs to what is counted, so all words for that have to be the same.
+        let is_another_count = value.words.is_empty() && (others.len() > 1 || !others.is_empty() && shared < 3);
         let enough = if value.is_governed && moves { 1 } else { 2 };
         if share(shared, shared + lost) < if enough == 1 { 0.5 } else { SAME_TOPIC } || shared < enough && lost > 0 {
             return None;
         }
         let is_beside = marks.contains(&Mark::Beside) && !corrects;
-        if is_beside && !moves {
+        if is_beside && !moves || is_another_count {
             return None;
         }
-        let is_certain = !is_beside && !is_narrower && lost <= MAX_LOST && value.length <= MAX_VALUE;
+        let is_counted = !value.words.is_empty() || value.is_day || others.is_empty() || corrects;
+        let is_certain = !is_beside && is_counted
+            && !self.lacks_subject()
+            && !(lost > 0 && (self.says_more() || is_list(self.known)))
+            && !self.has_longer_name()
+            && !is_narrower && lost <= MAX_LOST && value.length <= MAX_VALUE;
         let why = if corrects { NEVER_TRUE } else { ANOTHER_VALUE };
         Some((if is_certain { Certainty::Certain } else { Certainty::Likely }, why))
     }
@@ -231,8 +289,9 @@ impl Comparison<'_, '_> {
             return Some(OtherValue { is_day: true, ..OtherValue::default() });
         }
         // What the clause with the mark does not repeat may be named as the earlier value elsewhere.
-        let here = Vocabulary::of([clause.text.as_str()]);
-        let terms = terms([self.known.claim.content.as_str()], &here);
+        let text = if corrects { stated(&self.incoming.claim.content) } else { clause.text.as_str() };
+        let here = Vocabulary::of([text]);
+        let terms = terms([stated(&self.known.claim.content)], &here);
         let left: Vec<&Term> = terms.iter().filter(|term| !term.is_shared && !is_generic(&term.text)).collect();
         let of = |words: &[&Term], is_governed: bool| OtherValue {
             words: words.iter().map(|term| term.text.clone()).collect(),
@@ -255,6 +314,10 @@ impl Comparison<'_, '_> {
         let is_other_name = names(known, incoming) && names(incoming, known);
         // A verb of change needs no preposition: "the weekly meeting changed over to Mandarin".
         let is_one = || {
+            let shared = weight(&self.theirs, |term| term.is_shared);
+            if shared < 2 {
+                return false;
+            }
             let first = left.first().and_then(|first| terms.iter().position(|term| term.text == first.text));
             let joined = |at: usize| terms[at..].iter().skip(1).take(left.len() - 1).all(|term| term.is_joined);
             let has_new = self.ours.iter().any(|term| !term.is_shared && !is_generic(&term.text));
@@ -268,6 +331,81 @@ impl Comparison<'_, '_> {
         let is_often = is_listed(OFTEN, word);
         let text = format!(" {} ", self.incoming.features.text);
         self.ours.iter().any(|term| !term.is_shared && term.before == word) || is_often && text.contains(&format!(" {word} "))
+    }
+
+    /// Whether the clause names, as what was left behind, something that the known claim does not mention.
+    fn leaves_another(&self, clause: &Clause) -> bool {
+        const FROM: &str = "from off statt anstatt";
+        const FROM_IF_THEN: [(&str, &str); 4] = [("of", " instead of "), ("of", " in place of "), ("von", " auf "), ("von", " zu ")];
+        const WIDE_BEFORE: [&str; 4] = ["从", "由", "代替", "取代"];
+        const WIDE_AFTER: [&str; 3] = ["から", "에서", "의 대신"];
+        let text = clause.text.to_lowercase();
+        let named = terms([clause.text.as_str()], &self.vocabulary);
+        let is_left = |term: &Term| {
+            is_listed(FROM, &term.before)
+                || FROM_IF_THEN.iter().any(|(word, then)| term.before == *word && text.contains(then))
+                || WIDE_BEFORE.iter().any(|word| text.contains(&format!("{word}{}", term.text)))
+                || WIDE_AFTER.iter().any(|word| text.contains(&format!("{}{word}", term.text)))
+        };
+        named.iter().any(|term| !term.is_shared && !is_generic(&term.text) && is_left(term))
+    }
+
+    /// Whether none of the words at the start of the known claim, which are its subject, appears in the new claim.
+    fn lacks_subject(&self) -> bool {
+        let Some(first) = self.theirs.first().filter(|first| first.before.is_empty()) else { return false };
+        let joined = self.theirs[1..].iter().take_while(|term| term.is_joined);
+        matches!(self.known.about, About::Other(_))
+            && !is_generic(&first.text)
+            && std::iter::once(first).chain(joined).all(|term| !term.is_shared || is_generic(&term.text))
+    }
+
+    /// Whether each claim has a word of its own after the same word, as in "the limit for lead" and "the limit for zinc",
+    /// apart from the words of a value.
+    fn has_another_in_its_place(&self, value: &[String]) -> bool {
+        let is_preposition = |word: &str| word == "的" || is_listed(SPECIFIERS, word) || is_listed(GOVERNING, word);
+        let own = |term: &&Term| !term.is_shared && !is_generic(&term.text) && is_preposition(&term.before);
+        self.theirs.iter().filter(own).filter(|old| !value.contains(&old.text)).any(|old| {
+            self.ours.iter().filter(own).any(|new| new.before == old.before)
+        })
+    }
+
+    /// Whether a clause of the known claim says something that the new claim does not mention.
+    fn says_more(&self) -> bool {
+        const JOINTS: [&str; 8] = [", ", "; ", ": ", ". ", "，", "；", "：", "。"];
+        let mut parts = vec![stated(&self.known.claim.content)];
+        for joint in JOINTS {
+            parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
+        }
+        let whole = Vocabulary::of_claim(self.incoming);
+        let is_untouched = |part: &&str| {
+            let terms = terms([*part], &whole);
+            weight(&terms, |_| true) >= 1 && terms.iter().all(|term| !term.is_shared)
+        };
+        parts.len() > 1 && parts.iter().any(is_untouched)
+    }
+
+    /// Whether the known claim has further numbers that the new one lacks, as in "chapter 3 has 20 pages".
+    fn has_other_labels(&self) -> bool {
+        let (ours, theirs) = (&self.incoming.features.figures, &self.known.features.figures);
+        let value = self.known.claim.value.as_deref().map(Features::of);
+        let is_of_value = |figure: &String| value.as_ref().is_some_and(|value| value.figures.contains(figure));
+        theirs.difference(ours).filter(|figure| !is_calendar(figure) && !is_of_value(figure)).count() > 1
+    }
+
+    /// Whether the clause may be about one of the days on which something takes place regularly.
+    fn is_one_occasion(&self, clause: &Clause) -> bool {
+        let is_regular = self.known.features.time == TimeScope::Habit || self.known.features.figures.iter().any(|figure| WEEKDAYS.contains(&figure.as_str()));
+        let named = Features::of(&clause.text.replace("'s", ""));
+        let is_for_good = named.cue == Some(Turn::Changed) && named.polarity == Polarity::Negative;
+        is_regular && !is_for_good && named.figures.iter().any(|figure| WEEKDAYS.contains(&figure.as_str()))
+    }
+
+    /// Whether the first noun of the known claim may only be a part of a longer name in the new claim: "the museum shop".
+    fn has_longer_name(&self) -> bool {
+        let Some(first) = self.theirs.first().filter(|_| matches!(self.known.about, About::Other(_))) else { return false };
+        let is_own = |term: &Term| !term.is_shared && !is_generic(&term.text) && is_spaced(term);
+        self.is_head_last
+            && self.ours.windows(2).any(|pair| are_forms(&pair[0].text, &first.text) && pair[1].is_joined && is_own(&pair[1]))
     }
 
     /// Whether both claims have an attribute of the same name, whoever has it.
@@ -368,6 +506,9 @@ const PLACES: &str = "in at on for with during under auf für bei im am unter pa
 /// Words before whoever or whatever something is meant for.
 const FOR: &str = "for für para pour";
 
+/// Words before what a thing belongs to.
+const SPECIFIERS: &str = "of in at for from with on by von für in an auf bei mit de en para con du à pour";
+
 /// Words before a value.
 const GOVERNING: &str = "in on at with from by to via as mit auf bei in aus von über zu als en con a de por como desde avec sur dans par cada every each jede jeden jedes chaque";
 
@@ -376,6 +517,15 @@ const OFTEN: &str = "cada every each jede jeden jedes chaque";
 
 fn is_spaced(term: &Term) -> bool {
     term.text.chars().all(|c| c < '\u{2E80}')
+}
+
+fn is_wide(term: &Term) -> bool {
+    !is_spaced(term)
+}
+
+/// Whether a figure is one day.
+fn is_day(figure: &str) -> bool {
+    unit(figure) == "-" && figure.len() >= 10 || unit(figure) == "d"
 }
 
 /// Whether a figure is a day, a month or a year, which may say when something changed.
@@ -389,8 +539,7 @@ fn is_calendar(figure: &str) -> bool {
 /// Whether `known` lacks a figure and may state another one of its kind.
 fn is_another(figure: &str, known: &Features) -> bool {
     let is_known_kind = || known.figures.iter().any(|other| kind(other) == kind(figure));
-    let is_day = WEEKDAYS.contains(&figure);
-    !is_calendar(figure) && !known.figures.contains(figure) && (is_day || unit(figure).is_empty() || is_known_kind())
+    !is_calendar(figure) && !known.figures.contains(figure) && (WEEKDAYS.contains(&figure) || is_known_kind())
 }
 
 /// Returns the kind of a figure: a day of the week, a date, or its unit.
@@ -400,7 +549,7 @@ fn kind(figure: &str) -> &str {
 
 /// Whether a claim itself reports an end.
 fn has_ended(view: &View<'_>) -> bool {
-    clauses(&view.claim.content).iter().any(|clause| clause.marks.contains(&Mark::Ended))
+    clauses(stated(&view.claim.content)).iter().any(|clause| clause.marks.contains(&Mark::Ended))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "word counts are far below 2^52")]

@@ -18,6 +18,9 @@ pub(super) struct Term {
     pub(super) before: String,
     /// Whether another content word stands immediately before it.
     pub(super) is_joined: bool,
+    /// The number of words, other than articles, between it and the content word before it in the same piece of text;
+    /// `None` if there is no such word.
+    pub(super) gap: Option<usize>,
     /// Whether the other text contains the word or a form of it.
     pub(super) is_shared: bool,
     /// The number of words; for a run of characters, half of their number.
@@ -50,13 +53,27 @@ impl Vocabulary {
         let key = claim.key.as_deref().map(|key| key.replace(['_', '.'], " "));
         let aside = [key.as_deref(), claim.value.as_deref(), claim.subject.as_deref()];
         let quotes = view.quotes.iter().copied().filter(|quote| quote.len() <= MAX_QUOTE_BYTES);
-        Self::of(std::iter::once(claim.content.as_str()).chain(aside.into_iter().flatten()).chain(quotes))
+        Self::of(std::iter::once(stated(&claim.content)).chain(aside.into_iter().flatten()).chain(quotes))
     }
 
     fn holds(&self, word: &str) -> bool {
         self.words.iter().any(|other| are_forms(word, other))
     }
 }
+
+/// Returns what was said, without the words that introduce it, as in `Ada said: "The port is 80."`.
+pub(super) fn stated(content: &str) -> &str {
+    const MARKS: [(&str, char); 4] = [(": \"", '"'), ("：“", '”'), (": „", '“'), (": « ", '»')];
+    let content = content.trim();
+    let inner = MARKS.iter().find_map(|(opening, closing)| {
+        let at = content.find(opening).filter(|at| *at <= MAX_INTRODUCTION)?;
+        content[at + opening.len()..].strip_suffix(*closing)
+    });
+    inner.unwrap_or(content)
+}
+
+/// Maximum length in bytes of the words that introduce what was said.
+const MAX_INTRODUCTION: usize = 80;
 
 /// Maximum length in bytes of a quotation whose words count as words of the claim. A longer one says other things too.
 pub(super) const MAX_QUOTE_BYTES: usize = 160;
@@ -72,19 +89,23 @@ pub(super) fn are_forms(word: &str, other: &str) -> bool {
 pub(super) fn terms<'t>(pieces: impl IntoIterator<Item = &'t str>, other: &Vocabulary) -> Vec<Term> {
     let mut found = Vec::new();
     for piece in pieces {
-        let (mut is_joined, mut before) = (false, String::new());
+        let (mut is_joined, mut before, mut gap) = (false, String::new(), None);
         for word in words(piece) {
             let lower = word.text.to_lowercase();
             match word.script {
                 Script::Han => {
                     wide_terms(&lower, other, is_joined, &mut found);
-                    is_joined = false;
+                    (is_joined, gap) = (false, None);
                 }
-                Script::Spaced | Script::Katakana | Script::Hangul if is_empty_word(&lower) => is_joined = false,
+                Script::Spaced | Script::Katakana | Script::Hangul if is_empty_word(&lower) => {
+                    is_joined = false;
+                    gap = gap.map(|gap: usize| gap + usize::from(!is_listed(ARTICLES, &lower)));
+                }
                 Script::Spaced | Script::Katakana | Script::Hangul => {
                     let is_shared = other.holds(&lower);
-                    found.push(Term { text: lower.clone(), before: before.clone(), is_joined, is_shared, weight: 1 });
-                    is_joined = true;
+                    let (text, before) = (lower.clone(), before.clone());
+                    found.push(Term { text, before, is_joined, gap, is_shared, weight: 1 });
+                    (is_joined, gap) = (true, Some(0));
                 }
             }
             if !is_listed(ARTICLES, &lower) {
@@ -117,7 +138,7 @@ fn is_empty_word(lower: &str) -> bool {
 }
 
 /// Characters and words in Chinese and Japanese that say nothing about the topic.
-const WIDE_EMPTY: &str = "用户 我们 咱们 一个 一次 已经 全部 完全 终于 当时 当初 起初 先前 之前 早就 的 了 着 是 在 把 被 都 就 已 也 很 和 与 对 从 到 将 \
+const WIDE_EMPTY: &str = "上个月 上个星期 下个月 去年 前年 今年 上周 昨天 前天 上月 月初 月底 年初 年底 春天 夏天 秋天 冬天 春季 夏季 秋季 冬季 用户 我们 咱们 一个 一次 已经 全部 完全 终于 当时 当初 起初 先前 之前 早就 的 了 着 是 在 把 被 都 就 已 也 很 和 与 对 从 到 将 \
     让 给 为 其 该 这 那 我 他 她 它 有 又 再 还 年 月 日 于 以 并 而 但 は が を の に で と も へ た て";
 
 /// Splits a run of characters into parts that the other text contains or lacks.
@@ -132,19 +153,26 @@ fn wide_terms(run: &str, other: &Vocabulary, is_joined: bool, found: &mut Vec<Te
             covered[start..end].fill(true);
         }
     }
-    let (mut start, mut joined) = (0, is_joined);
+    let (mut start, mut joined, mut end) = (0, is_joined, None::<usize>);
     while start < chars.len() {
         let length = covered[start..].iter().take_while(|one| **one == covered[start]).count();
         let text: String = chars[start..start + length].iter().collect();
         let is_shared = covered[start];
         let parts = without_empty(&text);
-        let is_open = text.ends_with(|c: char| WIDE_EMPTY.split(' ').any(|word| word == c.to_string()));
+        let mut at = start;
         for part in &parts {
+            let size = part.chars().count();
+            at += (at..chars.len()).take_while(|from| !chars[*from..].starts_with(&part.chars().collect::<Vec<_>>())).count();
+            let between: String = end.map_or_else(String::new, |end| chars[end..at].iter().collect());
             let weight = part.chars().filter(|c| is_han(*c)).count().div_ceil(2).max(1);
-            let is_joined = joined && text.starts_with(part.as_str());
-            found.push(Term { text: part.clone(), before: String::new(), is_joined, is_shared, weight });
+            let is_joined = end.map_or(joined && at == 0, |_| between.is_empty());
+            let gap = end.map(|_| between.chars().filter(|c| !"的那这该".contains(*c)).count());
+            let before = if between.ends_with('的') { "的".to_owned() } else { String::new() };
+            found.push(Term { text: part.clone(), before, is_joined, gap, is_shared, weight });
+            at += size;
+            end = Some(at);
+            joined = false;
         }
-        joined = !parts.is_empty() && !is_open;
         start += length;
     }
 }
