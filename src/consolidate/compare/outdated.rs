@@ -9,7 +9,7 @@ use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, unit};
 use super::key::{Values, compare};
 use super::marks::{Clause, Mark, clauses, is_generic};
 use super::topic::{stated, MAX_QUOTE_BYTES, Term, Vocabulary, are_forms, names_another_of_its_kind, terms, weight};
-use super::view::{About, View, is_episode, speakers_differ};
+use super::view::{About, View, is_episode, speakers_differ, tags_differ};
 use crate::memory::Structured;
 use crate::text::language::Language;
 use crate::text::tokens::is_listed;
@@ -111,11 +111,15 @@ impl Comparison<'_, '_> {
         let other_owner = self.has_same_attribute()
             && !self.incoming.same_key(self.known)
             && heads(self.incoming).zip(heads(self.known)).is_some_and(|(a, b)| a != b);
-        let other_kind = self.is_head_last && names_another_of_its_kind(&self.ours, &self.theirs);
+        let other_kind = names_another_of_its_kind(&self.ours, &self.theirs, self.is_head_last);
         // A name with a number, such as the number of a ticket, at the start of the known claim says which thing it is about.
         let is_code = |term: &Term| term.text.contains(|c: char| c.is_ascii_digit());
         let other_code = self.theirs.first().is_some_and(|first| !first.is_shared && is_code(first));
-        other_owner || other_kind || other_code || self.has_another_subject() || self.narrows_subject()
+        let begins_with_subject = |view: &View<'_>| {
+            view.subject.as_deref().is_some_and(|subject| view.features.text.starts_with(subject))
+        };
+        let other_name = begins_with_subject(self.incoming) && begins_with_subject(self.known) && tags_differ(self.incoming, self.known);
+        other_owner || other_name || other_kind || other_code || self.has_another_subject() || self.narrows_subject()
     }
 
     /// Whether the subject of the known claim is missing, and the new claim has one of its own.
@@ -159,7 +163,7 @@ impl Comparison<'_, '_> {
         }
         let named = terms(clause.pieces.iter().map(String::as_str), &self.vocabulary);
         let inside = terms(clause.gaps.iter().map(String::as_str), &self.vocabulary);
-        if self.is_head_last && names_another_of_its_kind(&named, &self.theirs) || self.has_another_in_its_place(&[]) {
+        if names_another_of_its_kind(&named, &self.theirs, self.is_head_last) || self.has_another_in_its_place(&[]) {
             return None;
         }
         let is_foreign = |term: &Term| !term.is_shared && !is_generic(&term.text);
@@ -261,7 +265,7 @@ impl Comparison<'_, '_> {
         let is_counted = !value.words.is_empty() || value.is_day || others.is_empty() || corrects;
         let is_certain = !is_beside && is_counted
             && !self.lacks_subject()
-            && !(lost > 0 && (self.says_more() || is_list(self.known)))
+            && !(lost > 0 && (self.says_more(&value.words) || is_list(self.known)))
             && !self.has_longer_name()
             && !is_narrower && lost <= MAX_LOST && value.length <= MAX_VALUE;
         let why = if corrects { NEVER_TRUE } else { ANOTHER_VALUE };
@@ -369,8 +373,9 @@ impl Comparison<'_, '_> {
         })
     }
 
-    /// Whether a clause of the known claim says something that the new claim does not mention.
-    fn says_more(&self) -> bool {
+    /// Whether a clause of the known claim, other than the one with the `value`, says something that the new claim does not
+    /// mention.
+    fn says_more(&self, value: &[String]) -> bool {
         const JOINTS: [&str; 8] = [", ", "; ", ": ", ". ", "，", "；", "：", "。"];
         let mut parts = vec![stated(&self.known.claim.content)];
         for joint in JOINTS {
@@ -379,7 +384,8 @@ impl Comparison<'_, '_> {
         let whole = Vocabulary::of_claim(self.incoming);
         let is_untouched = |part: &&str| {
             let terms = terms([*part], &whole);
-            weight(&terms, |_| true) >= 1 && terms.iter().all(|term| !term.is_shared)
+            let is_new = |term: &Term| !term.is_shared && !is_generic(&term.text);
+            terms.iter().any(is_new) && !terms.iter().any(|term| value.iter().any(|word| word.contains(&term.text)))
         };
         parts.len() > 1 && parts.iter().any(is_untouched)
     }

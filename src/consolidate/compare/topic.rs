@@ -23,6 +23,8 @@ pub(super) struct Term {
     pub(super) gap: Option<usize>,
     /// Whether the other text contains the word or a form of it.
     pub(super) is_shared: bool,
+    /// Whether it has a capital, as names do.
+    pub(super) is_name: bool,
     /// The number of words; for a run of characters, half of their number.
     pub(super) weight: usize,
 }
@@ -104,7 +106,8 @@ pub(super) fn terms<'t>(pieces: impl IntoIterator<Item = &'t str>, other: &Vocab
                 Script::Spaced | Script::Katakana | Script::Hangul => {
                     let is_shared = other.holds(&lower);
                     let (text, before) = (lower.clone(), before.clone());
-                    found.push(Term { text, before, is_joined, gap, is_shared, weight: 1 });
+                    let is_name = word.text.starts_with(char::is_uppercase);
+                    found.push(Term { text, before, is_joined, gap, is_shared, is_name, weight: 1 });
                     (is_joined, gap) = (true, Some(0));
                 }
             }
@@ -168,7 +171,7 @@ fn wide_terms(run: &str, other: &Vocabulary, is_joined: bool, found: &mut Vec<Te
             let is_joined = end.map_or(joined && at == 0, |_| between.is_empty());
             let gap = end.map(|_| between.chars().filter(|c| !"的那这该".contains(*c)).count());
             let before = if between.ends_with('的') { "的".to_owned() } else { String::new() };
-            found.push(Term { text: part.clone(), before, is_joined, gap, is_shared, weight });
+            found.push(Term { text: part.clone(), before, is_joined, gap, is_shared, is_name: false, weight });
             at += size;
             end = Some(at);
             joined = false;
@@ -193,18 +196,21 @@ pub(super) fn weight<'t>(terms: impl IntoIterator<Item = &'t Term>, wanted: impl
 }
 
 /// Whether a thing of both texts has a different word before it in each, as in "the payments service" and "the orders
-/// service".
-pub(super) fn names_another_of_its_kind(ours: &[Term], theirs: &[Term]) -> bool {
+/// service", or a different name after it, as in "room Oslo" and "room Lima".
+pub(super) fn names_another_of_its_kind(ours: &[Term], theirs: &[Term], is_head_last: bool) -> bool {
+    let before = |terms: &[Term], at: usize| terms[at].is_joined.then(|| terms[at - 1].clone()).filter(|_| is_head_last);
+    let after = |terms: &[Term], at: usize| terms.get(at + 1).filter(|next| next.is_joined && next.is_name).cloned();
     ours.iter().enumerate().filter(|(_, term)| term.is_shared && !is_generic(&term.text)).any(|(at, term)| {
-        let places = theirs.iter().enumerate().filter(|(_, other)| are_forms(&term.text, &other.text));
-        let mut places = places.peekable();
-        let qualifier = |terms: &[Term], at: usize| terms[at].is_joined.then(|| terms[at - 1].clone());
-        let mine = qualifier(ours, at).filter(|term| !is_generic(&term.text));
-        places.peek().is_some()
-            && mine.is_some_and(|mine| {
-                places.all(|(place, _)| {
-                    qualifier(theirs, place).is_some_and(|own| !own.is_shared && !are_forms(&own.text, &mine.text))
+        let same = theirs.iter().enumerate().filter(|(_, other)| are_forms(&term.text, &other.text));
+        let places: Vec<usize> = same.map(|(place, _)| place).collect();
+        let differs = |beside: &dyn Fn(&[Term], usize) -> Option<Term>| {
+            let mine = beside(ours, at).filter(|mine| !is_generic(&mine.text));
+            mine.is_some_and(|mine| {
+                places.iter().all(|place| {
+                    beside(theirs, *place).is_some_and(|own| !own.is_shared && !are_forms(&own.text, &mine.text))
                 })
             })
+        };
+        !places.is_empty() && (differs(&before) || differs(&|terms, at| after(terms, at).filter(|next| !next.is_shared)))
     })
 }

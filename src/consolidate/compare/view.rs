@@ -312,7 +312,7 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
 }
 
 /// Whether each claim's subject appears in its own words but not in the other claim's, in nearly the same sentence.
-fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
+pub(super) fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (&a.subject, &b.subject) else { return false };
     let (left, right) = (&a.features, &b.features);
     let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
