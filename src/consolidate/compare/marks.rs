@@ -46,13 +46,8 @@ pub(super) struct Clause {
     pub(super) marks: BTreeSet<Mark>,
     /// The marks of the whole sentence.
     pub(super) around: BTreeSet<Mark>,
-}
-
-impl Clause {
-    /// Whether the clause is negated apart from its marks: "was not closed".
-    pub(super) fn is_negated(&self) -> bool {
-        Features::of(&self.pieces.join(" | ")).polarity != Polarity::Positive
-    }
+    /// Whether the clause is negated apart from words such as "no longer": "was not closed", "never moved".
+    pub(super) is_negated: bool,
 }
 
 /// The words of `marks.toml`.
@@ -162,7 +157,8 @@ fn examine(text: &str) -> Vec<Clause> {
                 marks.insert(Mark::Denied);
             }
             let (pieces, gaps) = pieces(text);
-            found.push(Clause { pieces, gaps, text: (*text).to_owned(), marks, around: around.clone() });
+            let is_negated = is_negated(text);
+            found.push(Clause { pieces, gaps, text: (*text).to_owned(), marks, around: around.clone(), is_negated });
         }
     }
     if found.iter().all(|clause| clause.marks.is_empty()) { Vec::new() } else { found }
@@ -175,6 +171,12 @@ fn marks_of(text: &str) -> BTreeSet<Mark> {
         marks.insert(Mark::Denied);
     }
     marks
+}
+
+fn is_negated(text: &str) -> bool {
+    let ended = MARKS.marks.iter().find(|(mark, _)| *mark == Mark::Ended);
+    let rest = ended.map_or_else(|| text.into(), |(_, pattern)| pattern.replace_all(text, " | "));
+    Features::of(&rest).polarity != Polarity::Positive
 }
 
 /// Whether a clause denies what it names in favour of something else: "not in May", or "it is not red, but green".

@@ -148,7 +148,8 @@ impl Comparison<'_, '_> {
             (false, true) if !self.is_record() && !has_ended(self.known) => ENDED,
             (false, _) => return None,
         };
-        if why == ENDED && clause.is_negated() {
+        // "Stayed closed" tells of a time, not of an end.
+        if why == ENDED && (clause.is_negated || clause.marks.contains(&Mark::Doubtful)) {
             return None;
         }
         let (features, known) = (Features::of(&clause.text), &self.known.features);
@@ -223,7 +224,7 @@ impl Comparison<'_, '_> {
     fn by_value_in(&self, clause: &Clause, shared: usize) -> Option<(Certainty, &'static str)> {
         let marks = &clause.marks;
         let corrects = marks.contains(&Mark::Corrected);
-        let moves = marks.contains(&Mark::Moved) && !clause.is_negated();
+        let moves = marks.contains(&Mark::Moved) && !clause.is_negated;
         let replaces = marks.contains(&Mark::Earlier) && marks.contains(&Mark::Ended);
         let is_marked = corrects || moves || replaces || marks.contains(&Mark::Since);
         if !is_marked || !corrects && has_ended(self.known) {
@@ -379,7 +380,7 @@ impl Comparison<'_, '_> {
         const JOINTS: [&str; 8] = [", ", "; ", ": ", ". ", "，", "；", "：", "。"];
         let mut parts = vec![stated(&self.known.claim.content)];
         for joint in JOINTS {
-            parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
+            parts = parts.into_iter().flat_map(|part| part.split(joint)).filter(|part| !part.is_empty()).collect();
         }
         let whole = Vocabulary::of_claim(self.incoming);
         let is_untouched = |part: &&str| {

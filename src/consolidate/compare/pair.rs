@@ -7,6 +7,7 @@ use super::ended::{Certainty, ends, ends_something_else, has_other_subject};
 use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::order::{ExchangeFinding, exchange};
+use super::outdated::is_about_another_thing;
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::tokens::is_stop_word;
 use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, part};
@@ -417,7 +418,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
         return None;
     }
     let slots = slots(&a.features.text, &b.features.text)?;
-    if frame.close && is_another_number(a, b, words, &slots, frame) {
+    if frame.close && is_another_number(a, b, words, &slots, frame) && !is_about_another_thing(a, b) {
         return Some((ClaimRelation::Opposed, "a different number in the same words"));
     }
     if (frame.close || placed) && takes_its_place(a, b, &slots) {

@@ -198,8 +198,10 @@ pub(super) fn weight<'t>(terms: impl IntoIterator<Item = &'t Term>, wanted: impl
 /// Whether a thing of both texts has a different word before it in each, as in "the payments service" and "the orders
 /// service", or a different name after it, as in "room Oslo" and "room Lima".
 pub(super) fn names_another_of_its_kind(ours: &[Term], theirs: &[Term], is_head_last: bool) -> bool {
+    // A name with a number is usually a value: "grid square C4".
+    let is_code = |text: &str| text.contains(|c: char| c.is_ascii_digit());
     let before = |terms: &[Term], at: usize| terms[at].is_joined.then(|| terms[at - 1].clone()).filter(|_| is_head_last);
-    let after = |terms: &[Term], at: usize| terms.get(at + 1).filter(|next| next.is_joined && next.is_name).cloned();
+    let after = |terms: &[Term], at: usize| terms.get(at + 1).filter(|next| next.is_joined && next.is_name && !is_code(&next.text)).cloned();
     ours.iter().enumerate().filter(|(_, term)| term.is_shared && !is_generic(&term.text)).any(|(at, term)| {
         let same = theirs.iter().enumerate().filter(|(_, other)| are_forms(&term.text, &other.text));
         let places: Vec<usize> = same.map(|(place, _)| place).collect();
