@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::another::is_about_another_thing;
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
-use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, is_about_another_thing, outdated};
+use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, outdated};
 use super::tokens::is_stop_word;
 use super::view::{View, is_episode, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};

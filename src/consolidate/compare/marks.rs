@@ -182,11 +182,24 @@ fn is_negated(text: &str) -> bool {
 /// Whether a clause denies what it names in favour of something else: "not in May", or "it is not red, but green".
 fn is_contrast(text: &str, next: &str) -> bool {
     const DENIALS: [&str; 14] = [
-        "not ", "and not ", "nicht ", "und nicht ", "y no ", "no el ", "no la ", "no los ", "no en ", "no a ", "no con ", "pas ",
-        "而不是", "不是",
+        "not ",
+        "and not ",
+        "nicht ",
+        "und nicht ",
+        "y no ",
+        "no el ",
+        "no la ",
+        "no los ",
+        "no en ",
+        "no a ",
+        "no con ",
+        "pas ",
+        "而不是",
+        "不是",
     ];
     const TURNS: [&str; 6] = ["but ", "sondern ", "sino ", "mais ", "而是", "是"];
-    const NEGATIONS: [&str; 10] = [" not ", "n't ", " nicht ", " kein", " no ", " pas ", "不是", "并非", "不在", "没有"];
+    const NEGATIONS: [&str; 10] =
+        [" not ", "n't ", " nicht ", " kein", " no ", " pas ", "不是", "并非", "不在", "没有"];
     let text = text.to_lowercase();
     let padded = format!(" {text} ");
     DENIALS.iter().any(|denial| text.starts_with(denial))
@@ -239,8 +252,28 @@ fn ends_sentence(rest: &str) -> Option<usize> {
 
 fn ends_clause(rest: &str) -> Option<usize> {
     const JOINTS: [&str; 22] = [
-        " and ", " but ", " because ", " since ", " so ", " which ", " who ", " und ", " aber ", " weil ", " sondern ",
-        " denn ", " y ", " e ", " pero ", " porque ", " sino ", " et ", " mais ", " parce ", " after ", " when ",
+        " and ",
+        " but ",
+        " because ",
+        " since ",
+        " so ",
+        " which ",
+        " who ",
+        " und ",
+        " aber ",
+        " weil ",
+        " sondern ",
+        " denn ",
+        " y ",
+        " e ",
+        " pero ",
+        " porque ",
+        " sino ",
+        " et ",
+        " mais ",
+        " parce ",
+        " after ",
+        " when ",
     ];
     let c = rest.chars().next()?;
     let after = rest[c.len_utf8()..].chars().next();
@@ -252,4 +285,43 @@ fn ends_clause(rest: &str) -> Option<usize> {
     }
     // The joint begins the next clause, whose meaning depends on it.
     JOINTS.iter().any(|joint| rest.starts_with(joint)).then_some(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(text: &str) -> BTreeSet<Mark> {
+        clauses(text).iter().flat_map(|clause| clause.marks.clone()).collect()
+    }
+
+    #[test]
+    fn each_mark_is_found_in_several_languages() {
+        for (mark, texts) in [
+            (
+                Mark::Ended,
+                ["The kiosk was demolished.", "Der Kiosk ist abgerissen.", "El quiosco cerró.", "报亭拆除了。"],
+            ),
+            (Mark::Denied, ["That was a mix-up.", "Das war ein Versehen.", "Fue un malentendido.", "这是误会。"]),
+            (Mark::Denied, ["She never was ill.", "Sie war nie krank.", "Nunca estuvo enferma.", "她从未生病。"]),
+            (Mark::Corrected, ["I misread it.", "Ich hatte mich verlesen.", "Lo leyó mal.", "我看错了。"]),
+            (Mark::Moved, ["It was renamed.", "Es wurde umbenannt.", "Se renombró.", "已经更名。"]),
+            (Mark::Since, ["It rains since May.", "Seit Mai regnet es.", "Llueve desde mayo.", "五月起下雨。"]),
+            (Mark::Unreal, ["If it rained.", "Vielleicht regnet es.", "Quizá llueva.", "如果下雨。"]),
+        ] {
+            for text in texts {
+                assert!(marks(text).contains(&mark), "{mark:?} in {text}: {:?}", marks(text));
+            }
+        }
+        assert_eq!(marks("The kiosk is green."), BTreeSet::new());
+    }
+
+    #[test]
+    fn clauses_keep_their_own_marks() {
+        let found = clauses("The kiosk closed, the bakery is open; it never moved.");
+        let ended: Vec<bool> = found.iter().map(|clause| clause.marks.contains(&Mark::Ended)).collect();
+        assert_eq!(ended, [true, false, false]);
+        assert_eq!(found[0].pieces.concat().trim(), "The kiosk");
+        assert!(found[2].is_negated && !found[0].is_negated);
+    }
 }

@@ -1,5 +1,6 @@
 //! Compares two claims by their words, attributes and times only.
 
+mod another;
 mod attribute;
 pub(in crate::consolidate) mod ended;
 pub(crate) mod features;

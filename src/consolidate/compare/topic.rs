@@ -58,7 +58,7 @@ impl Vocabulary {
         Self::of(std::iter::once(stated(&claim.content)).chain(aside.into_iter().flatten()).chain(quotes))
     }
 
-    fn holds(&self, word: &str) -> bool {
+    pub(super) fn holds(&self, word: &str) -> bool {
         self.words.iter().any(|other| are_forms(word, other))
     }
 }
@@ -124,8 +124,19 @@ const ARTICLES: &str = "the a an el la los las lo un una der die das den dem des
 /// Returns a preposition without the article that is written together with it.
 fn plain_preposition(word: String) -> String {
     const JOINED: &[(&str, &str)] = &[
-        ("al", "a"), ("del", "de"), ("im", "in"), ("ins", "in"), ("am", "an"), ("ans", "an"), ("zum", "zu"), ("zur", "zu"),
-        ("beim", "bei"), ("vom", "von"), ("au", "à"), ("aux", "à"), ("du", "de"),
+        ("al", "a"),
+        ("del", "de"),
+        ("im", "in"),
+        ("ins", "in"),
+        ("am", "an"),
+        ("ans", "an"),
+        ("zum", "zu"),
+        ("zur", "zu"),
+        ("beim", "bei"),
+        ("vom", "von"),
+        ("au", "à"),
+        ("aux", "à"),
+        ("du", "de"),
     ];
     JOINED.iter().find(|(joined, _)| *joined == word).map_or(word, |(_, plain)| (*plain).to_owned())
 }
@@ -165,7 +176,9 @@ fn wide_terms(run: &str, other: &Vocabulary, is_joined: bool, found: &mut Vec<Te
         let mut at = start;
         for part in &parts {
             let size = part.chars().count();
-            at += (at..chars.len()).take_while(|from| !chars[*from..].starts_with(&part.chars().collect::<Vec<_>>())).count();
+            at += (at..chars.len())
+                .take_while(|from| !chars[*from..].starts_with(&part.chars().collect::<Vec<_>>()))
+                .count();
             let between: String = end.map_or_else(String::new, |end| chars[end..at].iter().collect());
             let weight = part.chars().filter(|c| is_han(*c)).count().div_ceil(2).max(1);
             let is_joined = end.map_or(joined && at == 0, |_| between.is_empty());
@@ -200,8 +213,11 @@ pub(super) fn weight<'t>(terms: impl IntoIterator<Item = &'t Term>, wanted: impl
 pub(super) fn names_another_of_its_kind(ours: &[Term], theirs: &[Term], is_head_last: bool) -> bool {
     // A name with a number is usually a value: "grid square C4".
     let is_code = |text: &str| text.contains(|c: char| c.is_ascii_digit());
-    let before = |terms: &[Term], at: usize| terms[at].is_joined.then(|| terms[at - 1].clone()).filter(|_| is_head_last);
-    let after = |terms: &[Term], at: usize| terms.get(at + 1).filter(|next| next.is_joined && next.is_name && !is_code(&next.text)).cloned();
+    let before =
+        |terms: &[Term], at: usize| terms[at].is_joined.then(|| terms[at - 1].clone()).filter(|_| is_head_last);
+    let after = |terms: &[Term], at: usize| {
+        terms.get(at + 1).filter(|next| next.is_joined && next.is_name && !is_code(&next.text)).cloned()
+    };
     ours.iter().enumerate().filter(|(_, term)| term.is_shared && !is_generic(&term.text)).any(|(at, term)| {
         let same = theirs.iter().enumerate().filter(|(_, other)| are_forms(&term.text, &other.text));
         let places: Vec<usize> = same.map(|(place, _)| place).collect();
@@ -213,6 +229,7 @@ pub(super) fn names_another_of_its_kind(ours: &[Term], theirs: &[Term], is_head_
                 })
             })
         };
-        !places.is_empty() && (differs(&before) || differs(&|terms, at| after(terms, at).filter(|next| !next.is_shared)))
+        !places.is_empty()
+            && (differs(&before) || differs(&|terms, at| after(terms, at).filter(|next| !next.is_shared)))
     })
 }
