@@ -462,7 +462,7 @@ mod tests {
         // Comparisons state why two memories agree or not, and decisions add to this text.
         let compared = regex::Regex::new(r#"(?:[A-Z]\w+::\w+, |=> |&str = )"([a-z]+ [a-z ,;']+[a-z])""#).unwrap();
         let added = regex::Regex::new(r#"format!\("\{\w*\}; ([a-z ]+)""#).unwrap();
-        for (path, pattern) in ["pair", "ended"]
+        for (path, pattern) in ["pair", "ended", "outdated"]
             .map(|name| (format!("consolidate/compare/{name}.rs"), &compared))
             .into_iter()
             .chain(decisions.map(|path| (path.to_owned(), &added)))
