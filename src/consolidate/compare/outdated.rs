@@ -12,6 +12,7 @@ use super::topic::{MAX_QUOTE_BYTES, Term, Vocabulary, are_forms, names_another_o
 use super::view::{About, View, is_episode, speakers_differ};
 use crate::memory::Structured;
 use crate::text::language::Language;
+use crate::text::normalise::comparable;
 use crate::text::tokens::is_listed;
 
 /// Reasons given for such a claim.
@@ -78,10 +79,16 @@ pub(super) fn outdated(incoming: &View<'_>, known: &View<'_>) -> Option<(Certain
     found.chain(comparison.by_value()).max_by_key(|(certainty, _)| *certainty)
 }
 
+/// Number of letters at the start of a subject by which a form of it is recognised.
+const SUBJECT_ROOT: usize = 5;
+
 /// Whether two claims have a word, a name or a number in common.
 fn may_be_near(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features, &b.features);
-    !left.tokens.is_disjoint(&right.tokens)
+    let root: String = b.subject.iter().flat_map(|subject| subject.chars()).take(SUBJECT_ROOT).collect();
+    let names_subject = root.chars().count() == SUBJECT_ROOT && left.text.contains(&root);
+    names_subject
+        || !left.tokens.is_disjoint(&right.tokens)
         || !left.entities.is_disjoint(&right.entities)
         || !left.figures.is_disjoint(&right.figures)
         || a.subject.is_some() && a.subject == b.subject
@@ -123,7 +130,9 @@ impl Comparison<'_, '_> {
         };
         let things = (0..named.len()).filter(|at| is_thing(*at)).map(|at| &named[at]);
         let things: Vec<&Term> = things.chain(inside.iter().filter(|term| term.is_shared)).collect();
-        let has_figure = features.figures.iter().any(|figure| known.figures.contains(figure) && !is_calendar(figure));
+        // A day usually says when something ended, but a year may be what was never true.
+        let counts = |figure: &String| why == NEVER_TRUE || !is_calendar(figure);
+        let has_figure = features.figures.iter().any(|figure| known.figures.contains(figure) && counts(figure));
         let own = things.iter().map(|term| term.weight).sum::<usize>() + usize::from(has_figure);
         let foreign = weight(&named, is_foreign);
         let is_named = |term: &Term| {
@@ -292,18 +301,28 @@ impl Comparison<'_, '_> {
             has_new && first.is_some_and(|at| (at > 0 || self.known.about == About::User) && joined(at))
         };
         if is_other_value || is_other_name {
-            let value = Vocabulary::of(self.known.claim.value.as_deref());
-            let is_of_value = |term: &Term| known.entities.contains(&term.text) || value.holds(&term.text);
+            let value = self.known.claim.value.as_deref().map(comparable).unwrap_or_default();
+            let is_of_value = |term: &Term| {
+                known.entities.contains(&term.text)
+                    || value.contains(&term.text)
+                    || !value.is_empty() && term.text.contains(&value)
+            };
             return Some(of(&left.iter().copied().filter(|term| is_of_value(term)).collect::<Vec<_>>(), false));
         }
         ((corrects || moves) && is_one()).then(|| of(&left, false))
+    }
+
+    /// Whether a clause that denies something names a term.
+    fn is_denied(&self, term: &Term) -> bool {
+        let names = |clause: &Clause| clause.text.to_lowercase().contains(&term.text);
+        self.clauses.iter().any(|clause| clause.marks.contains(&Mark::Denied) && names(clause))
     }
 
     /// Whether the new claim has a word of its own, or a number, after a word such as "in".
     fn has_another_after(&self, word: &str) -> bool {
         let is_often = is_listed(OFTEN, word);
         let text = format!(" {} ", self.incoming.features.text);
-        self.ours.iter().any(|term| !term.is_shared && term.before == word)
+        self.ours.iter().any(|term| !term.is_shared && term.before == word && !self.is_denied(term))
             || is_often && text.contains(&format!(" {word} "))
     }
 

@@ -58,7 +58,7 @@ impl Vocabulary {
         Self::of(std::iter::once(stated(&claim.content)).chain(aside.into_iter().flatten()).chain(quotes))
     }
 
-    pub(super) fn holds(&self, word: &str) -> bool {
+    fn holds(&self, word: &str) -> bool {
         self.words.iter().any(|other| are_forms(word, other))
     }
 }
