@@ -69,7 +69,7 @@ struct Lexicon {
 
 /// The compiled lexicon.
 struct Marks {
-    marks: Vec<(Mark, Regex)>,
+    patterns: Vec<(Mark, Regex)>,
     never: Regex,
     past: Regex,
     generic: BTreeSet<String>,
@@ -89,7 +89,7 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
         (Mark::Doubtful, &words.doubtful),
     ];
     Marks {
-        marks: marks.into_iter().map(|(mark, words)| (mark, any_of(words))).collect(),
+        patterns: marks.into_iter().map(|(mark, words)| (mark, any_of(words))).collect(),
         never: any_of(&words.never),
         past: any_of(&words.past),
         generic: words.generic.split_whitespace().map(str::to_owned).collect(),
@@ -166,7 +166,7 @@ fn examine(text: &str) -> Vec<Clause> {
 
 fn marks_of(text: &str) -> BTreeSet<Mark> {
     let mut marks: BTreeSet<Mark> =
-        MARKS.marks.iter().filter(|(_, pattern)| pattern.is_match(text)).map(|(mark, _)| *mark).collect();
+        MARKS.patterns.iter().filter(|(_, pattern)| pattern.is_match(text)).map(|(mark, _)| *mark).collect();
     if MARKS.never.is_match(text) && MARKS.past.is_match(text) {
         marks.insert(Mark::Denied);
     }
@@ -174,7 +174,7 @@ fn marks_of(text: &str) -> BTreeSet<Mark> {
 }
 
 fn is_negated(text: &str) -> bool {
-    let ended = MARKS.marks.iter().find(|(mark, _)| *mark == Mark::Ended);
+    let ended = MARKS.patterns.iter().find(|(mark, _)| *mark == Mark::Ended);
     let rest = ended.map_or_else(|| text.into(), |(_, pattern)| pattern.replace_all(text, " | "));
     Features::of(&rest).polarity != Polarity::Positive
 }
@@ -209,7 +209,7 @@ fn is_contrast(text: &str, next: &str) -> bool {
 /// Returns the text of a clause between its marks, and the marks of several words.
 fn pieces(text: &str) -> (Vec<String>, Vec<String>) {
     let named = |mark: &Mark| !matches!(mark, Mark::Beside | Mark::Unreal | Mark::Doubtful);
-    let patterns = MARKS.marks.iter().filter(|(mark, _)| named(mark)).map(|(_, pattern)| pattern);
+    let patterns = MARKS.patterns.iter().filter(|(mark, _)| named(mark)).map(|(_, pattern)| pattern);
     let found = patterns.chain([&MARKS.never]).flat_map(|pattern| pattern.find_iter(text)).map(|found| found.range());
     let mut cut: Vec<Range<usize>> = found.collect();
     cut.sort_by_key(|range| range.start);

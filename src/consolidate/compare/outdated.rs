@@ -150,10 +150,7 @@ impl Comparison<'_, '_> {
         let is_exact = foreign == 0;
         let is_near = match (is_object, is_exact) {
             (true, true) => aside >= 1 || is_value || own >= 2 || is_topic,
-            (true, false) => {
-                foreign <= own
-                    && (is_value && aside >= 1 || own >= 2 && (covers || aside + own > 2) || covers && own >= 2)
-            }
+            (true, false) => foreign <= own && (is_value && aside >= 1 || own >= 2 && (covers || aside + own > 2)),
             // The thing itself that the known claim is about has ended.
             (false, true) => aside >= 2 || covers,
             (false, false) => false,
