@@ -202,9 +202,9 @@ fn words_that_only_other_results_from_the_conversation_contain_count() {
     let store = Store::in_memory().unwrap();
     insert_conversation(&store, "jsonl:a", &["The pottery class was full.", "It rained.", "Her teacher is Ilka."]);
     insert_conversation(&store, "jsonl:b", &["The piano class was full.", "It rained.", "His teacher is Bela."]);
-    let told: Vec<_> = search(&store, "pottery teacher", &Filter::default(), 9, day(1)).unwrap();
-    let place = |content: &str| told.iter().position(|found| found.memory.claim.content == content).unwrap();
-    assert!(place("Her teacher is Ilka.") < place("His teacher is Bela."), "{told:?}");
+    let ranked: Vec<_> = search(&store, "pottery teacher", &Filter::default(), 9, day(1)).unwrap();
+    let place = |content: &str| ranked.iter().position(|found| found.memory.claim.content == content).unwrap();
+    assert!(place("Her teacher is Ilka.") < place("His teacher is Bela."), "{ranked:?}");
     let [pottery, ilka] = ["The pottery class was full.", "Her teacher is Ilka."]
         .map(|content| fit_of(&store, "pottery teacher", content));
     // Of the three results, two are from this conversation. Each of them contains the word that the other lacks.

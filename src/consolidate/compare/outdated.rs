@@ -103,7 +103,7 @@ impl Comparison<'_, '_> {
             (false, true) if !self.is_record() && !has_ended(self.known) => ENDED,
             (false, _) => return None,
         };
-        // "Stayed closed" tells of a time, not of an end.
+        // "Stayed closed" states a time, not an end.
         if why == ENDED && (clause.is_negated || clause.marks.contains(&Mark::Doubtful)) {
             return None;
         }
