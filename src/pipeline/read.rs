@@ -113,13 +113,25 @@ pub(super) fn start(
     let found = sources.discover()?;
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let (selection, held, speaker) = (selection.clone(), sources.transcripts.clone(), sources.speaker.clone());
+    let given: Vec<PathBuf> = sources.paths.iter().map(|path| true_path(path)).collect();
     // Reading blocks on file access, so it runs on a thread instead of in a task.
     std::thread::spawn(move || {
         let linked = LinkedFiles::new(&selection.deny, found.iter().map(|one| one.path.as_path()));
         let is_warned = Cell::new(false);
         let named_roots = RefCell::default();
-        let reader =
-            Reader { forced, speaker, selection, linked, is_warned, finished, guard, sender, shipped, named_roots };
+        let reader = Reader {
+            forced,
+            speaker,
+            selection,
+            linked,
+            is_warned,
+            finished,
+            guard,
+            sender,
+            given,
+            shipped,
+            named_roots,
+        };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
                 return;
@@ -147,6 +159,8 @@ struct Reader {
     finished: Finished,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
+    /// The files and folders that the user gave.
+    given: Vec<PathBuf>,
     /// Finds logs that are part of a repository; `None` if all logs are the user's own.
     shipped: Option<ShippedLogs>,
     /// The repositories that a warning has named.
@@ -292,6 +306,12 @@ impl Reader {
     /// Returns the root of the repository that a log is part of, and says once what follows from it.
     fn shipped_by(&self, path: &Path) -> Option<String> {
         let SourceRepository { root, doubt } = self.shipped.as_ref()?.origin_of(path)?;
+        // Whoever gives a file or folder within a repository means these logs, rather than whatever it contains.
+        let (log, top) = (true_path(path), true_path(&root));
+        let is_meant = |given: &PathBuf| *given != top && given.starts_with(&top) && log.starts_with(given);
+        if self.given.iter().any(is_meant) {
+            return None;
+        }
         let text = plain(&root);
         if self.named_roots.borrow_mut().insert(root) {
             let what = match doubt {
@@ -300,7 +320,7 @@ impl Reader {
             };
             let warning = format!(
                 "{what}, so anybody may have written them: their memories belong to that project, and what they say \
-                 about you or ask for waits in the inbox; if they are your own logs, run with --namespace"
+                 about you or ask for waits in the inbox; if they are your own logs, give their folder, or use --namespace"
             );
             // A closed channel means that the remaining logs are not needed.
             self.sender.blocking_send(ReadEvent::Warning(warning)).ok();
