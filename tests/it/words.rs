@@ -48,23 +48,23 @@ const VERBS: &[&str] = &[
 ];
 
 /// Programming nouns that may be names of types, in addition to the terms of the glossary.
-const NOUNS: &str = "ablation access act action adapter address admission agent alias allowance amount answer arg args arguments author \
-    backup basis batching budget builder cache call capabilities certainty channel checkout choice cleaning client \
-    clock column command commit conflict connection context contexts conversation conversations conversion correction cost \
-    counter counts coverage cue data database dates days definition details dialect draft effect \
-    embedder encryption end endpoint entity entries entry episode erasure error estimate event extent \
-    extraction failure fault features field file files filter finding fingerprint finish firing fit flaw \
-    folder folders forms freshness group head health highlight hit home id identity import info input item judgement language \
-    layer likeness limit limits line list lives lookup loss machine mark memories merge meter mode model \
-    names number numbers objects options order origin outcome outline output overlay page pair part parts pass passage \
-    phrases piece pipeline place placement polarity policy pool price prices printer procedure progress prompt \
+const NOUNS: &str = "ablation access act action adapter address admission agent alias allowance amount answer arg args \
+    arguments author backup basis batching budget builder cache call capabilities certainty channel checkout choice \
+    clause cleaning client clock column command commit comparison conflict connection context contexts conversation \
+    conversations conversion correction cost counter counts coverage cue data database dates days definition details \
+    dialect draft effect embedder encryption end endpoint entity entries entry episode erasure error estimate event \
+    extent extraction failure fault features field file files filter finding fingerprint finish firing fit flaw folder \
+    folders forms freshness group head health highlight hit home id identity import info input item judgement language \
+    layer likeness limit limits line list lives lookup loss machine mark memories merge meter mode model names \
+    neighbour number numbers objects options order origin outcome outline output overlay page pair part parts pass \
+    passage phrases piece pipeline place placement polarity policy pool price prices printer procedure progress prompt \
     proposal proposals provider query question queue quotas reason recorder redacted references refusal registry \
-    rejection remote replay report reporter repository reservation resolver result results retriever row rows \
-    rules ruling scan scenes schema score script secret section selection server session set setting \
-    settings sheet shelf sight sighting slot source sources span spending stage stamp state statistics stats \
-    stems step steps storage store strength subject subtree summary survey suspicion table tally tape \
-    target task template terms text time tool totals treatment turn unit usage vector vectors verbosity \
-    verdict version view visit voice weights word worker workspace wrappers writer";
+    rejection remote replay report reporter repository reservation resolver result results retriever row rows rules \
+    ruling scan scenes schema score script secret section selection server session set setting settings sheet shelf \
+    sight sighting slot source sources span spending stage stamp state statistics stats stems step steps storage store \
+    strength subject subtree summary survey suspicion table tally tape target task template term terms text time tool \
+    totals treatment turn unit usage vector vectors verbosity verdict version view visit vocabulary voice weights word \
+    worker workspace wrappers writer";
 
 /// Existing names that are not nouns. The list must only shrink.
 const NOT_YET_NOUNS: &[&str] = &[

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::another::is_about_another_thing;
+use super::certainty::{Certainty, is_frame, is_list, surroundings};
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
 use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, outdated};
 use super::tokens::is_stop_word;
@@ -14,15 +15,6 @@ use crate::text::normalise::comparable;
 use crate::text::recent::RecentResults;
 use crate::text::script::{Script, is_han, is_hiragana};
 use crate::text::tokens::{is_listed, words};
-
-/// How certain it is that the known claim is no longer true.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Certainty {
-    /// The phrase says more or less than the known claim states, so a person has to decide.
-    Likely,
-    /// The phrase names exactly what the known claim states.
-    Certain,
-}
 
 /// Minimum number of other names for which a known claim is taken to state something else as well.
 const MANY_NAMES: usize = 2;
@@ -51,19 +43,6 @@ fn by_phrases(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'sta
     let found = found.max_by_key(|(ended, _)| *ended);
     let without_name = || reversed(incoming, known).or_else(|| moved_home(incoming, known));
     found.or_else(|| without_name().filter(|_| !people_differ(&incoming.features, &known.features)))
-}
-
-/// Returns whether a clause is about different circumstances from `known`, and whether it limits the change to special
-/// circumstances.
-pub(super) fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
-    // A statement about a project usually means the backend anyway, and a time of day is a value.
-    const NOT_NARROWER: &[&str] = &["backend", "morning", "evening", "weekend"];
-    let narrowing = |features: &Features| -> BTreeSet<&'static str> {
-        features.settings.iter().copied().filter(|setting| !NOT_NARROWER.contains(setting)).collect()
-    };
-    let (ours, theirs) = (narrowing(clause), narrowing(known));
-    let are_others = !ours.is_empty() && !theirs.is_empty() && ours.is_disjoint(&theirs);
-    (are_others, !ours.is_subset(&theirs) || (clause.except && !known.except))
 }
 
 fn by_phrase(phrase: &ChangePassage, incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
@@ -176,12 +155,6 @@ fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
     let lead = OPENINGS.iter().fold(phrase.lead.clone(), |lead, opening| lead.replace(opening, " "));
     let is_led = phrase.kind != ChangeEffect::Replaced && content_words(&lead).iter().any(|word| !in_text(word, known));
     other_verb || is_led
-}
-
-/// Whether a claim lists several things.
-pub(super) fn is_list(known: &View<'_>) -> bool {
-    let text = known.claim.content.trim_end_matches(['.', '"', '”', '“', '»']);
-    [", ", " and ", " und ", " y ", " et ", "、"].iter().any(|joint| text.contains(joint))
 }
 
 /// Whether a finding says that a claim is no longer true, together with all details of the claim.
@@ -397,10 +370,4 @@ fn is_capital(word: &str, content: &str) -> bool {
 fn is_wide_name(named: &str, text: &str) -> bool {
     let named: String = comparable(named).chars().filter(|c| is_han(*c)).collect();
     named.chars().count() >= 2 && text.contains(&named)
-}
-
-/// Whether a word only introduces a statement, as in "the user said".
-pub(super) fn is_frame(word: &str) -> bool {
-    const FRAME: &str = "user user's team said says standing instruction nutzer sagte usuario dijo 用户 团队 户说";
-    is_listed(FRAME, word)
 }

@@ -4,7 +4,7 @@
 //! claim has the topic of the known claim, a mark of change, and a different value of the same kind. Words that suppose,
 //! plan, propose, refuse or limit the change are respected, and so are other people, parts and circumstances.
 
-use super::ended::{Certainty, is_list, surroundings};
+use super::certainty::{Certainty, is_list, surroundings};
 use super::features::{Features, Polarity, TimeScope, WEEKDAYS, unit};
 use super::key::{Values, compare};
 use super::marks::{Clause, Mark, clauses, is_generic};

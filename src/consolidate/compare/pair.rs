@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::another::is_about_another_thing;
 use super::attribute::give_other_values;
-use super::ended::{Certainty, ends, ends_something_else, has_other_subject};
+use super::certainty::Certainty;
+use super::ended::{ends, ends_something_else, has_other_subject};
 use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::order::{ExchangeFinding, exchange};

@@ -1,6 +1,6 @@
 //! The content words of a claim in their order, compared with those of another claim.
 
-use super::ended::is_frame;
+use super::certainty::is_frame;
 use super::features::Features;
 use super::marks::is_generic;
 use super::tokens::is_stop_word;
