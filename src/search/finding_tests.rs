@@ -208,7 +208,7 @@ fn words_that_only_other_results_from_the_conversation_contain_count() {
     let [pottery, ilka] = ["The pottery class was full.", "Her teacher is Ilka."]
         .map(|content| fit_of(&store, "pottery teacher", content));
     // Of the three results, two are from this conversation. Each of them contains the word that the other lacks.
-    let expected = |other: &QueryFit| (other.words / 2.0 + other.words) / 2.0 / 3.0;
+    let expected = |other: &QueryFit| f64::midpoint(other.words / 2.0, other.words) / 3.0;
     assert!((ilka.conversation - expected(&pottery)).abs() < 1e-6, "{ilka:?}");
     assert!((pottery.conversation - expected(&ilka)).abs() < 1e-6, "{pottery:?}");
 }
