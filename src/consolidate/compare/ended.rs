@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
+use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, is_about_another_thing, outdated};
 use super::tokens::is_stop_word;
 use super::view::{View, is_episode, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};
@@ -27,6 +28,15 @@ const MANY_NAMES: usize = 2;
 
 /// Returns the certainty with which `incoming` says that `known` is no longer true, and the reason.
 pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
+    let by_phrases = by_phrases(incoming, known);
+    let is_elsewhere = || by_phrases.is_some_and(|(_, why)| why != REVERSED) && is_about_another_thing(incoming, known);
+    let by_phrases = if is_elsewhere() { None } else { by_phrases };
+    let found = [by_phrases, outdated(incoming, known)].into_iter().flatten();
+    found.max_by_key(|(certainty, why)| (*certainty, *why == NEVER_TRUE))
+}
+
+/// Returns the finding that a phrase of `incoming` names what ended.
+fn by_phrases(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let over = known.features.polarity == Polarity::Negative && incoming.features.polarity == Polarity::Negative;
     // A past event remains true, and so does the record of a finished task.
     let is_record = is_episode(known) || matches!(known.claim.category.as_str(), "task" | "solution" | "mistake");
@@ -41,7 +51,7 @@ pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, 
 
 /// Returns whether a clause is about different circumstances from `known`, and whether it limits the change to special
 /// circumstances.
-fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
+pub(super) fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
     // A statement about a project usually means the backend anyway, and a time of day is a value.
     const NOT_NARROWER: &[&str] = &["backend", "morning", "evening", "weekend"];
     let narrowing = |features: &Features| -> BTreeSet<&'static str> {
@@ -165,14 +175,14 @@ fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
 }
 
 /// Whether a claim lists several things.
-fn is_list(known: &View<'_>) -> bool {
+pub(super) fn is_list(known: &View<'_>) -> bool {
     let text = known.claim.content.trim_end_matches(['.', '"', '”', '“', '»']);
     [", ", " and ", " und ", " y ", " et ", "、"].iter().any(|joint| text.contains(joint))
 }
 
 /// Whether a finding says that a claim is no longer true, together with all details of the claim.
 pub(in crate::consolidate) fn is_end(why: &str) -> bool {
-    [OVER, REVERSED, TOPIC_MOVED].contains(&why)
+    [OVER, REVERSED, TOPIC_MOVED, ENDED, NEVER_TRUE, ANOTHER_VALUE].contains(&why)
 }
 
 const OVER: &str = "the new text says that it is over";
@@ -386,7 +396,7 @@ fn is_wide_name(named: &str, text: &str) -> bool {
 }
 
 /// Whether a word only introduces a statement, as in "the user said".
-fn is_frame(word: &str) -> bool {
+pub(super) fn is_frame(word: &str) -> bool {
     const FRAME: &str = "user user's team said says standing instruction nutzer sagte usuario dijo 用户 团队 户说";
     is_listed(FRAME, word)
 }

@@ -7,9 +7,11 @@ use super::ended::{Certainty, ends, ends_something_else, has_other_subject};
 use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::order::{ExchangeFinding, exchange};
+use super::outdated::is_about_another_thing;
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::tokens::is_stop_word;
 use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, part};
+use crate::memory::Structured;
 use crate::text::change::turns_to_another;
 use crate::text::normalise::comparable;
 use crate::text::script::is_hiragana;
@@ -416,7 +418,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
         return None;
     }
     let slots = slots(&a.features.text, &b.features.text)?;
-    if frame.close && is_another_number(a, b, words, &slots, frame) {
+    if frame.close && is_another_number(a, b, words, &slots, frame) && !is_about_another_thing(a, b) {
         return Some((ClaimRelation::Opposed, "a different number in the same words"));
     }
     if (frame.close || placed) && takes_its_place(a, b, &slots) {
@@ -426,7 +428,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     let has_own = words.known_only > 0 || extra(b, a).any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
     // Two orders that have words in common are still two orders.
-    let are_orders = [a, b].iter().all(|view| matches!(view.claim.category.as_str(), "convention" | "workflow"));
+    let are_orders = [a, b].iter().all(|view| matches!(view.claim.structured, Some(Structured::Procedure(_))));
     if core && !keys_differ && !are_orders && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
         return Some((ClaimRelation::Both, "the same fact, but each with a different detail"));
     }
@@ -644,7 +646,7 @@ fn same_measure_differs(a: &View<'_>, b: &View<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Claim, MemoryType};
+    use crate::memory::{Claim, MemoryType, Procedure};
 
     #[test]
     fn a_claim_repeats_another_if_the_comparison_of_all_words_finds_so() {
@@ -673,14 +675,24 @@ mod tests {
     }
 
     #[test]
-    fn two_conventions_with_words_in_common_are_not_joined() {
-        let related = |category: &str| {
-            let claim = |text: &str| Claim::new(MemoryType::Procedural, category, text, text);
+    fn two_orders_with_words_in_common_are_not_joined() {
+        let related = |is_order: bool| {
+            let claim = |text: &str| {
+                let procedure = Procedure {
+                    name: text.to_owned(),
+                    description: text.to_owned(),
+                    steps: vec![text.to_owned()],
+                    triggers: Vec::new(),
+                    priority: None,
+                };
+                let structured = is_order.then_some(Structured::Procedure(procedure));
+                Claim { structured, ..Claim::new(MemoryType::Procedural, "convention", text, text) }
+            };
             let known = claim("Nora bakes her rye bread for one hour in a stone oven.");
             let incoming = claim("Nora bakes her rye bread for one hour at 250 °C, with caraway.");
             pair(&View::of(&incoming, &[]), &View::of(&known, &[]), false).pairing
         };
-        assert_eq!(related("fact"), ClaimRelation::Both);
-        assert_ne!(related("convention"), ClaimRelation::Both);
+        assert_eq!(related(false), ClaimRelation::Both);
+        assert_ne!(related(true), ClaimRelation::Both);
     }
 }

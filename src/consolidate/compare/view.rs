@@ -32,6 +32,8 @@ pub(crate) struct View<'a> {
     pub(in crate::consolidate) speakers: BTreeSet<String>,
     /// The conversations in the claim's evidence.
     pub(in crate::consolidate) places: BTreeSet<&'a str>,
+    /// The words that were said, from the claim's evidence.
+    pub(super) quotes: Vec<&'a str>,
     pub(in crate::consolidate) about: About,
     pub(in crate::consolidate) language: Option<Language>,
     changes: OnceCell<Vec<ChangePassage>>,
@@ -63,6 +65,7 @@ impl<'a> View<'a> {
         Self {
             claim,
             about: about(&features),
+            quotes: evidence.iter().map(|piece| piece.quote.as_str()).collect(),
             places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
             language: RECENT.with(|recent| recent.get(&claim.content, || detect(&claim.content, COMPARED))),
             changes: OnceCell::new(),
@@ -309,7 +312,7 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
 }
 
 /// Whether each claim's subject appears in its own words but not in the other claim's, in nearly the same sentence.
-fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
+pub(super) fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (&a.subject, &b.subject) else { return false };
     let (left, right) = (&a.features, &b.features);
     let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());

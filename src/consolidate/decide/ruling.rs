@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use transcripts::TimeSource;
 
 use crate::consolidate::compare::features::{Features, Turn};
+use crate::consolidate::compare::outdated::NEVER_TRUE;
 use crate::consolidate::compare::tokens::is_stop_word;
 use crate::consolidate::compare::view::View;
 use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
@@ -368,9 +369,15 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     });
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);
-    let turn = case.turn;
+    let is_mistake = why == NEVER_TRUE;
+    let turn = if is_mistake { Some(Turn::Corrected) } else { case.turn };
     // If two people spoke on the same day, the order of messages does not show who is right.
-    let order = if is_disputed(case, target, view) { None } else { case.holds(target) };
+    let order = match () {
+        () if is_disputed(case, target, view) => None,
+        // The day of what was corrected says nothing about when it was corrected.
+        () if is_mistake => case.when.said.zip(ValidTime::known(target).said).map(|(ours, theirs)| ours.cmp(&theirs)),
+        () => case.holds(target),
+    };
     let known_is_later = order == Some(Ordering::Less)
         || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
     if known_is_later {

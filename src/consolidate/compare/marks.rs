@@ -1,0 +1,255 @@
+//! Marks of change: what the words of a clause say about earlier knowledge, such as that something has ended.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::features::{Features, Polarity};
+use crate::text::recent::RecentResults;
+use crate::text::script::is_han;
+
+/// What a clause says about earlier knowledge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Mark {
+    /// Something in the clause has ended: "the server was switched off".
+    Ended,
+    /// Something in the clause was never true: "Fahrenheit was a slip".
+    Denied,
+    /// Something earlier was a mistake: "she had miscounted".
+    Corrected,
+    /// Something was moved, renamed or exchanged for something else.
+    Moved,
+    /// The clause has been true only for some time: "since May".
+    Since,
+    /// Something is named only as the earlier one: "the old line".
+    Earlier,
+    /// Something exists alongside others: "a second shop".
+    Beside,
+    /// The clause is supposed, planned, asked, proposed, refused, or true only for a time.
+    Unreal,
+    /// The change lies ahead, or something stays as it is.
+    Doubtful,
+}
+
+/// A clause with its marks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Clause {
+    pub(super) text: String,
+    /// The text between the words that are marks.
+    pub(super) pieces: Vec<String>,
+    /// The marks that may have other words inside them, as in "gave the flat up".
+    pub(super) gaps: Vec<String>,
+    pub(super) marks: BTreeSet<Mark>,
+    /// The marks of the whole sentence.
+    pub(super) around: BTreeSet<Mark>,
+    /// Whether the clause is negated apart from words such as "no longer": "was not closed", "never moved".
+    pub(super) is_negated: bool,
+}
+
+/// The words of `marks.toml`.
+#[derive(Deserialize)]
+struct Lexicon {
+    ended: Vec<String>,
+    denied: Vec<String>,
+    never: Vec<String>,
+    past: Vec<String>,
+    corrected: Vec<String>,
+    moved: Vec<String>,
+    since: Vec<String>,
+    earlier: Vec<String>,
+    beside: Vec<String>,
+    unreal: Vec<String>,
+    doubtful: Vec<String>,
+    generic: String,
+}
+
+/// The compiled lexicon.
+struct Marks {
+    marks: Vec<(Mark, Regex)>,
+    never: Regex,
+    past: Regex,
+    generic: BTreeSet<String>,
+}
+
+static MARKS: LazyLock<Marks> = LazyLock::new(|| {
+    let words: Lexicon = toml::from_str(include_str!("marks.toml")).expect("the words are constants");
+    let marks = [
+        (Mark::Ended, &words.ended),
+        (Mark::Denied, &words.denied),
+        (Mark::Corrected, &words.corrected),
+        (Mark::Moved, &words.moved),
+        (Mark::Since, &words.since),
+        (Mark::Earlier, &words.earlier),
+        (Mark::Beside, &words.beside),
+        (Mark::Unreal, &words.unreal),
+        (Mark::Doubtful, &words.doubtful),
+    ];
+    Marks {
+        marks: marks.into_iter().map(|(mark, words)| (mark, any_of(words))).collect(),
+        never: any_of(&words.never),
+        past: any_of(&words.past),
+        generic: words.generic.split_whitespace().map(str::to_owned).collect(),
+    }
+});
+
+/// Returns a pattern that matches any of the alternatives in `lists`: as whole words, except in scripts without spaces.
+fn any_of(lists: &[String]) -> Regex {
+    let is_wide = |c: char| is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}' | '？');
+    let (mut spaced, mut wide) = (Vec::new(), Vec::new());
+    for list in lists {
+        for word in alternatives(list) {
+            if word.contains(is_wide) { wide.push(word) } else { spaced.push(word) }
+        }
+    }
+    let spaced = format!(r"\b(?:{})\b", spaced.join("|"));
+    let pattern = if wide.is_empty() { spaced } else { format!("{spaced}|{}", wide.join("|")) };
+    Regex::new(&format!("(?i){pattern}")).expect("the words are constants")
+}
+
+/// Splits a list at the bars outside parentheses and brackets.
+fn alternatives(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut found) = (0_usize, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => {
+                found.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&list[start..]);
+    found
+}
+
+/// Maximum length of a text that is examined, in bytes; statements of changes are short.
+const MAX_BYTES: usize = 600;
+
+/// Returns the clauses of `text` with their marks; none if no clause has a mark, or the text is too long.
+pub(super) fn clauses(text: &str) -> Rc<[Clause]> {
+    thread_local!(static RECENT: RecentResults<Rc<[Clause]>> = RecentResults::default());
+    if text.len() > MAX_BYTES {
+        return Rc::new([]);
+    }
+    RECENT.with(|recent| recent.get(text, || examine(&text.replace('’', "'")).into()))
+}
+
+/// Whether a word says little about the thing before or after it, as in "the guest option".
+pub(super) fn is_generic(word: &str) -> bool {
+    MARKS.generic.contains(word)
+}
+
+fn examine(text: &str) -> Vec<Clause> {
+    let mut found = Vec::new();
+    for sentence in parts(text, ends_sentence) {
+        let around = marks_of(sentence);
+        let texts = parts(sentence, ends_clause);
+        for (at, text) in texts.iter().enumerate() {
+            let mut marks = marks_of(text);
+            let next = texts.get(at + 1).map(|next| next.to_lowercase()).unwrap_or_default();
+            if is_contrast(text, &next) {
+                marks.insert(Mark::Denied);
+            }
+            let (pieces, gaps) = pieces(text);
+            let is_negated = is_negated(text);
+            found.push(Clause { pieces, gaps, text: (*text).to_owned(), marks, around: around.clone(), is_negated });
+        }
+    }
+    if found.iter().all(|clause| clause.marks.is_empty()) { Vec::new() } else { found }
+}
+
+fn marks_of(text: &str) -> BTreeSet<Mark> {
+    let mut marks: BTreeSet<Mark> =
+        MARKS.marks.iter().filter(|(_, pattern)| pattern.is_match(text)).map(|(mark, _)| *mark).collect();
+    if MARKS.never.is_match(text) && MARKS.past.is_match(text) {
+        marks.insert(Mark::Denied);
+    }
+    marks
+}
+
+fn is_negated(text: &str) -> bool {
+    let ended = MARKS.marks.iter().find(|(mark, _)| *mark == Mark::Ended);
+    let rest = ended.map_or_else(|| text.into(), |(_, pattern)| pattern.replace_all(text, " | "));
+    Features::of(&rest).polarity != Polarity::Positive
+}
+
+/// Whether a clause denies what it names in favour of something else: "not in May", or "it is not red, but green".
+fn is_contrast(text: &str, next: &str) -> bool {
+    const DENIALS: [&str; 14] = [
+        "not ", "and not ", "nicht ", "und nicht ", "y no ", "no el ", "no la ", "no los ", "no en ", "no a ", "no con ", "pas ",
+        "而不是", "不是",
+    ];
+    const TURNS: [&str; 6] = ["but ", "sondern ", "sino ", "mais ", "而是", "是"];
+    const NEGATIONS: [&str; 10] = [" not ", "n't ", " nicht ", " kein", " no ", " pas ", "不是", "并非", "不在", "没有"];
+    let text = text.to_lowercase();
+    let padded = format!(" {text} ");
+    DENIALS.iter().any(|denial| text.starts_with(denial))
+        || TURNS.iter().any(|turn| next.starts_with(turn)) && NEGATIONS.iter().any(|negation| padded.contains(negation))
+}
+
+/// Returns the text of a clause between its marks, and the marks of several words.
+fn pieces(text: &str) -> (Vec<String>, Vec<String>) {
+    let named = |mark: &Mark| !matches!(mark, Mark::Beside | Mark::Unreal | Mark::Doubtful);
+    let patterns = MARKS.marks.iter().filter(|(mark, _)| named(mark)).map(|(_, pattern)| pattern);
+    let found = patterns.chain([&MARKS.never]).flat_map(|pattern| pattern.find_iter(text)).map(|found| found.range());
+    let mut cut: Vec<Range<usize>> = found.collect();
+    cut.sort_by_key(|range| range.start);
+    let gaps = cut.iter().map(|range| &text[range.clone()]).filter(|gap| gap.split(' ').count() > 2);
+    let gaps = gaps.map(str::to_owned).collect();
+    let (mut pieces, mut end) = (Vec::new(), 0);
+    for range in cut {
+        if range.start > end {
+            pieces.push(text[end..range.start].to_owned());
+        }
+        end = end.max(range.end);
+    }
+    pieces.push(text[end..].to_owned());
+    (pieces, gaps)
+}
+
+/// Splits `text` where `ends` finds a separator, given as its length.
+fn parts(text: &str, ends: fn(&str) -> Option<usize>) -> Vec<&str> {
+    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if let Some(length) = ends(rest) {
+            found.push(text[start..at].trim());
+            start = at + length;
+            at = start;
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    found.push(text.get(start..).unwrap_or_default().trim());
+    found.retain(|part| !part.is_empty());
+    found
+}
+
+fn ends_sentence(rest: &str) -> Option<usize> {
+    let mut chars = rest.chars();
+    let c = chars.next()?;
+    let is_spaced = chars.next().is_none_or(char::is_whitespace);
+    (matches!(c, '。' | '！' | '；') || (matches!(c, '.' | '!' | ';') && is_spaced)).then(|| c.len_utf8())
+}
+
+fn ends_clause(rest: &str) -> Option<usize> {
+    const JOINTS: [&str; 22] = [
+        " and ", " but ", " because ", " since ", " so ", " which ", " who ", " und ", " aber ", " weil ", " sondern ",
+        " denn ", " y ", " e ", " pero ", " porque ", " sino ", " et ", " mais ", " parce ", " after ", " when ",
+    ];
+    let c = rest.chars().next()?;
+    let after = rest[c.len_utf8()..].chars().next();
+    if matches!(c, '，' | '：' | '、') || (matches!(c, ',' | ':') && after.is_none_or(char::is_whitespace)) {
+        return Some(c.len_utf8());
+    }
+    if c == '后' && after.is_some_and(|next| "把就不改再停没都又".contains(next)) {
+        return Some(c.len_utf8());
+    }
+    // The joint begins the next clause, whose meaning depends on it.
+    JOINTS.iter().any(|joint| rest.starts_with(joint)).then_some(1)
+}
