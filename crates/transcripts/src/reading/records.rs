@@ -127,7 +127,7 @@ impl Records {
         Ok(stop != Stop::End)
     }
 
-    /// Returns the next record, or `None` at the end; a record larger than [`MAX_RECORD_BYTES`] is reported and
+    /// Returns the next record, or `None` at the end; a record larger than the bound on records is reported and
     /// skipped.
     ///
     /// # Errors
