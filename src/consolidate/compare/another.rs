@@ -1,27 +1,53 @@
 //! Finds out whether a new claim is about another thing, person, part or occasion than a known claim.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS};
 use super::marks::{Clause, is_generic};
-use super::outdated::{Comparison, GOVERNING, is_calendar, is_spaced};
+use super::outdated::{Comparison, GOVERNING, is_calendar, is_day, is_spaced};
 use super::topic::{Term, Vocabulary, are_forms, names_another_of_its_kind, stated, terms};
 use super::view::{About, View, tags_differ};
-use crate::text::language::Language;
 use crate::text::tokens::is_listed;
 
 /// Whether `incoming` is about another thing of the same kind than `known`, or about a special case of it.
 pub(super) fn is_about_another_thing(incoming: &View<'_>, known: &View<'_>) -> bool {
-    let (ours, theirs) = (stated(&incoming.claim.content), stated(&known.claim.content));
-    let vocabulary = Vocabulary::of_claim(known);
-    let comparison = Comparison {
-        theirs: terms([theirs], &Vocabulary::of_claim(incoming)),
-        ours: terms([ours], &vocabulary),
-        is_head_last: !matches!(known.language, Some(Language::Spanish | Language::French)),
-        incoming,
-        known,
-        clauses: Vec::new(),
-        vocabulary,
+    let comparison = Comparison::of(incoming, known);
+    is_other_label(incoming, known)
+        || comparison.has_another_subject()
+        || comparison.narrows_subject()
+        || comparison.has_another_in_its_place(&[])
+}
+
+/// Whether the known claim begins with a numbered thing, such as "version 2", and the new one names another of its kind.
+pub(super) fn is_other_label(incoming: &View<'_>, known: &View<'_>) -> bool {
+    static START: LazyLock<Regex> = LazyLock::new(|| {
+        let articles = "(?:(?:the|der|die|das|la|el|le|in|im|en) )?";
+        let number = r"(v?\d+(?:\.\d+)*)";
+        Regex::new(&format!(
+            r"(?i)^{articles}(?:(\p{{Latin}}{{2,}}) {number}|(\p{{Han}}{{1,8}}?) ?{number})([年月日号点时]?)"
+        ))
+        .expect("the pattern is a constant")
+    });
+    let Some(found) = START.captures(stated(&known.claim.content)).filter(|found| found[5].is_empty()) else {
+        return false;
     };
-    comparison.has_another_subject() || comparison.narrows_subject() || comparison.has_another_in_its_place(&[])
+    let part = |at: usize| found.get(at).or_else(|| found.get(at + 2)).map_or("", |part| part.as_str());
+    let (noun, number) = (part(1).to_lowercase(), part(2));
+    // "October 3" is a day, not a thing.
+    if !Features::of(&format!("{noun} {number}")).figures.iter().all(|figure| !is_calendar(figure) && !is_day(figure)) {
+        return false;
+    }
+    let text = stated(&incoming.claim.content).to_lowercase();
+    let after = |at: usize| text[at + noun.len()..].trim_start_matches([' ', 'v']);
+    let numbers = text
+        .match_indices(&noun)
+        .map(|(at, _)| after(at))
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let mut numbers =
+        numbers.map(|rest| rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default()).peekable();
+    numbers.peek().is_some() && numbers.all(|other| other.trim_end_matches('.') != number.trim_start_matches('v'))
 }
 
 impl Comparison<'_, '_> {
@@ -41,7 +67,14 @@ impl Comparison<'_, '_> {
         let other_name = begins_with_subject(self.incoming)
             && begins_with_subject(self.known)
             && tags_differ(self.incoming, self.known);
-        other_owner || other_name || other_kind || other_code || self.has_another_subject() || self.narrows_subject()
+        let other_label = is_other_label(self.incoming, self.known);
+        other_owner
+            || other_name
+            || other_kind
+            || other_code
+            || other_label
+            || self.has_another_subject()
+            || self.narrows_subject()
     }
 
     /// Whether the subject of the known claim is missing, and the new claim has one of its own.
@@ -72,12 +105,14 @@ impl Comparison<'_, '_> {
             [("of", " instead of "), ("of", " in place of "), ("von", " auf "), ("von", " zu ")];
         const WIDE_BEFORE: [&str; 4] = ["从", "由", "代替", "取代"];
         const WIDE_AFTER: [&str; 3] = ["から", "에서", "의 대신"];
+        // A name in another script often has a space before it.
         let text = clause.text.to_lowercase();
+        let wide_text = text.replace(' ', "");
         let named = terms([clause.text.as_str()], &self.vocabulary);
         let is_left = |term: &Term| {
             is_listed(FROM, &term.before)
                 || FROM_IF_THEN.iter().any(|(word, then)| term.before == *word && text.contains(then))
-                || WIDE_BEFORE.iter().any(|word| text.contains(&format!("{word}{}", term.text)))
+                || WIDE_BEFORE.iter().any(|word| wide_text.contains(&format!("{word}{}", term.text)))
                 || WIDE_AFTER.iter().any(|word| text.contains(&format!("{}{word}", term.text)))
         };
         named.iter().any(|term| !term.is_shared && !is_generic(&term.text) && is_left(term))
@@ -96,7 +131,9 @@ impl Comparison<'_, '_> {
     /// apart from the words of a value.
     pub(super) fn has_another_in_its_place(&self, value: &[String]) -> bool {
         let is_preposition = |word: &str| word == "的" || is_listed(SPECIFIERS, word) || is_listed(GOVERNING, word);
-        let own = |term: &&Term| !term.is_shared && !is_generic(&term.text) && is_preposition(&term.before);
+        // In French, "on" is a pronoun.
+        let is_governed = |term: &Term| is_preposition(&term.before) && !(term.before == "on" && term.gap.is_none());
+        let own = |term: &&Term| !term.is_shared && !is_generic(&term.text) && is_governed(term);
         self.theirs
             .iter()
             .filter(own)

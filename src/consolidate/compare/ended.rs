@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::another::is_about_another_thing;
+use super::caution::{is_supposed, may_be_elsewhere};
 use super::certainty::{Certainty, is_frame, is_list, surroundings};
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
 use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, outdated};
@@ -28,7 +29,12 @@ pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, 
     let is_elsewhere = || by_phrases.is_some_and(|(_, why)| !names_it(why)) && is_about_another_thing(incoming, known);
     let by_phrases = if is_elsewhere() { None } else { by_phrases };
     let found = [by_phrases, outdated(incoming, known)].into_iter().flatten();
-    found.max_by_key(|(certainty, why)| (*certainty, *why == NEVER_TRUE))
+    let (certainty, why) = found.max_by_key(|(certainty, why)| (*certainty, *why == NEVER_TRUE))?;
+    if is_supposed(incoming) {
+        return None;
+    }
+    let is_sure = certainty == Certainty::Certain && (is_order || !may_be_elsewhere(incoming, known, why));
+    Some((if is_sure { Certainty::Certain } else { Certainty::Likely }, why))
 }
 
 /// Returns the finding that a phrase of `incoming` names what ended.

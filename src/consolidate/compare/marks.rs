@@ -39,6 +39,8 @@ pub(super) enum Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clause {
     pub(super) text: String,
+    /// The text before the first word that is a mark; empty if there is none.
+    pub(super) lead: String,
     /// The text between the words that are marks.
     pub(super) pieces: Vec<String>,
     /// The marks that may have other words inside them, as in "gave the flat up".
@@ -48,6 +50,14 @@ pub(super) struct Clause {
     pub(super) around: BTreeSet<Mark>,
     /// Whether the clause is negated apart from words such as "no longer": "was not closed", "never moved".
     pub(super) is_negated: bool,
+}
+
+impl Clause {
+    /// Whether the clause says that something ended, was never true, was a mistake, changed, or has begun.
+    pub(super) fn is_marked(&self) -> bool {
+        const OF_CHANGE: [Mark; 5] = [Mark::Ended, Mark::Denied, Mark::Corrected, Mark::Moved, Mark::Since];
+        OF_CHANGE.iter().any(|mark| self.marks.contains(mark))
+    }
 }
 
 /// The words of `marks.toml`.
@@ -65,6 +75,7 @@ struct Lexicon {
     unreal: Vec<String>,
     doubtful: Vec<String>,
     generic: String,
+    relatives: Vec<String>,
 }
 
 /// The compiled lexicon.
@@ -73,6 +84,7 @@ struct Marks {
     never: Regex,
     past: Regex,
     generic: BTreeSet<String>,
+    relatives: Regex,
 }
 
 static MARKS: LazyLock<Marks> = LazyLock::new(|| {
@@ -92,6 +104,7 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
         patterns: marks.into_iter().map(|(mark, words)| (mark, any_of(words))).collect(),
         never: any_of(&words.never),
         past: any_of(&words.past),
+        relatives: any_of(&words.relatives),
         generic: words.generic.split_whitespace().map(str::to_owned).collect(),
     }
 });
@@ -145,6 +158,15 @@ pub(super) fn is_generic(word: &str) -> bool {
     MARKS.generic.contains(word)
 }
 
+/// Number of letters at the start of a word for a person by which a form of it is recognised.
+const PERSON_ROOT: usize = 5;
+
+/// Returns the relatives, friends and colleagues that `text` mentions, each as the start of the word.
+pub(super) fn relatives(text: &str) -> BTreeSet<String> {
+    let found = MARKS.relatives.find_iter(text);
+    found.map(|word| word.as_str().to_lowercase().chars().take(PERSON_ROOT).collect()).collect()
+}
+
 fn examine(text: &str) -> Vec<Clause> {
     let mut found = Vec::new();
     for sentence in parts(text, ends_sentence) {
@@ -156,21 +178,36 @@ fn examine(text: &str) -> Vec<Clause> {
             if is_contrast(text, &next) {
                 marks.insert(Mark::Denied);
             }
-            let (pieces, gaps) = pieces(text);
+            let (pieces, gaps, lead) = pieces(text);
             let is_negated = is_negated(text);
-            found.push(Clause { pieces, gaps, text: (*text).to_owned(), marks, around: around.clone(), is_negated });
+            found.push(Clause {
+                lead,
+                pieces,
+                gaps,
+                text: (*text).to_owned(),
+                marks,
+                around: around.clone(),
+                is_negated,
+            });
         }
     }
     if found.iter().all(|clause| clause.marks.is_empty()) { Vec::new() } else { found }
 }
 
 fn marks_of(text: &str) -> BTreeSet<Mark> {
+    let text = without_particle(text);
     let mut marks: BTreeSet<Mark> =
         MARKS.patterns.iter().filter(|(_, pattern)| pattern.is_match(text)).map(|(mark, _)| *mark).collect();
     if MARKS.never.is_match(text) && MARKS.past.is_match(text) {
         marks.insert(Mark::Denied);
     }
     marks
+}
+
+/// Returns `text` without a German "statt" at its end, which belongs to a verb: "findet jeden Samstag statt".
+fn without_particle(text: &str) -> &str {
+    let words = text.trim_end_matches(['.', '!', '?', ' ']);
+    words.strip_suffix(" statt").unwrap_or(text)
 }
 
 fn is_negated(text: &str) -> bool {
@@ -207,7 +244,7 @@ fn is_contrast(text: &str, next: &str) -> bool {
 }
 
 /// Returns the text of a clause between its marks, and the marks of several words.
-fn pieces(text: &str) -> (Vec<String>, Vec<String>) {
+fn pieces(text: &str) -> (Vec<String>, Vec<String>, String) {
     let named = |mark: &Mark| !matches!(mark, Mark::Beside | Mark::Unreal | Mark::Doubtful);
     let patterns = MARKS.patterns.iter().filter(|(mark, _)| named(mark)).map(|(_, pattern)| pattern);
     let found = patterns.chain([&MARKS.never]).flat_map(|pattern| pattern.find_iter(text)).map(|found| found.range());
@@ -215,6 +252,7 @@ fn pieces(text: &str) -> (Vec<String>, Vec<String>) {
     cut.sort_by_key(|range| range.start);
     let gaps = cut.iter().map(|range| &text[range.clone()]).filter(|gap| gap.split(' ').count() > 2);
     let gaps = gaps.map(str::to_owned).collect();
+    let lead = cut.first().map_or("", |range| &text[..range.start]).to_owned();
     let (mut pieces, mut end) = (Vec::new(), 0);
     for range in cut {
         if range.start > end {
@@ -223,7 +261,7 @@ fn pieces(text: &str) -> (Vec<String>, Vec<String>) {
         end = end.max(range.end);
     }
     pieces.push(text[end..].to_owned());
-    (pieces, gaps)
+    (pieces, gaps, lead)
 }
 
 /// Splits `text` where `ends` finds a separator, given as its length.

@@ -2,6 +2,7 @@
 
 mod another;
 mod attribute;
+mod caution;
 mod certainty;
 pub(in crate::consolidate) mod ended;
 pub(crate) mod features;

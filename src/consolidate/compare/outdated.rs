@@ -33,8 +33,10 @@ const MAX_VALUE: usize = 4;
 pub(super) struct Comparison<'c, 'v> {
     pub(super) incoming: &'c View<'v>,
     pub(super) known: &'c View<'v>,
-    /// The clauses of the new claim and of its short quotations.
+    /// The clauses of the new claim and then those of its short quotations.
     pub(super) clauses: Vec<Clause>,
+    /// The number of clauses of the new claim itself.
+    own: usize,
     /// The words of the known claim.
     pub(super) vocabulary: Vocabulary,
     /// The content words of the known claim, compared with those of the new one.
@@ -47,31 +49,17 @@ pub(super) struct Comparison<'c, 'v> {
 
 /// Returns the certainty with which the marks in `incoming` show that `known` is no longer true, and the reason.
 pub(super) fn outdated(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
-    let is_order = |view: &View<'_>| matches!(view.claim.structured, Some(Structured::Procedure(_)));
     // An order applies beside the orders before it, unless it has the same attribute as one of them.
     if is_order(incoming) && is_order(known) {
         return None;
     }
-    let own = clauses(stated(&incoming.claim.content));
-    let quotes = incoming.quotes.iter().filter(|quote| quote.len() <= MAX_QUOTE_BYTES && !is_order(incoming));
-    let quoted = quotes.filter(|quote| **quote != incoming.claim.content).map(|quote| clauses(quote));
-    let clauses: Vec<Clause> = std::iter::once(own.clone()).chain(quoted).flat_map(|found| found.to_vec()).collect();
-    if clauses.is_empty() || !may_be_near(incoming, known) || speakers_differ(incoming, known) {
+    if clauses(stated(&incoming.claim.content)).is_empty() && quoted(incoming).next().is_none()
+        || !may_be_near(incoming, known)
+        || speakers_differ(incoming, known)
+    {
         return None;
     }
-    let vocabulary = Vocabulary::of_claim(known);
-    let whole = [stated(&incoming.claim.content)];
-    let pieces = own.iter().flat_map(|clause| clause.pieces.iter().map(String::as_str));
-    let ours = if own.is_empty() { terms(whole, &vocabulary) } else { terms(pieces, &vocabulary) };
-    let comparison = Comparison {
-        theirs: terms([stated(&known.claim.content)], &Vocabulary::of_claim(incoming)),
-        is_head_last: !matches!(known.language, Some(Language::Spanish | Language::French)),
-        incoming,
-        known,
-        clauses,
-        vocabulary,
-        ours,
-    };
+    let comparison = Comparison::of(incoming, known);
     if comparison.names_another() {
         return None;
     }
@@ -95,12 +83,56 @@ fn may_be_near(a: &View<'_>, b: &View<'_>) -> bool {
         || a.same_key(b)
 }
 
+/// Returns the clauses with marks of the short quotations of a claim, if it is no order.
+fn quoted<'v>(view: &'v View<'_>) -> impl Iterator<Item = Clause> + 'v {
+    let quotes = view.quotes.iter().filter(|quote| quote.len() <= MAX_QUOTE_BYTES && !is_order(view));
+    quotes.filter(|quote| **quote != view.claim.content).flat_map(|quote| clauses(quote).to_vec())
+}
+
+fn is_order(view: &View<'_>) -> bool {
+    matches!(view.claim.structured, Some(Structured::Procedure(_)))
+}
+
+impl<'c, 'v> Comparison<'c, 'v> {
+    /// Returns the words and clauses of two claims, compared with each other.
+    pub(super) fn of(incoming: &'c View<'v>, known: &'c View<'v>) -> Self {
+        let own = clauses(stated(&incoming.claim.content));
+        let vocabulary = Vocabulary::of_claim(known);
+        let pieces = own.iter().flat_map(|clause| clause.pieces.iter().map(String::as_str));
+        let ours = if own.is_empty() {
+            terms([stated(&incoming.claim.content)], &vocabulary)
+        } else {
+            terms(pieces, &vocabulary)
+        };
+        Self {
+            theirs: terms([stated(&known.claim.content)], &Vocabulary::of_claim(incoming)),
+            is_head_last: !matches!(known.language, Some(Language::Spanish | Language::French)),
+            own: own.len(),
+            clauses: own.iter().cloned().chain(quoted(incoming)).collect(),
+            incoming,
+            known,
+            vocabulary,
+            ours,
+        }
+    }
+}
+
 impl Comparison<'_, '_> {
+    /// The clauses of the new claim itself.
+    pub(super) fn own(&self) -> impl Iterator<Item = &Clause> {
+        self.clauses[..self.own].iter()
+    }
+
+    /// Whether `text` has words, other than empty ones, that the known claim lacks.
+    pub(super) fn has_own_words(&self, text: &str) -> bool {
+        terms([text], &self.vocabulary).iter().any(|term| !term.is_shared && !is_generic(&term.text))
+    }
+
     /// Returns the finding that a clause with a mark names what the known claim states.
     fn by_clause(&self, clause: &Clause) -> Option<(Certainty, &'static str)> {
         let why = match (clause.marks.contains(&Mark::Denied), clause.marks.contains(&Mark::Ended)) {
             (true, _) => NEVER_TRUE,
-            (false, true) if !self.is_record() && !has_ended(self.known) => ENDED,
+            (false, true) if !self.is_record() && !self.is_known_to_have_ended() => ENDED,
             (false, _) => return None,
         };
         // "Stayed closed" states a time, not an end.
@@ -165,6 +197,11 @@ impl Comparison<'_, '_> {
             && !self.is_about_somebody_else();
         let is_likely = is_near || is_value && aside >= 1 && foreign <= own + 1;
         is_likely.then_some((if is_certain { Certainty::Certain } else { Certainty::Likely }, why))
+    }
+
+    /// Whether the known claim says itself that something has ended, or that what the new claim names was left behind.
+    fn is_known_to_have_ended(&self) -> bool {
+        has_ended(self.known) || self.known.leaves_what_names(self.incoming)
     }
 
     /// Returns the finding that the new claim gives another value of the same kind, and says that this is a change.

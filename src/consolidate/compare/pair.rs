@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::another::is_about_another_thing;
 use super::attribute::give_other_values;
+use super::caution::{is_supposed, may_be_left_elsewhere};
 use super::certainty::Certainty;
 use super::ended::{ends, ends_something_else, has_other_subject};
 use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, is_measured, unit};
@@ -359,7 +360,7 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     let denies = a.features.polarity == Polarity::Negative;
     // `no longer` together with all words of the known claim ends it, even if other words follow.
     let all_known = words.known_only == 0 || containment(a, b).0;
-    if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
+    if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() && !is_supposed(a) {
         return (ClaimRelation::Opposed, "the new text says that the known state has ended");
     }
     // `does not smoke in the car` does not apply to other places, and `guide dogs are allowed` does not apply to other
@@ -404,8 +405,10 @@ const UNITS_BEFORE: usize = 3;
 /// Compares two claims by the positions where their sentences differ; `None` if these positions are not sufficient to
 /// decide.
 fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(ClaimRelation, &'static str)> {
-    if leaves(a, b, words, frame) {
-        return Some((ClaimRelation::Opposed, "the new text says that the known value no longer applies"));
+    if leaves(a, b, words, frame) && !is_supposed(a) {
+        let is_sure = a.same_key(b) || !may_be_left_elsewhere(a, b);
+        let pairing = if is_sure { ClaimRelation::Opposed } else { ClaimRelation::Contested };
+        return Some((pairing, "the new text says that the known value no longer applies"));
     }
     let dated = words.shared + 1 >= CORE_WORDS && !a.features.figures.is_disjoint(&b.features.figures);
     let core = words.shared >= CORE_WORDS || dated;
