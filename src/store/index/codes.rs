@@ -23,8 +23,8 @@ pub(super) type Promise = (f32, i64);
 
 /// Returns the `count` most promising memories after `last`, best first.
 pub(super) fn most_promising(
-    estimator: &Estimator,
-    codes: &[Arc<Codes>],
+    estimator: &EstimateTable,
+    codes: &[Arc<ShortForms>],
     count: usize,
     last: Option<Promise>,
 ) -> Vec<Promise> {
@@ -64,7 +64,7 @@ const MAX_KEPT: usize = 4_000_000;
 #[derive(Debug, Default)]
 pub(in crate::store) struct VectorCache {
     state: Option<(i64, i64)>,
-    by_namespace: BTreeMap<String, Arc<Codes>>,
+    by_namespace: BTreeMap<String, Arc<ShortForms>>,
 }
 
 impl VectorCache {
@@ -75,7 +75,7 @@ impl VectorCache {
         conn: &Connection,
         (model_id, dimension): (i64, usize),
         allowed: &[NamespaceSubtree],
-    ) -> Result<Vec<Arc<Codes>>, StoreError> {
+    ) -> Result<Vec<Arc<ShortForms>>, StoreError> {
         let revision = conn
             .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
             .query_row((), |row| row.get::<_, i64>(0))?;
@@ -133,11 +133,11 @@ fn ranges(within: &NamespaceSubtree) -> Vec<(String, Option<String>)> {
     }
 }
 
-fn read(conn: &Connection, model_id: i64, dimension: usize, namespace: &str) -> Result<Codes, StoreError> {
+fn read(conn: &Connection, model_id: i64, dimension: usize, namespace: &str) -> Result<ShortForms, StoreError> {
     let mut statement = conn.prepare_cached(
         "SELECT seq, code FROM vectors INDEXED BY vectors_by_namespace WHERE model_id = ?1 AND namespace = ?2",
     )?;
-    let mut codes = Codes::default();
+    let mut codes = ShortForms::default();
     let mut rows = statement.query(params![model_id, namespace])?;
     while let Some(row) = rows.next()? {
         let code = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
@@ -202,14 +202,14 @@ fn signs(vector: &[f32]) -> impl Iterator<Item = u8> {
 
 /// Compressed vectors of one dimension, stored contiguously.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Codes {
+pub(super) struct ShortForms {
     /// The memory that each code belongs to.
     seqs: Vec<i64>,
     factors: Vec<f32>,
     bits: Vec<u8>,
 }
 
-impl Codes {
+impl ShortForms {
     /// Adds a code for `dimension` components; a code of a different length is left out.
     fn push(&mut self, seq: i64, code: &[u8], dimension: usize) {
         if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
@@ -225,12 +225,12 @@ impl Codes {
 
 /// Table of the amounts that each byte of a code adds to the estimate for one query.
 #[derive(Debug)]
-pub(super) struct Estimator {
+pub(super) struct EstimateTable {
     tables: Vec<[i16; BYTE_VALUES]>,
     scale: f32,
 }
 
-impl Estimator {
+impl EstimateTable {
     /// Returns the estimator for a query of length 1.
     pub(super) fn new(query: &[f32]) -> Self {
         // A table entry is the sum of at most eight components.
@@ -252,7 +252,7 @@ impl Estimator {
     }
 
     /// Calls `found` with each memory and its estimated cosine.
-    fn each(&self, codes: &Codes, mut found: impl FnMut(i64, f32)) {
+    fn each(&self, codes: &ShortForms, mut found: impl FnMut(i64, f32)) {
         if !self.tables.is_empty() {
             let rows = codes.bits.chunks_exact(self.tables.len());
             for ((bits, factor), seq) in rows.zip(&codes.factors).zip(&codes.seqs) {
@@ -318,13 +318,13 @@ mod nearest_tests {
                 unit(&mixed).unwrap()
             })
             .collect();
-        let mut codes = Codes::default();
+        let mut codes = ShortForms::default();
         for (seq, vector) in (0..).zip(&vectors) {
             codes.push(seq, &code(vector), 384);
         }
         codes.push(99, &[0; 3], 384);
         let mut seen = 0;
-        Estimator::new(&query).each(&codes, |seq, estimate| {
+        EstimateTable::new(&query).each(&codes, |seq, estimate| {
             let exact = dot(&query, &to_bytes(&vectors[usize::try_from(seq).unwrap()]));
             assert!((f64::from(estimate) - exact).abs() < 0.15, "{seq}: {estimate} for {exact}");
             seen += 1;

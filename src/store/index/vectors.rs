@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::guard::CleanText;
 use crate::memory::MemoryId;
-use crate::store::index::codes::{Codes, Estimator, Promise, code, dot, most_promising, to_bytes, unit};
+use crate::store::index::codes::{EstimateTable, Promise, ShortForms, code, dot, most_promising, to_bytes, unit};
 use crate::store::index::ranking::Seq;
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::rows;
@@ -358,12 +358,12 @@ impl Database {
     /// Returns the most promising memories that pass the filter, by row number and with their cosine.
     fn nearest_of(
         &self,
-        codes: &[Arc<Codes>],
+        codes: &[Arc<ShortForms>],
         query: &[f32],
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<(i64, f64, MemoryId)>, StoreError> {
-        let estimator = Estimator::new(query);
+        let estimator = EstimateTable::new(query);
         let mut taken = limit.saturating_mul(READ_PER_RESULT).max(LEAST_READ);
         let enough = limit.max(taken / 4 * 3);
         let (mut last, mut scored) = (None, Vec::new());
