@@ -58,8 +58,8 @@ impl Imports {
         for (module, file, text) in texts {
             divide(module, &file, without_tests(&code_of(&text)), &mut parts);
         }
-        let mut imports = Self::default();
-        imports.files = parts.iter().map(|part| (part.module.clone(), part.file.clone())).collect();
+        let files = parts.iter().map(|part| (part.module.clone(), part.file.clone())).collect();
+        let mut imports = Self { files, ..Self::default() };
         for part in &parts {
             imports.read(part);
         }
