@@ -17,6 +17,7 @@ use crate::pipeline::{self, Survey};
 use crate::store::{
     AuditAction, AuditEntry, AuditLog, Backup, Batch, Checked, Conversion, FailedWindow, Flaw, HistoryEntry,
     HookFiring, Job, KeyHome, KeyPlace, Repaired, Restored as RestoredBackup, Run, RunId, Spent, Store, days_before,
+    key_given,
 };
 
 /// Tokens and calls of one model on one day, with their cost.
@@ -121,12 +122,12 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if there is already a key, or the new key cannot be written.
     pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, ApiError> {
-        Ok(Store::make_key(home)?)
+        Ok(home.make_key()?)
     }
 
     /// Returns the default path of the key file; `None` if the platform has no folder for settings.
     pub(crate) fn default_key_file() -> Option<PathBuf> {
-        Store::default_key_file()
+        KeyHome::default_key_file()
     }
 
     /// Returns whether the database is encrypted, and where its key comes from.
@@ -136,9 +137,9 @@ impl Memories {
     pub(crate) fn encryption(&self) -> Result<Encryption, ApiError> {
         // If an encrypted file is open, its key is known, wherever it came from.
         Ok(if self.ledger(CHECK)?.is_encrypted()? {
-            Encryption::Encrypted(Store::key_given().ok().flatten())
+            Encryption::Encrypted(key_given().ok().flatten())
         } else {
-            Encryption::Plain(Store::key_given()?)
+            Encryption::Plain(key_given()?)
         })
     }
 

@@ -287,12 +287,17 @@ impl Builder {
     }
 }
 
+/// Returns the value of an environment variable; a value that is not valid Unicode counts as unset.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// Returns the user's settings, with `path` as the path of the database.
 fn user_config(path: Option<&Path>) -> Result<Config, ApiError> {
     let flags = Partial { db: path.map(Path::to_owned), ..Partial::default() };
     // The folder may have been deleted in the meantime; the user's own settings still apply.
     let directory = std::env::current_dir().unwrap_or_default();
-    Ok(Config::load(&Folders::of_platform()?, &directory, None, &model::variable, flags)?)
+    Ok(Config::load(&Folders::of_platform()?, &directory, None, &variable, flags)?)
 }
 
 impl Memories {

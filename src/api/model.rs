@@ -14,7 +14,7 @@ use crate::llm::{
 };
 use crate::store::{Coverage, Spent, Store, StoreError, VectorModel, Writer};
 
-use super::{ApiError, Memories};
+use super::{ApiError, Memories, variable};
 
 /// Returns the settings of the configured model; `None` if neither a key nor a server is configured.
 ///
@@ -58,11 +58,6 @@ pub(crate) async fn reachable(config: &Config) -> Result<Option<ModelSettings>, 
         );
         tuned(config, ModelSettings { reason: Some(reason), ..settings })
     }))
-}
-
-/// Returns the value of an environment variable; a value that is not valid Unicode counts as unset.
-pub(super) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }
 
 fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {

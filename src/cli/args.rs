@@ -84,7 +84,7 @@ impl Global {
         let subscriber = tracing_subscriber::registry().with(diagnostics.with_filter(filter));
         // An agent waits for a hook, and must not wait for a collector.
         #[cfg(feature = "otel")]
-        let subscriber = subscriber.with((!super::hook::is_called()).then(super::telemetry::layer).flatten());
+        let subscriber = subscriber.with((!is_hook()).then(super::telemetry::layer).flatten());
         // This can only fail if a subscriber is already set, in which case that one is used.
         subscriber.try_init().ok();
     }
@@ -92,7 +92,7 @@ impl Global {
     /// Returns whether diagnostics are JSON. Faulty settings are reported by the command that reads them. A hook has no
     /// time to read the settings twice.
     fn logs_json(&self) -> bool {
-        if self.log_format.is_none() && super::hook::is_called() {
+        if self.log_format.is_none() && is_hook() {
             return false;
         }
         let set = || self.settings(Partial::default()).is_ok_and(|config| config.log_format.value == LogFormat::Json);
@@ -134,6 +134,12 @@ impl Global {
         config.db.value = database_path(&config.db.value)?;
         Ok(config)
     }
+}
+
+/// Parses `words` as the arguments of one command.
+pub(crate) fn arguments<A: clap::Args>(words: &[&str]) -> anyhow::Result<A> {
+    let command = A::augment_args(clap::Command::new("afterthought").no_binary_name(true));
+    Ok(A::from_arg_matches(&command.try_get_matches_from(words)?)?)
 }
 
 /// The global options and the printer, which every subcommand gets.
@@ -244,6 +250,12 @@ pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
 /// Parses a time in the future: a period such as `2h` or `7d`, a day or a time.
 pub(crate) fn expires(text: &str) -> Result<Timestamp, String> {
     expiry(text, now()).map_err(|error| error.to_string())
+}
+
+/// Whether the caller is an agent, even if its arguments cannot be parsed.
+pub(crate) fn is_hook() -> bool {
+    // The raw arguments are searched because this is also needed if clap cannot parse them.
+    std::env::args().skip(1).any(|argument| argument == "hook")
 }
 
 /// Returns the platform, home folder and environment, which determine where other programs keep their files.

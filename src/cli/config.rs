@@ -61,11 +61,12 @@ pub(crate) struct ShowArgs {
     prefix: Option<String>,
 }
 
-pub(crate) fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+/// Runs a command about settings; `whole` is the whole command line, for completions.
+pub(crate) fn run(command: &ConfigCommand, whole: clap::Command, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         ConfigCommand::Init(args) => init(args, context),
         ConfigCommand::Show(args) => show(args, context),
-        ConfigCommand::Completions(args) => completions(args, context.out),
+        ConfigCommand::Completions(args) => completions(args, whole, context.out),
     }
 }
 
@@ -137,11 +138,11 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-fn completions(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
+fn completions(args: &CompletionsArgs, mut whole: clap::Command, out: &Printer) -> anyhow::Result<ExitStatus> {
     // The script is written to memory first, because `generate` panics if it cannot write, for example to a closed
     // pipe.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::command(), "afterthought", &mut script);
+    clap_complete::generate(args.shell, &mut whole, "afterthought", &mut script);
     out.line(String::from_utf8_lossy(&script).trim_end())?;
     Ok(ExitStatus::Success)
 }

@@ -43,12 +43,6 @@ pub(crate) const BACKGROUND_SYNC: &[&str] = &["db", "sync", "now", "--background
 /// Maximum wait for the vector of a prompt; after that, the search uses words alone.
 const MAX_WAIT_FOR_VECTOR: Duration = Duration::from_millis(800);
 
-/// Whether the caller is an agent, even if its arguments cannot be parsed.
-pub(crate) fn is_called() -> bool {
-    // The raw arguments are searched because this is also needed if clap cannot parse them.
-    std::env::args().skip(1).any(|argument| argument == "hook")
-}
-
 pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     let begun = Instant::now();
     // Agents that a worker starts call hooks as well, and these must not start further workers.

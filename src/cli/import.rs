@@ -14,7 +14,7 @@ use crate::api::{
 use crate::config::Config;
 
 use super::apply;
-use super::args::Context;
+use super::args::{Context, arguments};
 use super::exit::ExitStatus;
 use super::list::Selection;
 use super::model::{ModelArgs, runtime};
@@ -169,7 +169,7 @@ pub(super) fn offer_notes(context: &Context<'_>) -> anyhow::Result<()> {
     let names: Vec<_> = notes.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     if is_yes(&format!("Import the notes in this folder ({})?", names.join(", ")))? {
         let paths: Vec<_> = notes.iter().map(|path| path.to_string_lossy()).collect();
-        super::again(&["import"].into_iter().chain(paths.iter().map(AsRef::as_ref)).collect::<Vec<_>>(), context)?;
+        run(&arguments(&paths.iter().map(AsRef::as_ref).collect::<Vec<_>>())?, context)?;
     }
     Ok(())
 }

@@ -259,7 +259,7 @@ fn compact(command: clap::Command) -> clap::Command {
 pub fn main() -> ExitCode {
     if let Err(error) = args::check_clock(SystemTime::now()) {
         Printer::new(printer::Output::Human, printer::Verbosity::Normal).error(&error);
-        return if hook::is_called() { ExitStatus::Success } else { ExitStatus::Error }.into();
+        return if args::is_hook() { ExitStatus::Success } else { ExitStatus::Error }.into();
     }
     // The texts of the help are assembled only to be printed, because that takes longer than parsing.
     let parsed = parse(<Cli as clap::CommandFactory>::command()).or_else(|error| match error.kind() {
@@ -277,7 +277,7 @@ pub fn main() -> ExitCode {
                 drop(error.print());
             }
             // An agent would interpret the exit code of a usage error as a rejection of the person's prompt.
-            let is_failure = error.use_stderr() && !hook::is_called();
+            let is_failure = error.use_stderr() && !args::is_hook();
             return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
     };
@@ -304,7 +304,7 @@ fn parse(command: clap::Command) -> Result<Cli, clap::Error> {
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     let context = Context { global: &cli.global, out };
     // Some commands write the namespace without reading the settings. A hook must not fail, and reads the settings.
-    if let Some(namespace) = cli.global.namespace.as_ref().filter(|_| !hook::is_called()) {
+    if let Some(namespace) = cli.global.namespace.as_ref().filter(|_| !args::is_hook()) {
         refuse_secret_namespace(namespace)?;
     }
     if matches!(cli.command, Command::Run(_) | Command::Remember(_) | Command::Search(_) | Command::Brief(_)) {
@@ -336,14 +336,8 @@ fn says_new_things(command: &Command) -> bool {
     }
 }
 
-/// Runs another command of this program, with the same global options.
-fn again(words: &[&str], context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let matches = command().try_get_matches_from(std::iter::once(&"afterthought").chain(words))?;
-    answer(&Cli::from_arg_matches(&matches)?.command, context)
-}
-
-fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    match command {
+fn answer(called: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match called {
         Command::Run(args) => run::run(args, context),
         Command::Remember(args) => remember::run(args, context),
         Command::Search(args) => search::run(args, context),
@@ -406,7 +400,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
             DbCommand::Decrypt => db::decrypt(context),
             DbCommand::Sync(command) => sync::run(command, context),
         },
-        Command::Config(command) => config::run(command, context),
+        Command::Config(of_config) => config::run(of_config, command(), context),
         Command::Eval(args) => eval::run(args, context),
         Command::Setup(args) => setup::run(args, context),
         Command::Hook(args) => Ok(hook::run(args, context)),

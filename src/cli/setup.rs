@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use super::agent::{command_changes, parsed, program_words, settings_change, settings_of};
-use super::args::{Context, home, machine};
+use super::args::{Context, arguments, home, machine};
 use super::changes::{Change, FileOutcome, edited, patched, report, show, take_back, text_of, write_recorded};
 use super::exit::ExitStatus;
 use super::hosts::{HOSTS, Host};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
     }
     if model.name().is_some() && !args.yes && !found.is_empty() {
         heading("Cost of reading the logs", out)?;
-        super::again(&["run", "--from", "all", "--estimate"], context)?;
+        super::run::run(&arguments(&["--from", "all", "--estimate"])?, context)?;
     }
     if args.dry_run {
         changes.iter().try_for_each(|change| show(out, change))?;
@@ -129,11 +129,11 @@ fn read_logs(is_silent: bool, model: &Model, context: &Context<'_>) -> anyhow::R
         out.note("`afterthought run --from all` reads the logs later; --estimate shows what this costs");
         return Ok(ExitStatus::Success);
     }
-    let mut words = vec!["run", "--from", "all"];
+    let mut words = vec!["--from", "all"];
     if is_silent || model.name().is_none() {
         words.extend(["--extractor", "rules"]);
     }
-    let status = super::again(&words, context)?;
+    let status = super::run::run(&arguments(&words)?, context)?;
     show_best(context)?;
     Ok(status)
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use super::{Config, ConfigError, Layer, SettingInfo, parse};
+use super::load::parse;
+use super::{Config, ConfigError, Layer, SettingInfo};
 use crate::private;
 
 /// Writes a setting to the user's file or, with `None`, removes it from that file, so that the default applies again.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use tokio::sync::Notify;
 
-use super::{Complete, Cost, LlmError, Reply, Request, wire};
+use super::{Complete, Cost, LlmError, Reply, Request};
 
 /// The maximum amounts that a run may spend, where `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -226,7 +226,7 @@ impl<'b, C: Complete> Budgeted<'b, C> {
 impl<C: Complete> Complete for Budgeted<'_, C> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         // Counting takes milliseconds, during which no other reply is processed.
-        let prompt_tokens = if self.budget.is_limited() { wire::prompt_tokens(request) } else { 0 };
+        let prompt_tokens = if self.budget.is_limited() { request.prompt_tokens() } else { 0 };
         let reservation = self.budget.reserve(prompt_tokens, u64::from(request.max_completion_tokens)).await?;
         let (reply, cost) = self.inner.complete(request).await?;
         match cost {

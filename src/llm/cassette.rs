@@ -138,7 +138,7 @@ pub enum Source {
     Replayed(Replay),
     /// A source whose replies and limits several workers share.
     #[cfg(feature = "scale")]
-    Shared(Box<super::shared::SharedSource>),
+    Shared(Box<super::shared::SharedSource<Self>>),
 }
 
 impl Source {

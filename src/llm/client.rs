@@ -97,7 +97,7 @@ impl Client {
 
     async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {
         let model = &self.settings.model;
-        let own_count = || wire::prompt_tokens(request);
+        let own_count = || request.prompt_tokens();
         match &self.settings.protocol {
             Protocol::OpenAi => {
                 let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from)?;

@@ -10,10 +10,6 @@ use super::fault::{Fault, Rejection, Verdict};
 use super::{Client, LlmError};
 use crate::guard::Redacted;
 
-/// Path of the endpoint, as async-openai calls it.
-pub(super) const PATH: &str = "/embeddings";
-/// Maximum size of an answer that is read, in bytes. A number takes about 22 bytes as text.
-pub(super) const LONGEST_ANSWER: usize = 256 << 20;
 /// Advice for an answer that is not an embedding.
 const NOT_HERE: &str = "check the base URL in [embedding] (on most servers, it ends in /v1), and check that the server \
                         has this model (for Ollama: `ollama pull MODEL`)";

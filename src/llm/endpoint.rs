@@ -14,9 +14,9 @@ use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use super::LlmError;
 use super::fault::{Fault, Rejection, asked_wait};
 use super::protocol::Protocol;
-use super::{LlmError, embed};
 use crate::text::address::printable_address;
 
 /// Maximum time to wait for a connection.
@@ -24,6 +24,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of an answer, in bytes. No valid answer to a request of this program is longer.
 const LONGEST_BODY: usize = 32 << 20;
+
+/// Path of vectors, as async-openai calls it.
+const EMBEDDINGS: &str = "/embeddings";
+
+/// Maximum size of an answer with vectors, in bytes. A number takes about 22 bytes as text.
+const LONGEST_EMBEDDINGS: usize = 256 << 20;
 
 /// Maximum length of a server's text in a message, in characters.
 // Some servers answer with a web page, or quote the whole request.
@@ -217,7 +223,7 @@ pub(super) async fn attempt(
 }
 
 async fn exchange(http: &reqwest::Client, request: reqwest::Request) -> Result<Vec<u8>, Fault> {
-    let longest = if request.url().path().ends_with(embed::PATH) { embed::LONGEST_ANSWER } else { LONGEST_BODY };
+    let longest = if request.url().path().ends_with(EMBEDDINGS) { LONGEST_EMBEDDINGS } else { LONGEST_BODY };
     let body = fetch(http, request, longest).await?;
     parsed::<serde::de::IgnoredAny>(&body).map(|_| body)
 }

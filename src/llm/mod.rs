@@ -60,11 +60,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns an estimate of the length of the request in tokens, made without the server.
-    pub(crate) fn prompt_tokens(&self) -> u64 {
-        wire::prompt_tokens(self)
-    }
-
     /// Returns the request in the form in which it is stored until it is answered.
     pub(crate) fn body(&self) -> Value {
         let turn = |turn: &Turn| json!({"is_answer": turn.role == TurnRole::Assistant, "text": turn.text.as_str()});

@@ -15,7 +15,7 @@ use tokio::process::Command;
 
 use super::fault::{Fault, Rejection};
 use super::protocol::{Protocol, SHELL};
-use super::wire::{self, in_words};
+use super::wire::in_words;
 use super::{Finish, Reply, Request, TurnRole};
 #[cfg(windows)]
 use crate::process::NEW_GROUP;
@@ -59,7 +59,7 @@ pub(super) async fn ask(
     let answer = read?;
     Ok(Reply {
         finish: answer.finish,
-        prompt_tokens: answer.prompt_tokens.unwrap_or_else(|| wire::prompt_tokens(request)),
+        prompt_tokens: answer.prompt_tokens.unwrap_or_else(|| request.prompt_tokens()),
         completion_tokens: answer.completion_tokens.unwrap_or_else(|| tokens::count(&answer.text) as u64),
         model: model.to_owned(),
         text: answer.text,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use super::{Complete, Cost, LlmError, Price, Reply, Request, Source};
+use super::{Complete, Cost, LlmError, Price, Reply, Request};
 use crate::fault::point;
 use crate::guard::Guard;
 
@@ -54,15 +54,15 @@ pub(crate) trait ReplyStore: Debug + Send + Sync {
 
 /// A source of replies that first looks in the replies that all workers share.
 #[derive(Debug)]
-pub struct SharedSource {
-    inner: Source,
+pub struct SharedSource<C> {
+    inner: C,
     replies: Arc<dyn ReplyStore>,
     price: Option<Price>,
     guard: Guard,
 }
 
-impl SharedSource {
-    pub(crate) fn new(inner: Source, replies: Arc<dyn ReplyStore>, price: Option<Price>, guard: Guard) -> Self {
+impl<C: Complete> SharedSource<C> {
+    pub(crate) fn new(inner: C, replies: Arc<dyn ReplyStore>, price: Option<Price>, guard: Guard) -> Self {
         Self { inner, replies, price, guard }
     }
 

@@ -55,17 +55,6 @@ pub(super) fn strict_format(schema: &ReplySchema) -> Value {
     json!({"type": "json_schema", "json_schema": {"name": schema.name, "strict": true, "schema": schema.schema}})
 }
 
-/// Returns an upper estimate of the number of tokens in `request` as sent.
-pub(super) fn prompt_tokens(request: &Request) -> u64 {
-    /// Number of tokens that each message adds, for example for its role.
-    // OpenAI's chat format adds three tokens to each message, and one token for a name.
-    const MESSAGE_TOKENS: usize = 4;
-    let turns = request.turns.iter().map(|turn| tokens::count(&without_control_tokens(&turn.text)));
-    let messages: usize =
-        std::iter::once(tokens::count(&request.system)).chain(turns).map(|count| count + MESSAGE_TOKENS).sum();
-    (messages + tokens::count(&request.schema.schema.to_string())) as u64
-}
-
 /// Reads the body of an answer with status 200. `own_count` returns the size of the request if the server did not count
 /// it. A body with an `error` object counts as an answer with the status in that object.
 pub(super) fn reply(body: &Value, model: &str, own_count: &dyn Fn() -> u64) -> Result<Reply, Fault> {
@@ -124,6 +113,17 @@ impl Request {
     /// The digits are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
     pub(crate) fn key(&self, model: &str) -> String {
         hash(&self.address(model))
+    }
+
+    /// Returns an upper estimate of the length of the request in tokens, made without the server.
+    pub(crate) fn prompt_tokens(&self) -> u64 {
+        /// Number of tokens that each message adds, for example for its role.
+        // OpenAI's chat format adds three tokens to each message, and one token for a name.
+        const MESSAGE_TOKENS: usize = 4;
+        let turns = self.turns.iter().map(|turn| tokens::count(&without_control_tokens(&turn.text)));
+        let messages: usize =
+            std::iter::once(tokens::count(&self.system)).chain(turns).map(|count| count + MESSAGE_TOKENS).sum();
+        (messages + tokens::count(&self.schema.schema.to_string())) as u64
     }
 
     /// Returns the value that [`Request::key`] hashes.
@@ -399,8 +399,8 @@ pub(super) mod tests {
         let request = request("hi");
         for usage in [json!(null), json!({"prompt_tokens": u64::MAX, "completion_tokens": -1})] {
             let body = json!({"choices": [{"message": {"content": "hello world"}}], "usage": usage});
-            let reply = reply(&body, "m", &|| prompt_tokens(&request)).unwrap();
-            assert_eq!((reply.prompt_tokens, reply.completion_tokens), (prompt_tokens(&request), 2));
+            let reply = reply(&body, "m", &|| request.prompt_tokens()).unwrap();
+            assert_eq!((reply.prompt_tokens, reply.completion_tokens), (request.prompt_tokens(), 2));
             assert_eq!(reply.model, "m");
         }
     }

@@ -26,6 +26,9 @@ pub(crate) use shard::{CommitOutcome, Extent, ShardCache};
 use crate::postgresql::PostgresError;
 use crate::sync::LogError;
 
+/// Maximum size of the changes of a shard in one item of its log, in bytes.
+pub(crate) const MAX_ITEM: usize = 250 << 20;
+
 /// Reasons why a queue or a shard cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScaleError {
@@ -74,7 +77,7 @@ pub enum ScaleError {
         shard: String,
     },
     /// The shard is too large for its log.
-    #[error("the changes of the shard {shard} are larger than {} MB; divide the namespace", crate::scale::shard::MAX_ITEM >> 20)]
+    #[error("the changes of the shard {shard} are larger than {} MB; divide the namespace", MAX_ITEM >> 20)]
     TooLarge {
         /// The namespace.
         shard: String,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
-use super::ScaleError;
+use super::{MAX_ITEM, ScaleError};
 use crate::private;
 use crate::sync::{AppendOutcome, ChangeLog as _, LogItem, PostgresLog};
 
@@ -26,8 +26,6 @@ const HASH: usize = 16;
 const MARK: &[u8] = b"afterthought shard 1\n";
 /// Number of items after which a snapshot replaces them.
 const ITEMS_BEFORE_SNAPSHOT: u64 = 64;
-/// Maximum size of an item in bytes.
-pub(super) const MAX_ITEM: usize = 250 << 20;
 
 /// Whether a commit appends the changes, or replaces the log with a snapshot, so that erased text leaves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -47,7 +47,7 @@ pub(crate) use file::check::Checked;
 pub use file::check::{Flaw, FlawKind};
 pub(crate) use file::cipher::Conversion;
 pub use file::erase::Erased;
-pub(crate) use file::keys::KeyHome;
+pub(crate) use file::keys::{KeyHome, key_given};
 pub(crate) use file::repair::{Loss, Repaired};
 pub use file::scope::Scope;
 pub use file::seal::RewriteOutcome;
@@ -93,11 +93,11 @@ pub struct Database {
     /// Sources of keys for opening the file, or a copy of it, again.
     keys: file::keys::Keys,
     /// Words known to be common, so that their claims need not be counted again.
-    common: RefCell<index::near::CommonWords>,
+    common: RefCell<index::near_words::CommonWords>,
     /// Cached terms of words that occurred before.
     stems: RefCell<terms::Stems>,
     /// Cached compressed vectors.
-    vectors: RefCell<index::vectors::VectorCache>,
+    vectors: RefCell<index::codes::VectorCache>,
     /// New memories that are not yet in the index of near claims: their rows and their words. The list is used only
     /// within a transaction.
     unfiled: RefCell<Vec<(i64, String)>>,

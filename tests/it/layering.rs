@@ -1,8 +1,11 @@
-//! Checks the imports of modules. A module may use only the modules above it in `lib.rs`.
+//! Checks the imports of modules. A module may use only the modules above it in `lib.rs`, and no file may import itself
+//! through others.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use super::imports::{Imports, circles, flatten};
 
 pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -88,7 +91,7 @@ const AROUND_THE_API: &[(&str, &str)] = &[
     ("src/cli/eval/consolidation/store.rs", "guard"),
     ("src/cli/eval/consolidation/store.rs", "store"),
     ("src/cli/eval/job.rs", "llm"),
-    ("src/cli/eval/job.rs", "prompts"),
+    ("src/cli/eval/manifest.rs", "prompts"),
     ("src/cli/eval/search.rs", "embed"),
     ("src/cli/eval/search.rs", "guard"),
     ("src/cli/eval/search.rs", "llm"),
@@ -157,135 +160,11 @@ fn servers_reach_memories_through_the_api_alone() {
     assert_eq!(around, Vec::<String>::new());
 }
 
-/// The path of a module, starting with its crate.
-type Module = Vec<String>;
-
-/// The files of every crate, indexed by module, and the imports and re-exports of each.
-#[derive(Default)]
-struct Imports {
-    files: HashMap<Module, PathBuf>,
-    imported: Vec<(Module, Module)>,
-    reexported: HashMap<(Module, String), Module>,
-}
-
-impl Imports {
-    fn of_all_crates() -> Self {
-        let mut imports = Self::default();
-        let mut crates = vec![(PathBuf::from("src"), "afterthought".to_owned())];
-        for entry in fs::read_dir("crates").unwrap().map(Result::unwrap) {
-            crates.push((entry.path().join("src"), entry.file_name().to_string_lossy().into_owned()));
-        }
-        for (folder, name) in &crates {
-            let mut files = Vec::new();
-            sources(folder, &mut files);
-            for file in files.into_iter().filter(|file| !file.ends_with("src/main.rs")) {
-                let inside = file.strip_prefix(folder).unwrap().with_extension("");
-                let mut parts: Module = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-                if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
-                    parts.pop();
-                }
-                // The command line is a separate crate, which the library cannot import.
-                let own = if name == "afterthought" && parts.first().is_some_and(|first| first == "cli") {
-                    "command line"
-                } else {
-                    name
-                };
-                parts.insert(0, own.to_owned());
-                imports.files.insert(parts, file);
-            }
-        }
-        let modules: Vec<(Module, PathBuf)> =
-            imports.files.iter().map(|(module, file)| (module.clone(), file.clone())).collect();
-        for (module, file) in modules {
-            imports.read(&module, &production(&file));
-        }
-        imports
-    }
-
-    fn read(&mut self, own: &Module, text: &str) {
-        let statement = regex::Regex::new(r"(?m)^(pub(?:\([^)]*\))? )?use ([^;]*);").unwrap();
-        for found in statement.captures_iter(text) {
-            let mut paths = Vec::new();
-            flatten("", &found[2].split_whitespace().collect::<Vec<_>>().join(" "), &mut paths);
-            let paths: Vec<Module> = paths.iter().filter_map(|path| self.absolute(path, own)).collect();
-            for path in paths {
-                if found.get(1).is_some() {
-                    self.reexported.insert((own.clone(), path.last().unwrap().clone()), path);
-                } else {
-                    self.imported.push((own.clone(), path));
-                }
-            }
-        }
-    }
-
-    fn absolute(&self, path: &str, own: &Module) -> Option<Module> {
-        let path = path.split(" as ").next()?.trim();
-        let parts: Module = path.split("::").map(str::to_owned).collect();
-        let ups = parts.iter().take_while(|part| *part == "super").count();
-        let start = match parts.first()?.as_str() {
-            "crate" => own[..1].to_vec(),
-            "super" => own[..own.len().checked_sub(ups)?].to_vec(),
-            "self" => own.clone(),
-            "afterthought" | "transcripts" | "eval" => Vec::new(),
-            first => {
-                let child: Module = own.iter().cloned().chain([first.to_owned()]).collect();
-                return self.files.contains_key(&child).then(|| own.iter().cloned().chain(parts).collect());
-            }
-        };
-        let skipped = if start.is_empty() { 0 } else { ups.max(1) };
-        Some(start.into_iter().chain(parts.into_iter().skip(skipped)).collect())
-    }
-
-    /// Returns the file that defines an imported item, following re-exports.
-    fn file_of(&self, path: &Module) -> Option<&PathBuf> {
-        let mut path = path.clone();
-        for _ in 0..6 {
-            let length = (1..=path.len()).rev().find(|length| self.files.contains_key(&path[..*length]))?;
-            let module = path[..length].to_vec();
-            let further = path.get(length).and_then(|name| self.reexported.get(&(module.clone(), name.clone())));
-            match further.filter(|further| **further != path) {
-                Some(further) => path = further.iter().chain(&path[length + 1..]).cloned().collect(),
-                None => return self.files.get(&module),
-            }
-        }
-        None
-    }
-}
-
-/// Splits `a::{b, c::d}` into `a::b` and `a::c::d`.
-fn flatten(prefix: &str, tree: &str, paths: &mut Vec<String>) {
-    let Some(open) = tree.find('{') else {
-        if !tree.trim().is_empty() {
-            paths.push(format!("{prefix}{}", tree.trim()));
-        }
-        return;
-    };
-    let prefix = format!("{prefix}{}", tree[..open].trim());
-    let (mut depth, mut begin) = (0, open + 1);
-    let end = tree.rfind('}').unwrap();
-    for (at, letter) in tree.char_indices().filter(|(at, _)| (open + 1..end).contains(at)) {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                flatten(&prefix, &tree[begin..at], paths);
-                begin = at + 1;
-            }
-            _ => {}
-        }
-    }
-    flatten(&prefix, &tree[begin..end], paths);
-}
-
 #[test]
-fn no_two_files_import_each_other() {
-    let imports = Imports::of_all_crates();
-    let spelled = |path: &PathBuf| path.to_string_lossy().replace('\\', "/");
-    let edges: BTreeSet<(String, String)> = (imports.imported.iter())
-        .filter_map(|(own, path)| Some((spelled(&imports.files[own]), spelled(imports.file_of(path)?))))
-        .filter(|(from, to)| from != to)
-        .collect();
-    assert!(edges.len() > 500, "the imports are read: {}", edges.len());
-    let circles = edges.iter().filter(|(from, to)| from < to && edges.contains(&(to.clone(), from.clone())));
-    assert_eq!(circles.collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+fn no_file_imports_itself_through_others() {
+    let arrows = Imports::of_all_crates().arrows();
+    assert!(arrows.len() > 3_000, "the imports are read: {}", arrows.len());
+    let circles = circles(&arrows);
+    let advice = "move what they share to the file that owns its idea";
+    assert!(circles.is_empty(), "{}\n{advice}", circles.join("\n"));
 }

@@ -38,6 +38,7 @@ mod growing;
 mod hooks;
 mod http;
 mod inbox;
+mod imports;
 mod ingest_agents;
 mod layering;
 mod ledger;

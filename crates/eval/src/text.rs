@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::results::float;
+use crate::results::{fitting, float};
 use crate::tally::harmonic_mean;
 use crate::vocabulary::Language;
 
@@ -199,6 +199,14 @@ pub(crate) fn fact_words(text: &str) -> BTreeSet<String> {
 /// Returns the share of the words of `fact` that `text` contains; 0 if `fact` has no words.
 pub(crate) fn share_of(fact: &BTreeSet<String>, text: &BTreeSet<String>) -> f64 {
     float(fact.intersection(text).count()) / float(fact.len().max(1))
+}
+
+/// Returns whether at least two thirds of the words of an answer appear in the first `texts` that fit into `budget`
+/// tokens; `None` for an answer without words.
+pub(crate) fn is_complete(answer: &str, texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> Option<bool> {
+    let wanted = fact_words(answer);
+    let context = texts[..fitting(texts, budget, tokens)].join("\n");
+    (!wanted.is_empty()).then(|| share_of(&wanted, &fact_words(&context)) >= LEAST_SHARE)
 }
 
 /// Returns whether `text` contains every number of `fact`: a similarity score does not distinguish 15 from 50.

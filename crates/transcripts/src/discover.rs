@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::message::parts;
 use crate::{Folder, IngestError, detect_folder};
 
 /// One log to read.
@@ -94,16 +93,6 @@ pub fn true_path(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns the path that the URL of a folder represents; returns any other text unchanged.
-#[must_use]
-pub fn folder_path(address: &str) -> String {
-    let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
-    let path = parts::unescaped(path.strip_prefix("localhost").unwrap_or(path), b"%");
-    // `/c:/work` is the form that `c:/work` takes in a URL.
-    let has_drive = path.as_bytes().get(2) == Some(&b':');
-    path.strip_prefix('/').filter(|_| has_drive).map_or(path.clone(), str::to_owned)
-}
-
 /// Yields the files in `folder` that may be logs, sorted by path. A folder that some format reads as a whole is one
 /// log.
 ///
@@ -150,21 +139,6 @@ fn may_hold_a_log(path: &Path) -> bool {
 mod discover_tests {
     use super::*;
     use std::fs;
-
-    #[test]
-    fn addresses_of_folders_become_paths() {
-        let rows = [
-            ("file:///home/eli/my%20loom", "/home/eli/my loom"),
-            ("file:///c%3A/work", "c:/work"),
-            ("file://localhost/C:/my%20work", "C:/my work"),
-            ("file:///a%zz%c3%a9%", "/a%zzé%"),
-            ("vscode-remote://host/x", "vscode-remote://host/x"),
-            ("/plain%20path", "/plain%20path"),
-        ];
-        for (address, path) in rows {
-            assert_eq!(folder_path(address), path);
-        }
-    }
 
     #[test]
     fn a_log_is_there_once_however_it_is_spelled_and_named_if_it_is_named_anywhere() {

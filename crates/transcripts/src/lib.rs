@@ -25,25 +25,27 @@ pub mod known;
 mod message;
 mod people;
 mod reading;
+mod sink;
 mod text;
 mod transcript;
 
-pub use discover::{Found, discover, folder_path, true_path};
+pub use discover::{Found, discover, true_path};
 pub use error::IngestError;
 pub use formats::{INGESTORS, by_name, detect, detect_folder};
-pub use ingestor::{Ingestor, MAX_PROSE_BYTES, Sink, Skipped};
-pub(crate) use ingestor::{MAX_PART_BYTES, MAX_TOOL_BYTES};
+pub use ingestor::Ingestor;
 pub use message::action::{Action, FileAccess, FileAction, changed_names};
+pub(crate) use message::assemble::Assembler;
 pub use message::identity::instant;
+pub use message::parts::folder_path;
 pub use people::captions::UNNAMED_CAPTIONS;
 pub use reading::head::Head;
 pub(crate) use reading::input::MAX_RECORD_BYTES;
 pub use reading::input::{Folder, Input, Logs, open};
+pub(crate) use reading::records::{Layout, Object, Objects};
 pub use reading::records::{Record, Records};
+pub(crate) use sink::{MAX_PART_BYTES, MAX_TOOL_BYTES};
+pub use sink::{MAX_PROSE_BYTES, Sink, Skipped};
 pub use transcript::{Kind, Message, MessageTime, Role, TimeSource, Transcript, content_hash, hex, parse_rfc3339};
-
-use message::assemble::Assembler;
-use reading::records::{Layout, Object, Objects};
 
 #[cfg(test)]
 mod testing;

@@ -3,22 +3,20 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use crate::config::Config;
 use crate::llm::{Price, Source};
-use crate::prompts;
+use afterthought_eval::EvalError;
 use afterthought_eval::files::hash_of;
 use afterthought_eval::report::{Report, spread_over_runs};
 use afterthought_eval::results::{Cache, path_beside};
 use afterthought_eval::results::{Cost, Manifest, Results, Row, SharedCost, Suite};
 use afterthought_eval::vocabulary::Kind;
-use afterthought_eval::{EvalError, SEED};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::{EvalArgs, name_of};
+use super::manifest::{manifest, revision};
 use super::results::{detail, print_blocks};
 use super::system::{RunOptions, Subject};
 use crate::cli::args::Context;
@@ -217,27 +215,6 @@ impl Gather {
     }
 }
 
-/// Returns the description of a run that begins now, without its suites and options.
-pub(super) fn manifest(label: &str, model: Option<String>, is_replayed: bool, repeat: u32) -> Manifest {
-    Manifest {
-        program: env!("CARGO_PKG_VERSION").to_owned(),
-        revision: None,
-        suites: Vec::new(),
-        prompts: prompts::hash(),
-        prompt_folder: None,
-        extractor: String::new(),
-        label: label.to_owned(),
-        deterministic: model.is_none() || is_replayed,
-        model,
-        seed: SEED,
-        repeat,
-        options: BTreeMap::new(),
-        started: Timestamp::now(),
-        ms: 0,
-        cache_hits: 0,
-    }
-}
-
 /// Returns the options that change the outcome.
 fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
     let namespace = &config.namespace.value;
@@ -262,16 +239,4 @@ fn code() -> String {
     let changed = about.as_ref().ok().and_then(|about| about.modified().ok());
     let length = about.map(|about| about.len()).unwrap_or_default();
     format!("{} {length} {changed:?}", env!("CARGO_PKG_VERSION"))
-}
-
-/// Returns the Git revision of the working directory, with `+` if files were changed.
-pub(super) fn revision() -> Option<String> {
-    let git = |args: &[&str]| {
-        let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
-        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let revision = git(&["rev-parse", "--short=12", "HEAD"])?;
-    // Untracked files, such as result files, do not change what is measured.
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changed| !changed.is_empty());
-    Some(if changed { revision + "+" } else { revision })
 }

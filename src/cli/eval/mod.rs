@@ -4,6 +4,7 @@ mod args;
 mod closed_loop;
 mod consolidation;
 mod job;
+mod manifest;
 mod mine;
 mod results;
 mod start;

@@ -225,10 +225,13 @@ pub(super) const fn spelled(named: Option<&Named>) -> &'static str {
 
 /// Whether an answer of the model leaves both memories unchanged.
 pub(super) fn says_apart(said: &str) -> bool {
-    [COMPLEMENTARY, UNRELATED, super::reflect::NONE].contains(&said)
+    [COMPLEMENTARY, UNRELATED, NONE].contains(&said)
 }
 
 const UNRELATED: &str = "unrelated";
+
+/// Stored judgement of a group of episodes that have nothing in common.
+pub(super) const NONE: &str = "none";
 
 /// The stored word for two memories on one topic that are both true.
 pub(super) const COMPLEMENTARY: &str = "complementary";

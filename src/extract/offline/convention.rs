@@ -11,6 +11,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::clause::{Finding, Voice, breaks_off, capitalised};
+use super::kinds::kinds_in;
 use super::language;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use super::standing::{is_announcement, is_open, order_claim};
@@ -196,7 +197,7 @@ pub(super) fn attribute_of(order: &str) -> Option<(String, &'static str)> {
     let object = whole.map_or(tail, |whole| &tail[..whole.start()]);
     let object = object.trim_end().rsplit_once(' ').filter(|_| whole.is_some()).map_or(object, |(object, _)| object);
     let things = whole.map(|whole| whole.as_str()).or(topic)?;
-    let mut kinds = super::naming::kinds_in(things);
+    let mut kinds = kinds_in(things);
     if kinds.is_empty() && things.ends_with("code") {
         kinds.push("code");
     }

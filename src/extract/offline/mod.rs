@@ -17,6 +17,7 @@ mod cues;
 mod explicit;
 mod grammar;
 mod instructed;
+mod kinds;
 mod language;
 mod later;
 mod naming;

@@ -11,6 +11,7 @@ use regex::{Captures, Regex};
 
 use super::clause::{Finding, capitalised};
 use super::convention::attribute_of;
+use super::kinds::{KINDS, kinds_in};
 use crate::memory::Structured;
 
 /// A naming convention.
@@ -23,23 +24,6 @@ struct Convention {
     /// The convention as an order.
     order: String,
 }
-
-/// Kinds of names, each with the pattern of its plural or singular; longer patterns come first.
-const KINDS: &[(&str, &str)] = &[
-    ("function argument", r"(?:function |method )?(?:arguments?|parameters?)(?: variables?)?"),
-    ("function", r"functions?"),
-    ("method", r"methods?"),
-    ("variable", r"variables?"),
-    ("attribute", r"attributes?"),
-    ("constant", r"constants?"),
-    ("class", r"class(?:es)?"),
-    ("module", r"modules?"),
-    ("file", r"files?"),
-    ("branch", r"branch(?:es)?"),
-    ("table", r"tables?"),
-    ("column", r"columns?"),
-    ("test", r"tests?"),
-];
 
 const VALUE: &str = r#"(?:the |a |an )?(?:lower-?case |upper-?case )?(?:prefix |suffix |letters? |string |characters? )?(?:['"`‘“](?P<quoted>[^'"`’”\s]{1,20})['"`’”]|(?P<plain>_[A-Za-z0-9]{1,10}|[A-Za-z0-9]{1,10}_))"#;
 const CASE: &str = r"(?P<case>camel ?case|pascal ?case|snake[ _-]?case|kebab[ -]?case|(?:all )?(?:uppercase|upper case|capital letters|lowercase|lower case)(?: letters)?)";
@@ -257,25 +241,6 @@ fn convention(hit: &Captures<'_>, kind: &str, stated: Stated<'_>) -> Option<Conv
         _ => return None,
     };
     Some(Convention { key: key(aspect), order: format!("{verb} {names} with '{value}'"), value })
-}
-
-/// Returns the kinds of names that `text` lists.
-pub(super) fn kinds_in(text: &str) -> Vec<&'static str> {
-    static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
-        let compile = |pattern: &str| Regex::new(&format!("(?i)\\b{pattern}\\b")).expect("a test compiles it");
-        KINDS.iter().map(|(kind, pattern)| (compile(pattern), *kind)).collect()
-    });
-    let mut rest = text.to_owned();
-    let mut found = Vec::new();
-    for (pattern, kind) in PATTERNS.iter() {
-        if let Some(at) = pattern.find(&rest).map(|hit| hit.start()) {
-            found.push((at, *kind));
-            // "function argument" does not name a function; the spaces keep the positions of other words.
-            rest = pattern.replace_all(&rest, |hit: &Captures<'_>| " ".repeat(hit[0].len())).into_owned();
-        }
-    }
-    found.sort_unstable();
-    found.into_iter().map(|(_, kind)| kind).collect()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
+use super::content::Standing;
 use super::request::{BriefRequest, Section};
-use super::select::{ConsideredRows, Standing, floor, order, standing, texts_of};
+use super::select::{ConsideredRows, floor, order, standing, texts_of};
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{BriefGroup, BriefRow, Database, StoreError};
 

@@ -8,86 +8,28 @@
 //! determines only whether a memory has expired. Showing a memory is logged but not counted as a use.
 
 mod consider;
+mod content;
 mod query;
 mod render;
 mod request;
 mod select;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::embed::{EmbedError, QueryVectors};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Store, StoreError};
 
+pub use content::{Brief, LeftOut, Shown};
+pub(crate) use content::{ExclusionReason, Standing};
 pub(crate) use render::spell;
 pub use request::{BriefRequest, Format};
-pub(crate) use request::{Counting, MAX_CHARACTERS, Section};
-pub(crate) use select::{
-    ExclusionReason, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
-};
+pub(crate) use request::{Counting, MAX_CHARACTERS};
+pub(crate) use select::{WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT};
 
-/// The context for a conversation, and the reason why each part of it was chosen.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Brief {
-    /// The text for the prompt. It is empty if there is nothing to show.
-    pub text: String,
-    /// The size of the text in `o200k_base` tokens, counted by the requested method.
-    pub tokens: usize,
-    /// The length of the text in UTF-16 units, which agents count as characters.
-    pub characters: usize,
-    /// The memories in the brief, in order.
-    pub shown: Vec<Shown>,
-    /// Recalled memories that were considered but left out, best first.
-    pub left_out: Vec<LeftOut>,
-    /// Whether there are further memories that could be shown; only the best few hundred are considered.
-    pub has_more: bool,
-}
-
-/// A memory in a brief.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Shown {
-    /// The memory.
-    #[serde(flatten)]
-    pub memory: Memory,
-    /// The section that contains it.
-    pub section: Section,
-    /// The rating of the memory, with its components.
-    pub standing: Standing,
-    /// Number of tokens of the memory's line.
-    pub tokens: usize,
-}
-
-/// A memory that a brief does not contain.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LeftOut {
-    /// The ID of the memory.
-    pub id: MemoryId,
-    /// The section that the memory would have belonged to.
-    pub section: Section,
-    /// The rating of the memory, with its components.
-    pub standing: Standing,
-    /// The reason why the memory was left out.
-    #[serde(flatten)]
-    pub because: ExclusionReason,
-}
-
-impl Brief {
-    /// Returns the number of memories that were left out, by reason.
-    pub(crate) fn reasons(&self) -> BTreeMap<&'static str, usize> {
-        let mut reasons = BTreeMap::new();
-        for one in &self.left_out {
-            *reasons.entry(one.because.as_str()).or_default() += 1;
-        }
-        reasons
-    }
-}
-
-/// For each of the given memories, returns a description of what has changed among the files, symbols and commits that
-/// it mentions.
-pub(crate) type Changes<'c> = &'c dyn Fn(&[&Memory]) -> Vec<Option<String>>;
+use select::Changes;
 
 /// The information that the folder of a conversation contributes to its brief.
 pub(crate) struct Folder<'c> {

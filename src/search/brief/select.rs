@@ -5,11 +5,10 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
-use serde::Serialize;
 
+use super::content::{Brief, ExclusionReason, LeftOut, Shown, Standing};
 use super::render::{between, closing, ending, heading, line, opening};
 use super::request::{BriefRequest, Counting, MAX_CHARACTERS, Section};
-use super::{Brief, Changes, LeftOut, Shown};
 use crate::consolidate::compare::pair::{ClaimRelation, repeated};
 use crate::consolidate::compare::view::View;
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
@@ -38,66 +37,9 @@ const TEXTS_PER_PLACE: usize = 3;
 /// Number of additional texts that are read in each section.
 const MORE_TEXTS: usize = 20;
 
-/// The rating of a memory for a brief, and the unweighted components of the rating, each between 0 and 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Standing {
-    /// The weighted sum.
-    pub total: f64,
-    /// The relevance to the question; `None` if there is no question or the memory is a standing memory.
-    pub to_the_point: Option<f64>,
-    /// The importance of the memory.
-    pub importance: f64,
-    /// The confidence after fading.
-    pub confidence: f64,
-    /// How recently the memory was changed, confirmed or used.
-    pub recency: f64,
-    /// The memory's level in the hierarchy: 1 for l0, 0 for l4.
-    pub tier: f64,
-    /// Whether the memory is a blocker or an open task, or is about the branch or the issue at hand, so that it comes
-    /// before all others.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub at_hand: bool,
-}
-
-/// The reason why a recalled memory does not appear in a brief.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "because", rename_all = "snake_case")]
-pub enum ExclusionReason {
-    /// The importance of the memory is below the minimum.
-    Unimportant,
-    /// The memory was not confirmed or used for so long that its confidence is too low.
-    Faded,
-    /// The memory is not relevant to the question.
-    BesideThePoint,
-    /// Another memory in the brief contains the same information.
-    SaysTheSame {
-        /// The other memory.
-        other: MemoryId,
-    },
-    /// The section of the memory is full.
-    OverQuota,
-    /// There was no room for the memory.
-    OverBudget,
-}
-
-impl ExclusionReason {
-    /// Returns the spelling used in JSON.
-    pub(crate) const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Unimportant => "unimportant",
-            Self::Faded => "faded",
-            Self::BesideThePoint => "beside_the_point",
-            Self::SaysTheSame { .. } => "says_the_same",
-            Self::OverQuota => "over_quota",
-            Self::OverBudget => "over_budget",
-        }
-    }
-
-    /// Returns whether the memory would be shown if there were room.
-    pub(crate) const fn is_for_want_of_room(&self) -> bool {
-        matches!(self, Self::OverQuota | Self::OverBudget)
-    }
-}
+/// For each of the given memories, returns a description of what has changed among the files, symbols and commits that
+/// it mentions.
+pub(crate) type Changes<'c> = &'c dyn Fn(&[&Memory]) -> Vec<Option<String>>;
 
 /// The memories that a brief considers.
 #[derive(Debug, Clone, Default, PartialEq)]

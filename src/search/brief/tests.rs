@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 
-use super::request::Quotas;
+use super::request::{Quotas, Section};
 use super::*;
 use crate::memory::{MemoryType, Namespace, Scope, Status};
 use crate::store::testing::{day, insert, memory, shop};

@@ -9,7 +9,7 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::unfold;
 
-use super::Page;
+use super::state::Page;
 use crate::api::{ApiError, Memories};
 
 /// Interval between checks of the database.

@@ -23,15 +23,12 @@ mod render;
 mod runs;
 mod search;
 mod settings;
+mod state;
 mod timeline;
 mod visit;
 
 use std::future::Future;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-#[cfg(feature = "scale")]
-use std::sync::Mutex;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -42,46 +39,19 @@ use tokio_util::sync::CancellationToken;
 
 use self::access::{Access, Admission, Refusal};
 use self::language::Language;
+use self::state::Page;
+pub(crate) use self::state::PageOptions;
 use self::visit::{Reply, Visit, fields};
 use super::connections::{READ_TIME, serve};
 use super::http::{HttpError, bind};
-use super::pool::MemoryPool;
-#[cfg(feature = "scale")]
-use super::probes::CountedQueue;
 use crate::api::{ApiError, Filter, Memories, StoreError};
 use crate::config::Config;
-use crate::serve::Served;
 
 /// Maximum size of a form, in bytes: enough for the longest memory, with each character encoded in nine bytes.
 const MAX_FORM_BYTES: usize = 256 * 1024;
 /// Allows only the style sheet and the script of this server, no frames, and no forms that are sent to other servers.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-
-/// Options for serving the page.
-pub(crate) struct PageOptions {
-    /// The address; port 0 means any free port.
-    pub address: SocketAddr,
-    /// Whether the page is read-only.
-    pub read_only: bool,
-    /// The user's own settings file.
-    pub settings_file: PathBuf,
-    /// The folder with results of evaluations; next to the database by default.
-    pub evals: Option<PathBuf>,
-    /// The queue of many workers, if it is to be shown.
-    #[cfg(feature = "scale")]
-    pub queue: Option<Mutex<CountedQueue>>,
-    /// Reads the settings again after a change; `None` if they cannot be read.
-    pub reload: Box<dyn Fn() -> Option<Config> + Send + Sync>,
-}
-
-/// One server: its memories and access rules.
-struct Page {
-    access: Access,
-    pool: RwLock<Arc<MemoryPool>>,
-    options: PageOptions,
-    stop: CancellationToken,
-}
 
 /// Binds the address. Returns the URL to open, which contains the token, and the future that serves the page until
 /// `stop` is cancelled.
@@ -123,25 +93,7 @@ async fn answer(State(page): State<Arc<Page>>, request: Request) -> Response {
     response
 }
 
-impl PageOptions {
-    fn pool(&self, config: Config) -> MemoryPool {
-        let pool = MemoryPool::new(config, Served::Everything);
-        if self.read_only { pool.read_only() } else { pool }
-    }
-}
-
 impl Page {
-    fn pool(&self) -> Arc<MemoryPool> {
-        Arc::clone(&self.pool.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Updates the server to the current settings.
-    fn reload(&self) {
-        if let Some(config) = (self.options.reload)() {
-            *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.options.pool(config));
-        }
-    }
-
     async fn respond(self: Arc<Self>, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let language = Language::of(&parts.headers);

@@ -9,8 +9,8 @@ use secrecy::SecretString;
 use super::path::create_private;
 use crate::config::Folders;
 use crate::private;
+use crate::store::StoreError;
 use crate::store::error::KeyPlace;
-use crate::store::{Store, StoreError};
 
 /// The environment variable that contains a key.
 const VARIABLE: &str = "AFTERTHOUGHT_DB_KEY";
@@ -147,23 +147,23 @@ pub(crate) enum KeyHome {
     Keyring,
 }
 
-impl Store {
-    /// Generates a random key and stores it at `home`, for use by [`Store::encrypt`].
+impl KeyHome {
+    /// Generates a random key and stores it here, for use by [`Store::encrypt`](crate::store::Store::encrypt).
     ///
     /// # Errors
     /// [`StoreError::KeyGiven`] if there is already a key, [`StoreError::Taken`] if a file of that name exists;
     /// otherwise [`StoreError`] if the key cannot be stored.
-    pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
+    pub(crate) fn make_key(&self) -> Result<KeyPlace, StoreError> {
         if let Some(key) = Keys::Outside.given()? {
             return Err(StoreError::KeyGiven { place: key.place().clone() });
         }
         let text = random_key()?;
-        match home {
-            KeyHome::File(path) => {
+        match self {
+            Self::File(path) => {
                 write_key(path, &text)?;
                 Ok(KeyPlace::File(path.clone()))
             }
-            KeyHome::Keyring => {
+            Self::Keyring => {
                 // Overwriting the entry would lose the key of every file that was encrypted with it.
                 if keyring::key()?.is_some() {
                     return Err(StoreError::KeyGiven { place: KeyPlace::Keyring });
@@ -178,14 +178,14 @@ impl Store {
     pub(crate) fn default_key_file() -> Option<PathBuf> {
         default_file()
     }
+}
 
-    /// Returns the source of the key in use; `None` if no key is given, so that the keyring is used.
-    ///
-    /// # Errors
-    /// [`StoreError::BadKey`] if the given key cannot be used.
-    pub(crate) fn key_given() -> Result<Option<KeyPlace>, StoreError> {
-        Ok(Keys::Outside.given()?.map(|key| key.place().clone()))
-    }
+/// Returns the source of the key in use; `None` if no key is given, so that the keyring is used.
+///
+/// # Errors
+/// [`StoreError::BadKey`] if the given key cannot be used.
+pub(crate) fn key_given() -> Result<Option<KeyPlace>, StoreError> {
+    Ok(Keys::Outside.given()?.map(|key| key.place().clone()))
 }
 
 fn random_key() -> Result<String, StoreError> {

@@ -1,5 +1,6 @@
 //! Indexes of memories: words and letters for search, near claims for consolidation, and vectors for search by meaning.
 
+pub(in crate::store) mod codes;
 pub(in crate::store) mod letters;
 pub(in crate::store) mod near;
 pub(in crate::store) mod near_words;

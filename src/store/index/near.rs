@@ -48,10 +48,6 @@ pub(crate) struct Around<'a> {
     pub keys: &'a [String],
 }
 
-/// Words that occur in many claims, with the share of claims that contain them; the share is estimated from the first
-/// few of these claims.
-pub(in crate::store) type CommonWords = HashMap<Name, f64>;
-
 /// The shared words of each claim and the given claim, one entry per shared word.
 struct Sharing {
     everything: f64,

@@ -5,7 +5,7 @@
 //! different words or languages find each other. The thesaurus only proposes pairs and makes no decisions.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -25,6 +25,11 @@ const MAX_WORDS: usize = 160;
 const PAIRED: usize = 7;
 /// Minimum number of words for which a claim is also indexed as a whole.
 const WHOLE: usize = 2;
+
+/// Words that occur in many claims, with the share of claims that contain them; the share is estimated from the first
+/// few of these claims.
+pub(in crate::store) type CommonWords = HashMap<Name, f64>;
+
 /// The names of a claim in the index of near claims.
 pub(super) struct NearForms {
     /// The words of the claim; the first is the subject, if the claim has one.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::locomo::{Question, Sample, Turn};
-use super::{children, read_part, time, unusable};
+use super::published::{children, read_part, time, unusable};
 use crate::EvalError;
 use crate::files::last_part;
 

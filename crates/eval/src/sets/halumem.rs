@@ -18,14 +18,14 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{children, is_complete};
+use super::published::{self, children};
 use crate::EvalError;
 use crate::extraction::{CaseMessage, Prediction};
 use crate::files::{CaseMemory, Moment};
 use crate::files::{format_error, read_text};
 use crate::results::{Row, float, reciprocal_rank};
 use crate::retrieval::FoundMemory;
-use crate::text::{LEAST_SHARE, fact_words, numbers_agree, share_of};
+use crate::text::{LEAST_SHARE, fact_words, is_complete, numbers_agree, share_of};
 use crate::vocabulary::{Kind, Role};
 
 /// Number of memories to search for.
@@ -138,7 +138,7 @@ impl Question {
 
 /// Reads `Dec 15, 2025, 08:41:23`.
 fn time(text: &str) -> Option<Timestamp> {
-    super::time("%b %d, %Y, %H:%M:%S", text.trim())
+    published::time("%b %d, %Y, %H:%M:%S", text.trim())
 }
 
 /// Returns the files of users at `path`: the file itself, or those in the folder, sorted by name.

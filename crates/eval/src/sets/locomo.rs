@@ -12,8 +12,7 @@ use jiff::Timestamp;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{FINAL, TUNE};
-
+use super::published::{FINAL, TUNE, time};
 use crate::EvalError;
 use crate::extraction::{Extraction, Openness, Prediction, date_openness, pair_up};
 use crate::files::{format_error, last_part, read_json, walk};
@@ -148,7 +147,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
     // The sessions are sorted by number, because as text `session_10` comes before `session_2`.
     sessions.sort_by_key(|(number, _)| *number);
     let text = |turn: &Value, name: &str| turn[name].as_str().unwrap_or_default().to_owned();
-    let start = |session: u32| super::time(START, conversation[format!("session_{session}_date_time")].as_str()?);
+    let start = |session: u32| time(START, conversation[format!("session_{session}_date_time")].as_str()?);
     let turn = |session: u32, turn: &Value| Turn {
         id: text(turn, "dia_id"),
         session,

@@ -11,12 +11,13 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::is_complete;
+use super::published;
 use crate::EvalError;
 use crate::files::read_json;
 use crate::files::{CaseMemory, Moment};
 use crate::results::{Row, float, ndcg};
 use crate::retrieval::FoundMemory;
+use crate::text::is_complete;
 use crate::vocabulary::Kind;
 
 /// Number of turns to search for; sessions are ranked by their turns.
@@ -72,7 +73,7 @@ pub fn read(path: &Path) -> Result<Vec<Item>, EvalError> {
 fn time(text: &str) -> Option<Timestamp> {
     // The weekday is in parentheses between the day and the time: `2023/05/20 (Sat) 02:21`.
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
-    super::time("%Y/%m/%d %H:%M", &format!("{} {}", words.next()?, words.next().unwrap_or("00:00")))
+    published::time("%Y/%m/%d %H:%M", &format!("{} {}", words.next()?, words.next().unwrap_or("00:00")))
 }
 
 impl Item {

@@ -19,7 +19,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{FINAL, TUNE, read_part, unusable};
+use super::published::{FINAL, TUNE, read_part, unusable};
 use crate::EvalError;
 use crate::extraction::{CaseMessage, Extraction, Prediction};
 use crate::files::{Moment, last_part};

@@ -4,16 +4,10 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-use jiff::fmt::strtime;
-use jiff::tz::TimeZone;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use crate::EvalError;
-use crate::files::{last_part, read_text, read_toml, walk};
-use crate::results::fitting;
-use crate::text::{LEAST_SHARE, fact_words, share_of};
+use crate::files::{last_part, read_toml, walk};
 
 mod beam;
 pub mod halumem;
@@ -21,16 +15,12 @@ pub mod locomo;
 pub mod longmemeval;
 pub mod memorycode;
 pub mod precisionmembench;
+mod published;
 mod realtalk;
 pub mod swecontextbench;
 
 /// Number of leading bytes that are read to identify a file; a whole file may be hundreds of megabytes.
 const HEAD: u64 = 64 * 1024;
-
-/// Name of the part of a set that may be used for tuning.
-const TUNE: &str = "tune";
-/// Name of the part of a set that is measured, but not used for tuning.
-const FINAL: &str = "final";
 
 /// A public data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,38 +135,6 @@ impl ExternalSet {
         let file = variable(&self.variable).filter(|path| path.exists())?;
         Some((file, self.corrections.as_deref().and_then(variable).filter(|path| path.exists())))
     }
-}
-
-/// Returns the files and folders directly in `folder`, sorted by name; none if the folder cannot be read.
-fn children(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|one| one.path()).collect();
-    found.sort();
-    found
-}
-
-/// Reads a JSON file of a data set that is a folder.
-fn read_part<T: DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
-    serde_json::from_str(&read_text(path)?).map_err(|error| unusable(path, error.to_string()))
-}
-
-fn unusable(path: &Path, reason: impl Into<String>) -> EvalError {
-    EvalError::DataSet { path: path.to_owned(), reason: reason.into() }
-}
-
-/// Reads a time without a zone, written in the format `form`.
-fn time(form: &str, text: &str) -> Option<Timestamp> {
-    // The sets give no time zone; UTC preserves the order of times and the intervals between them.
-    let civil = strtime::parse(form, text).ok()?.to_datetime().ok()?;
-    Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
-}
-
-/// Returns whether at least two thirds of the words of an answer appear in the first `texts` that fit into `budget`
-/// tokens; `None` for an answer without words.
-fn is_complete(answer: &str, texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> Option<bool> {
-    let wanted = fact_words(answer);
-    let context = texts[..fitting(texts, budget, tokens)].join("\n");
-    (!wanted.is_empty()).then(|| share_of(&wanted, &fact_words(&context)) >= LEAST_SHARE)
 }
 
 #[cfg(test)]

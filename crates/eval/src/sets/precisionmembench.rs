@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{FINAL, read_part, unusable};
+use super::published::{FINAL, read_part, unusable};
 use crate::EvalError;
 use crate::files::CaseMemory;
 use crate::results::{Row, float};

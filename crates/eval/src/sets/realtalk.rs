@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::locomo::{Question, Sample, Turn, ids};
-use super::{children, read_part, time, unusable};
+use super::published::{children, read_part, time, unusable};
 use crate::EvalError;
 use crate::files::last_part;
 

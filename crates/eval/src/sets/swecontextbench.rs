@@ -16,7 +16,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{FINAL, TUNE, read_part, unusable};
+use super::published::{FINAL, TUNE, read_part, unusable};
 use crate::EvalError;
 use crate::files::{read_text, walk};
 use crate::results::{Row, float};

@@ -82,6 +82,16 @@ pub(crate) fn unescaped(text: &str, marks: &[u8]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Returns the path that the URL of a folder represents; returns any other text unchanged.
+#[must_use]
+pub fn folder_path(address: &str) -> String {
+    let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
+    let path = unescaped(path.strip_prefix("localhost").unwrap_or(path), b"%");
+    // `/c:/work` is the form that `c:/work` takes in a URL.
+    let has_drive = path.as_bytes().get(2) == Some(&b':');
+    path.strip_prefix('/').filter(|_| has_drive).map_or(path.clone(), str::to_owned)
+}
+
 /// Replaces data URLs in `text` by placeholders such as `[data: image/png]`.
 pub(crate) fn without_data(text: &str) -> String {
     static DATA: LazyLock<Regex> = LazyLock::new(|| {
@@ -189,6 +199,21 @@ mod tests {
         assert_eq!(call_on("Read", &"文".repeat(300)).chars().count(), "Read ".len() + 100);
         let cut = call_on("Read", &"word ".repeat(30));
         assert!(cut.ends_with("wor…") || cut.ends_with("word…") || cut.ends_with(" …"), "{cut}");
+    }
+
+    #[test]
+    fn addresses_of_folders_become_paths() {
+        let rows = [
+            ("file:///home/eli/my%20loom", "/home/eli/my loom"),
+            ("file:///c%3A/work", "c:/work"),
+            ("file://localhost/C:/my%20work", "C:/my work"),
+            ("file:///a%zz%c3%a9%", "/a%zzé%"),
+            ("vscode-remote://host/x", "vscode-remote://host/x"),
+            ("/plain%20path", "/plain%20path"),
+        ];
+        for (address, path) in rows {
+            assert_eq!(folder_path(address), path);
+        }
     }
 
     #[test]

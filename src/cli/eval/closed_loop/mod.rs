@@ -29,7 +29,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::job::{manifest, revision};
+use super::manifest::{manifest, revision};
 use super::results::{detail, print_blocks};
 use super::system::{RunOptions, Subject, run_logs};
 use crate::cli::args::Context;

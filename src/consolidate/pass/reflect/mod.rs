@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use super::acts::{all_evidence, new_evidence};
 use super::field::Field;
+use super::judge::NONE;
 use super::lists::SOURCE;
 use crate::changeset::Action;
 use crate::consolidate::Known;
@@ -29,9 +30,6 @@ pub(super) use statement::Span;
 /// Maximum confidence of a derived memory.
 // A generalisation is never as certain as a literal statement.
 const MAX_CONFIDENCE: f64 = 0.9;
-
-/// Stored judgement of a group whose episodes have nothing in common.
-pub(super) const NONE: &str = "none";
 
 /// Whether one memory is an episode and the other was derived from episodes; such a pair is never merged.
 pub(super) fn is_for_reflection(a: &Known, b: &Known) -> bool {

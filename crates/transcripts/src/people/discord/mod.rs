@@ -1,11 +1,11 @@
 //! Discord channels, as exported by `DiscordChatExporter` to JSON; the submodules read HTML and text exports.
 
 mod page;
+mod spelling;
 mod written;
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use regex::Captures;
 use serde_json::{Map, Value};
@@ -17,9 +17,8 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
     parse_rfc3339,
 };
+use spelling::{counted, file_label};
 
-/// Milliseconds from 1970 to 1 January 2015, from which Discord's ids are counted.
-const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
 /// Maximum difference, in seconds, for the time encoded in an id and the time in the text to count as equal.
 const SAME_SECONDS: i64 = 60;
 /// Types of messages that contain a person's own words; all other types are notices from Discord.
@@ -139,26 +138,12 @@ impl Channel {
     }
 }
 
-/// Sets the names of the channel and its guild, as HTML and text exports spell them.
-fn set_names(draft: &mut Assembler, guild: &str, channel: &str) {
-    let name = channel.rsplit(" / ").next().filter(|name| !name.is_empty());
-    draft.meta().title = name.map(str::to_owned);
-    draft.meta().project = Some(guild.to_owned()).filter(|guild| !guild.is_empty() && guild != "Direct Messages");
-}
-
 /// Returns placeholders for the attachments.
 fn files(message: &Value) -> Vec<String> {
     let file =
         |file: &Value| file_label(file["fileName"].as_str().or_else(|| parts::address_name(file["url"].as_str()?)));
     let sticker = |sticker: &Value| parts::file_label("sticker", sticker["name"].as_str());
     message["attachments"].list().iter().map(file).chain(message["stickers"].list().iter().map(sticker)).collect()
-}
-
-/// Returns the placeholder of an attached file.
-fn file_label(name: Option<&str>) -> String {
-    let ending = name.and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending.to_lowercase());
-    let is_image = matches!(ending.as_deref(), Some("png" | "jpg" | "jpeg" | "gif" | "webp" | "heic"));
-    parts::file_label(if is_image { "image" } else { "file" }, name)
 }
 
 fn embed_text(embed: &Value) -> String {
@@ -178,12 +163,6 @@ fn readable(content: &str, mentions: &Value) -> String {
         (None, None) => found[0].to_owned(),
     };
     REFERENCE.replace_all(content, put).into_owned()
-}
-
-/// Returns the instant encoded in an id: all bits except the lowest 22 contain milliseconds.
-fn counted(id: &str) -> Option<Timestamp> {
-    let id = id.parse::<i64>().ok().filter(|id| *id > 1 << 22)?;
-    Timestamp::from_millisecond((id >> 22) + DISCORD_EPOCH_MS).ok()
 }
 
 /// Returns the instant encoded in the id, with the offset of the exporter's clock.
@@ -209,6 +188,7 @@ fn time(message: &Value) -> Option<MessageTime> {
 
 #[cfg(test)]
 mod tests {
+    use super::spelling::DISCORD_EPOCH_MS;
     use super::*;
     use crate::Transcript;
     use crate::testing::read_input;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{counted, file_label, set_names};
+use super::spelling::{counted, file_label, set_names};
 use crate::message::{identity, parts};
 use crate::people::html::{self, element};
 use crate::{Assembler, Kind, Message, MessageTime, Role, Sink};

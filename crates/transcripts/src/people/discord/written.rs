@@ -2,7 +2,7 @@
 
 use jiff::civil::{Date, DateTime, Time};
 
-use super::{file_label, set_names};
+use super::spelling::{file_label, set_names};
 use crate::message::dates::{hour_of_day, month_of};
 use crate::message::{identity, parts};
 use crate::people::whatsapp::{Order, Stamp, split};
