@@ -21,8 +21,9 @@ pub(super) fn is_supposed(incoming: &View<'_>) -> bool {
 pub(super) fn may_be_elsewhere(incoming: &View<'_>, known: &View<'_>, why: &str) -> bool {
     let comparison = Comparison::of(incoming, known);
     let (are_others, _) = surroundings(&incoming.features, &known.features);
-    let mut own = comparison.own();
+    let has = |mark: Mark| comparison.own().any(|clause| clause.marks.contains(&mark));
     are_others
+        || has(Mark::Doubtful)
         || mentions_other_people(incoming, known)
         || comparison.names_another()
         || comparison.has_another_in_its_place(&[])
@@ -30,7 +31,7 @@ pub(super) fn may_be_elsewhere(incoming: &View<'_>, known: &View<'_>, why: &str)
         || is_order_for_a_case(&comparison)
         || is_one_day(incoming, known)
         || why == ENDED && is_about_more(&comparison)
-        || why == ANOTHER_VALUE && own.any(|clause| clause.marks.contains(&Mark::Beside))
+        || why == ANOTHER_VALUE && has(Mark::Beside)
         || why == ANOTHER_VALUE && keeps_its_numbers(&comparison)
 }
 
