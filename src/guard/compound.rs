@@ -316,7 +316,7 @@ impl<'t> Name<'t> {
             if tail.starts_with(['=', ':']) || tail.starts_with("//") {
                 return None;
             }
-            let tail = after_type(tail).unwrap_or(tail);
+            let tail = Some(tail).filter(|_| near.starts_with(':')).and_then(after_type).unwrap_or(tail);
             return Some((Sign::Assigned, place(tail.trim_start_matches([' ', '\t', '*']))));
         }
         let tail = closed.strip_prefix(')').unwrap_or(closed);
@@ -331,10 +331,13 @@ impl<'t> Name<'t> {
             c.is_whitespace() || matches!(c, '/' | '\\' | '"' | '\'' | '`' | ')' | ']' | '>' | ',' | ';' | '|')
         };
         let run = &rest[..rest.find(ends).unwrap_or(rest.len())];
-        let end = run.rfind('.').filter(|at| {
+        // The number of a record may follow the ending of a file.
+        let is_ending = |at: &usize| {
             let ending = &run[at + 1..];
-            (1..=5).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_lowercase())
-        });
+            let length = ending.bytes().take_while(u8::is_ascii_lowercase).count();
+            (1..=5).contains(&length) && !ending[length..].starts_with(char::is_alphanumeric)
+        };
+        let end = run.match_indices('.').map(|(at, _)| at).find(is_ending);
         let run = &run[..end.unwrap_or(run.len())];
         let mut starts = run.match_indices('-').map(|(at, _)| at + 1).take(3);
         let fits = |start: &usize| {
@@ -405,8 +408,10 @@ fn after_type(tail: &str) -> Option<&str> {
     let is_type = |c: char| c.is_ascii_alphanumeric() || "<>[]'._| ".contains(c);
     let length = tail.len() - tail.trim_start_matches(is_type).len();
     let after = tail[length..].strip_prefix('=')?;
+    // A value may contain the sign, too.
+    let is_sign = tail[..length].ends_with(' ') || after.starts_with(['"', '\'', '`', '\\', ' ']);
     let is_named = (1..=24).contains(&length) && tail.starts_with(|c: char| c.is_ascii_alphabetic());
-    (is_named && !after.starts_with(['=', '>'])).then_some(after)
+    (is_named && is_sign && !after.starts_with(['=', '>'])).then_some(after)
 }
 
 /// Whether a value is a number that can be a PIN.

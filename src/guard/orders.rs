@@ -705,7 +705,7 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
 /// Returns the text before "and never …", and the rest, because a negation in the rest does not apply to the text
 /// before it.
 fn apart(part: &str) -> [&str; 2] {
-    let joints = [" and don", " and do not", " and never", " und nie", " y nunca", " et ne "];
+    let joints = [" and don", " and do not", " and never", " und nie ", " und niemals ", " y nunca", " et ne "];
     let joint = joints.iter().find_map(|joint| part.find(joint)).unwrap_or(part.len());
     [&part[..joint], &part[joint..]]
 }
