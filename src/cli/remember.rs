@@ -58,7 +58,7 @@ pub(crate) struct RememberArgs {
     expires: Option<jiff::Timestamp>,
     /// Structured parts of the memory as a JSON object, e.g.
     /// '{"blocker": {"owner": "Ana", "until": "the licence is paid"}}'
-    #[arg(long, value_name = "JSON", value_parser = StructuredParser)]
+    #[arg(long, value_name = "JSON", value_parser = StructuredArg)]
     structured: Option<Structured>,
     /// UUID for the new memory [default: generated]
     #[arg(long, value_name = "UUID")]
@@ -149,9 +149,9 @@ fn home(args: &RememberArgs, memories: &Memories, context: &Context<'_>) -> anyh
 
 /// Reads the value of `--structured`. Unlike a function, it can leave the value out of the message about a fault.
 #[derive(Clone)]
-pub(super) struct StructuredParser;
+pub(super) struct StructuredArg;
 
-impl TypedValueParser for StructuredParser {
+impl TypedValueParser for StructuredArg {
     type Value = Structured;
 
     fn parse_ref(
@@ -204,7 +204,7 @@ mod tests {
             r#"{"episode": {"situation": ["Maple9Syrup"]}}"#,
             "Maple9Syrup",
         ] {
-            let parsed = StructuredParser.parse_ref(&clap::Command::new("x"), None, std::ffi::OsStr::new(value));
+            let parsed = StructuredArg.parse_ref(&clap::Command::new("x"), None, std::ffi::OsStr::new(value));
             let message = parsed.unwrap_err().to_string();
             assert!(message.contains("--structured") && !message.contains("Maple9"), "{value}: {message}");
         }

@@ -14,7 +14,7 @@ use crate::guard::words::{ABOUT, COUNTING};
 
 /// The kind of a word of secrecy in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Noun {
+pub(super) enum NameWord {
     /// A password, which a person may have chosen.
     Password,
     /// A key or token, whatever other words belong to the name.
@@ -93,13 +93,13 @@ const SIGN_BYTES: usize = 96;
 const FILED_BYTES: usize = 128;
 
 /// Returns the words of secrecy with their kinds.
-pub(super) fn words() -> impl Iterator<Item = (&'static str, Noun)> {
+pub(super) fn words() -> impl Iterator<Item = (&'static str, NameWord)> {
     let of = |words: &'static [&'static str], noun| words.iter().map(move |word| (*word, noun));
-    of(PASSWORDS, Noun::Password)
-        .chain(of(TOKENS, Noun::Token))
-        .chain(of(KEYS, Noun::Key))
-        .chain(of(PINS, Noun::Pin))
-        .chain(of(CODES, Noun::Code))
+    of(PASSWORDS, NameWord::Password)
+        .chain(of(TOKENS, NameWord::Token))
+        .chain(of(KEYS, NameWord::Key))
+        .chain(of(PINS, NameWord::Pin))
+        .chain(of(CODES, NameWord::Code))
 }
 
 /// The way in which a value follows its name.
@@ -116,7 +116,7 @@ enum Sign {
 }
 
 /// Returns the value that belongs to the name with the word at `word`.
-pub(super) fn find(text: &str, word: &Range<usize>, noun: Noun) -> Option<Range<usize>> {
+pub(super) fn find(text: &str, word: &Range<usize>, noun: NameWord) -> Option<Range<usize>> {
     let name = Name::around(text, word, noun)?;
     name.after().or_else(|| name.filed()).or_else(|| name.before())
 }
@@ -126,11 +126,11 @@ struct Name<'t> {
     text: &'t str,
     word: Range<usize>,
     whole: Range<usize>,
-    noun: Noun,
+    noun: NameWord,
 }
 
 impl<'t> Name<'t> {
-    fn around(text: &'t str, word: &Range<usize>, noun: Noun) -> Option<Self> {
+    fn around(text: &'t str, word: &Range<usize>, noun: NameWord) -> Option<Self> {
         let is_apart = |range: &Range<usize>| {
             let said = &text[range.clone()];
             let (first, last) = (said.chars().next()?, said.chars().next_back()?);
@@ -174,8 +174,8 @@ impl<'t> Name<'t> {
     }
 
     fn has_companion(&self, before: &str, spaced: &str) -> bool {
-        let is_code = self.noun == Noun::Code;
-        if !is_code && self.noun != Noun::Key {
+        let is_code = self.noun == NameWord::Code;
+        if !is_code && self.noun != NameWord::Key {
             return true;
         }
         // Unlike `key`, such a word joined with others hardly ever names an entry of a cache or a table.
@@ -255,24 +255,24 @@ impl<'t> Name<'t> {
         let is_clear = sign != Sign::Beside;
         let is_one = !said.contains(char::is_whitespace);
         match self.noun {
-            Noun::Pin => {
+            NameWord::Pin => {
                 let is_named = is_clear || self.is_joined() || self.text[self.word.clone()].starts_with('P');
                 is_pin(said) && is_named && !counts_something(said, after)
             }
-            Noun::Code => is_access_code(said) && !counts_something(said, after),
+            NameWord::Code => is_access_code(said) && !counts_something(said, after),
             _ if !is_one => false,
             _ if !is_clear => self.fits_beside(said),
-            Noun::Password => is_marked(said) || is_opaque(said) || is_scrambled(said) || is_chosen(said),
-            Noun::Token => {
+            NameWord::Password => is_marked(said) || is_opaque(said) || is_scrambled(said) || is_chosen(said),
+            NameWord::Token => {
                 is_opaque(said) || is_scrambled(said) || is_chosen(said) || is_marked(said) && is_signed(said)
             }
-            Noun::Key => is_opaque(said) || is_scrambled(said) || is_marked(said),
+            NameWord::Key => is_opaque(said) || is_scrambled(said) || is_marked(said),
         }
     }
 
     /// Whether a value that nothing but its place connects with the name is a secret.
     fn fits_beside(&self, said: &str) -> bool {
-        let is_chosen_for = self.noun == Noun::Password || self.is_joined() || !said.contains(char::is_lowercase);
+        let is_chosen_for = self.noun == NameWord::Password || self.is_joined() || !said.contains(char::is_lowercase);
         is_scrambled(said) || is_hexadecimal_key(said) || is_chosen_for && is_chosen(said)
     }
 
@@ -345,9 +345,9 @@ impl<'t> Name<'t> {
             let is_own = !run[..*start].contains(char::is_whitespace) && !is_placeholder(said);
             let is_long = said.len() >= 12 && said.split('-').count() == 1;
             let fits = match self.noun {
-                Noun::Pin => is_pin(said) && said.len() >= 6 && self.is_joined() && !said.starts_with("20"),
-                Noun::Code => false,
-                Noun::Password | Noun::Key if self.is_joined() || said.contains(char::is_uppercase) => {
+                NameWord::Pin => is_pin(said) && said.len() >= 6 && self.is_joined() && !said.starts_with("20"),
+                NameWord::Code => false,
+                NameWord::Password | NameWord::Key if self.is_joined() || said.contains(char::is_uppercase) => {
                     is_chosen(said) || is_long && (is_scrambled(said) || is_hexadecimal_key(said))
                 }
                 _ => is_long && (is_scrambled(said) || is_hexadecimal_key(said)),
@@ -374,9 +374,9 @@ impl<'t> Name<'t> {
         let said = &head[first..];
         let said = &said[said.rfind(opens).map_or(0, |at| at + said[at..].chars().next().map_or(1, char::len_utf8))..];
         let fits = match self.noun {
-            Noun::Pin => is_pin(said),
-            Noun::Code => is_access_code(said),
-            Noun::Password | Noun::Token | Noun::Key => {
+            NameWord::Pin => is_pin(said),
+            NameWord::Code => is_access_code(said),
+            NameWord::Password | NameWord::Token | NameWord::Key => {
                 is_scrambled(said) || is_hexadecimal_key(said) || is_chosen(said)
             }
         };

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::guard::broken::end_of_token;
-use crate::guard::compound::Noun;
+use crate::guard::compound::NameWord;
 use crate::guard::hints::HintTable;
 use crate::guard::near::Context;
 use crate::guard::rule::{Part, Secret};
@@ -44,7 +44,7 @@ enum Rule {
     Row(u16),
     Prefix(u16),
     Near(Context),
-    Noun(Noun),
+    Noun(NameWord),
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {

@@ -252,7 +252,7 @@ fn orders_in_twelve_languages_are_found_by_their_words() {
     assert!(missed.is_empty() && flagged.is_empty(), "missed {missed:#?}\nflagged {flagged:#?}");
 }
 
-/// Permission that nobody is told of, claims of the assistant's rights, and habits that skip checks, in twelve
+/// Permission of which nobody is to know, claims of the assistant's rights, and habits that skip checks, in twelve
 /// languages.
 #[rustfmt::skip]
 const GRANTS: &[(&str, Suspicion)] = &[
