@@ -71,7 +71,7 @@ pub(super) fn is_chosen(value: &str) -> bool {
     let capitals = parts.iter().filter(|part| is_capital(part)).count();
     let is_shouted = !stem.contains(char::is_lowercase);
     let humps = humps(stem);
-    let is_joined = parts.len() >= 2 && parts.iter().all(|part| is_word(&part));
+    let is_joined = parts.len() >= 2 && parts.iter().all(is_word);
     let is_passphrase = is_joined && !is_shouted && (parts.len() >= 4 && capitals == 0 || capitals == parts.len());
     is_passphrase || parts.len() == 1 && humps.len() >= 2 && humps.iter().all(|hump| is_word(&hump.as_str()))
 }
