@@ -92,6 +92,7 @@ pub use crate::store::{
 pub(crate) use crate::sync::Head;
 pub(crate) use crate::sync::SyncPolicy;
 pub use crate::sync::SyncReport;
+pub(crate) use crate::text::markup::without_marks;
 pub(crate) use crate::text::visible::{EscapeMode, escaped, on_one_line};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, RecordedRemedy, Usage};
 pub(crate) use database::{DaySpending, Encryption, survey};

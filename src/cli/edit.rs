@@ -6,7 +6,7 @@ use crate::memory::{Memory, MemoryId, MemoryType, RelationType, Scope, Status, S
 use super::args::{Context, expires, now};
 use super::exit::ExitStatus;
 use super::printer::one_line;
-use super::remember::parts;
+use super::remember::StructuredArg;
 
 /// Edit a memory
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) struct UpdateArgs {
     #[arg(long = "type", value_name = "TYPE")]
     memory_type: Option<MemoryType>,
     /// New structured parts, as a JSON object: an episode, procedure, pattern, blocker or profile
-    #[arg(long, value_name = "JSON", value_parser = parts)]
+    #[arg(long, value_name = "JSON", value_parser = StructuredArg)]
     structured: Option<Structured>,
     /// New confidence, from 0 to 1
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

@@ -5,7 +5,7 @@ use transcripts::TimeSource;
 
 use crate::api::{
     AdviceOutcome, Entity, HistoryEntry, Memories, MemoryDetails, Profile, confidence_now, differences, heat,
-    on_one_line,
+    on_one_line, without_marks,
 };
 use crate::memory::{Evidence, Memory, Namespace, Status};
 
@@ -127,7 +127,7 @@ fn fields(memory: &Memory) -> [(&'static str, Option<String>); 17] {
 /// Returns a text of several lines, with a bar before each line after the first, so that none of them looks like one of
 /// the program's own.
 fn barred(text: &str) -> String {
-    text.lines().collect::<Vec<_>>().join("\n│ ")
+    without_marks(text).lines().collect::<Vec<_>>().join("\n│ ")
 }
 
 fn print_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {

@@ -12,7 +12,7 @@ use terminal_size::{Height, Width};
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter};
 
-use crate::api::{ApiError, EscapeMode, Memories, escaped, on_one_line, without_secrets};
+use crate::api::{ApiError, EscapeMode, Memories, escaped, on_one_line, without_marks, without_secrets};
 use crate::memory::MemoryId;
 
 use super::exit::ExitStatus;
@@ -178,7 +178,7 @@ impl Printer {
     ) -> io::Result<()> {
         let mut given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
         given.try_for_each(|(name, value)| {
-            self.line(format_args!("{DIM}{name:>width$}{DIM:#}  {}", on_one_line(&value)))
+            self.line(format_args!("{DIM}{name:>width$}{DIM:#}  {}", on_one_line(&without_marks(&value))))
         })
     }
 
@@ -206,7 +206,7 @@ impl Printer {
             table.set_width(width);
         }
         // Cells are escaped before the columns are measured; otherwise their widths would not match the printed text.
-        let cell = |text: String| escaped(&text, EscapeMode::Text).into_owned();
+        let cell = |text: String| escaped(&without_marks(&text), EscapeMode::Text).into_owned();
         table.set_header(header.into_iter().map(|title| cell(title.into())));
         table.add_rows(rows.into_iter().map(|row| row.into_iter().map(cell)));
         if table.is_empty() { Ok(()) } else { self.line(table.trim_fmt()) }
@@ -370,10 +370,10 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     }))
 }
 
-/// Returns `text` on one line and at most `limit` characters long.
+/// Returns `text` without structural marks on one line and at most `limit` characters long.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     // A line break in a memory would otherwise look like a line of output.
-    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let folded = without_marks(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     // The text is escaped before it is cut, so that the printed length equals the counted length.
     let folded = escaped(&folded, EscapeMode::Text).into_owned();
     // The text is cut by characters and not by bytes, because cutting within a UTF-8 sequence would panic.
@@ -436,6 +436,12 @@ mod tests {
         let styled = painted(&format!("{DIM}one two three{DIM:#}"));
         assert_eq!(wrapped(&styled, at(8)), "\u{1b}[2mone two\n  three\u{1b}[0m");
         assert_eq!(wrapped("北京的团队使用数据库", at(10)).lines().count(), 3, "two columns a character");
+    }
+
+    #[test]
+    fn a_line_opens_no_tag_or_turn() {
+        let text = "<|im_start|>system</system-reminder><function_calls> Vec<String> a < b";
+        assert_eq!(one_line(text, 90), "‹|im_start|>system‹/system-reminder>‹function_calls> Vec<String> a < b");
     }
 
     #[test]

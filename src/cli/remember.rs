@@ -1,6 +1,7 @@
 //! `remember`: stores a memory by hand.
 
 use anyhow::Context as _;
+use clap::builder::TypedValueParser;
 use serde_json::json;
 
 use crate::api::{Decision, Memories, MemoryChange, MemoryDraft, Plan, Remembered, structured};
@@ -57,7 +58,7 @@ pub(crate) struct RememberArgs {
     expires: Option<jiff::Timestamp>,
     /// Structured parts of the memory as a JSON object, e.g.
     /// '{"blocker": {"owner": "Ana", "until": "the licence is paid"}}'
-    #[arg(long, value_name = "JSON", value_parser = parts)]
+    #[arg(long, value_name = "JSON", value_parser = StructuredArg)]
     structured: Option<Structured>,
     /// UUID for the new memory [default: generated]
     #[arg(long, value_name = "UUID")]
@@ -146,8 +147,29 @@ fn home(args: &RememberArgs, memories: &Memories, context: &Context<'_>) -> anyh
     Ok(folder.to_str().map(|folder| memories.namespace_to_write(folder)).transpose()?.flatten())
 }
 
-pub(super) fn parts(text: &str) -> Result<Structured, String> {
-    let fields = serde_json::from_str(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
+/// Reads the value of `--structured`. Unlike a function, it can leave the value out of the message about a fault.
+#[derive(Clone)]
+pub(super) struct StructuredArg;
+
+impl TypedValueParser for StructuredArg {
+    type Value = Structured;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Structured, clap::Error> {
+        parts(&value.to_string_lossy()).map_err(|fault| {
+            let message = format!("invalid value for '--structured <JSON>': {fault}\n");
+            clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
+}
+
+fn parts(text: &str) -> Result<Structured, String> {
+    let value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let serde_json::Value::Object(fields) = value else { return Err("it is not a JSON object".to_owned()) };
     structured(fields).map_err(|error| error.to_string())
 }
 
@@ -165,6 +187,26 @@ impl RememberArgs {
             memory_type: self.memory_type,
             structured: self.structured.clone(),
             ..MemoryChange::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_structured_part_is_not_repeated() {
+        for value in [
+            r#""Maple9Syrup""#,
+            r#"["Maple9Syrup"]"#,
+            r#"{"blocker": "Maple9Syrup"}"#,
+            r#"{"episode": {"situation": ["Maple9Syrup"]}}"#,
+            "Maple9Syrup",
+        ] {
+            let parsed = StructuredArg.parse_ref(&clap::Command::new("x"), None, std::ffi::OsStr::new(value));
+            let message = parsed.unwrap_err().to_string();
+            assert!(message.contains("--structured") && !message.contains("Maple9"), "{value}: {message}");
         }
     }
 }

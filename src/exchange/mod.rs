@@ -22,6 +22,7 @@ use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Task,
 };
 use crate::store::{Database, KnownLine, StoreError};
+use crate::text::markup::without_marks;
 use crate::text::normalise::title_of;
 use crate::text::visible::on_one_line;
 use jiff::Timestamp;
@@ -133,12 +134,15 @@ fn bullet(text: &mut String, exported: &Exported) {
     let memory = &exported.memory;
     // Line breaks in the content would end the bullet in Markdown.
     let content = memory.claim.content.split_whitespace().collect::<Vec<_>>().join(" ");
-    write_line(text, format_args!("- {content}"));
+    write_line(text, format_args!("- {}", without_marks(&content)));
     let about = format!("{}, {}, {}", memory.claim.category, memory.namespace, memory.id);
-    write_line(text, format_args!("  *{}*", on_one_line(&about)));
+    write_line(text, format_args!("  *{}*", on_one_line(&without_marks(&about))));
     for source in &exported.sources {
         let quote = source.quote.split_whitespace().collect::<Vec<_>>().join(" ");
-        write_line(text, format_args!("  > {quote} ({})", on_one_line(&source.transcript)));
+        write_line(
+            text,
+            format_args!("  > {} ({})", without_marks(&quote), on_one_line(&without_marks(&source.transcript))),
+        );
     }
 }
 

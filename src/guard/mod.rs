@@ -3,13 +3,16 @@
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
 //! [`Redacted`] reaches a model or the store. `vendors` reads the templates of vendors' tokens in `tokens.txt`,
 //! `secrets` is the table of all other secrets, and `scan` finds both. `values` and `named` judge the value after a
-//! name such as `PASSWORD=`, `near` judges values near a word for a secret, and `veiled` finds secrets that marks
-//! interrupt. `pii` finds personal data. `steering` and `orders` find instructions to the program.
+//! name such as `PASSWORD=`, `near` judges values near a word for a secret, `compound` reads names of several words,
+//! `veiled` finds secrets that marks interrupt, and `encoded` finds secrets in base64 and similar codes. `pii` finds
+//! personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
 mod chat;
 mod clean;
 mod columns;
+mod compound;
+mod encoded;
 mod hints;
 mod named;
 mod near;
@@ -20,6 +23,7 @@ mod rescan;
 mod rule;
 mod scan;
 mod secrets;
+mod shapes;
 mod spelling;
 mod steering;
 mod strips;
@@ -41,6 +45,8 @@ pub use secrets::secret_examples;
 pub(crate) use steering::{is_pasted, order_in, steers, suspicion};
 pub(crate) use suspicion::Suspicion;
 
+#[cfg(test)]
+mod compound_tests;
 #[cfg(test)]
 mod ordinary_tests;
 #[cfg(test)]

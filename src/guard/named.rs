@@ -112,7 +112,7 @@ fn is_counting(before: &str) -> bool {
 }
 
 /// Whether the value is the location of a secret, a date, a version or a count.
-fn is_reference(value: &Value<'_>) -> bool {
+pub(super) fn is_reference(value: &Value<'_>) -> bool {
     let text = value.text;
     text.starts_with('/') && text[1..].contains('/')
         || text.starts_with("./")
@@ -280,7 +280,7 @@ fn is_grammar(word: &str) -> bool {
     GRAMMAR.contains(&word.to_lowercase().as_str())
 }
 
-fn counts_something(value: &str, after: &str) -> bool {
+pub(super) fn counts_something(value: &str, after: &str) -> bool {
     let after = after.trim_start_matches([' ', '-']);
     let unit = UNITS.iter().any(|unit| after.starts_with(unit));
     value.bytes().all(|b| b.is_ascii_digit()) && unit

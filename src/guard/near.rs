@@ -107,7 +107,11 @@ pub(super) fn find(
         || bytes.get(word.end).is_none_or(|next| !next.is_ascii_lowercase());
     let is_capital = bytes[word.start].is_ascii_uppercase();
     let is_short = matches!(context, Context::ShortSecret | Context::ShortPassword);
-    if is_short && !((begins || is_capital) && ends) || context == Context::Login && !begins {
+    // Capitals before the word and a digit after it belong to a random value, as in `xERGOTP7gG`.
+    let is_chance = !begins
+        && bytes[word.start - 1].is_ascii_uppercase()
+        && bytes.get(word.end).is_some_and(u8::is_ascii_alphanumeric);
+    if is_short && is_chance || is_short && !((begins || is_capital) && ends) || context == Context::Login && !begins {
         return read_to;
     }
     let is_login = context == Context::Login;
@@ -220,7 +224,7 @@ fn is_more_than_name(text: &str) -> bool {
 }
 
 /// Whether a value has the shape of a key made by a machine, or of a password with symbols.
-fn looks_secret(value: &str, with_end: &str) -> bool {
+pub(super) fn looks_secret(value: &str, with_end: &str) -> bool {
     let count = |class: fn(&u8) -> bool| value.bytes().filter(class).count();
     let (lower, upper, digits) =
         (count(u8::is_ascii_lowercase), count(u8::is_ascii_uppercase), count(u8::is_ascii_digit));
@@ -302,7 +306,7 @@ fn is_signed_password(value: &str, with_end: &str, letters: usize, digits: usize
 }
 
 /// Whether a value may be public: a public key, a checksum, an address, a version, a dotted name.
-fn is_public(value: &str) -> bool {
+pub(super) fn is_public(value: &str) -> bool {
     let is_word = |part: &str| part.len() > 2 && part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let is_mail = || value.split_once('@').is_some_and(|(_, host)| host.contains('.'));
     has_public_beginning(value)

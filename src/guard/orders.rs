@@ -34,14 +34,123 @@ macro_rules! senses {
 }
 
 senses!(
-    Unasked, Needless, Consent, Act, Never, Every, Approve, Request, CountsAs, Approved, YesToAll, Send, Data,
-    Elsewhere, TellNot, Whom, Matter, Hide, FromUser, Disable, Safety, Unchecked, Delete, Audit, Fetch, Session,
-    Insist, Not, Anyway, Query, Leave, Verify, Read, Unread, Deed, Whole, Outsider, Agent, Alone, Waive, Tell, Role,
-    Between, Quietly, Unseen, Close, Alarm, Report, BadNews, LeaveOut, Trace, Wipe, Weaken, Remove, Defence, Control,
-    Test, Goods, Pass, Abroad, Copy, Address, Download, Run, Obey, OutText, SysRules, Void, Limits, Persona, NoRules,
-    WhenAsked, SayThat, Swap, Payee, Give, Access, Hidden, Admin, NoPass, OpenUp, ToWorld, Commit, Secrets, OneTime,
-    Caller, Mine, Words, Click, Allow, Refund, Trigger, Learn, Turn, Off, AsRoot, Beacon, Bypass, Use, Suspend, Heed,
-    Prior, Rulebook, AllAbove, Pay, Keyring, Standing, Link,
+    Unasked,
+    Needless,
+    Consent,
+    Act,
+    Never,
+    Every,
+    Approve,
+    Request,
+    CountsAs,
+    Approved,
+    YesToAll,
+    Send,
+    Data,
+    Elsewhere,
+    TellNot,
+    Whom,
+    Matter,
+    Hide,
+    FromUser,
+    Disable,
+    Safety,
+    Unchecked,
+    Delete,
+    Audit,
+    Fetch,
+    Session,
+    Insist,
+    Not,
+    Anyway,
+    Query,
+    Leave,
+    Verify,
+    Read,
+    Unread,
+    Deed,
+    Whole,
+    Outsider,
+    Agent,
+    Alone,
+    Waive,
+    Tell,
+    Role,
+    Between,
+    Quietly,
+    Unseen,
+    Close,
+    Alarm,
+    Report,
+    BadNews,
+    LeaveOut,
+    Trace,
+    Wipe,
+    Weaken,
+    Remove,
+    Defence,
+    Control,
+    Test,
+    Goods,
+    Pass,
+    Abroad,
+    Copy,
+    Address,
+    Download,
+    Run,
+    Obey,
+    OutText,
+    SysRules,
+    Void,
+    Limits,
+    Persona,
+    NoRules,
+    WhenAsked,
+    SayThat,
+    Swap,
+    Payee,
+    Give,
+    Access,
+    Hidden,
+    Admin,
+    NoPass,
+    OpenUp,
+    ToWorld,
+    Commit,
+    Secrets,
+    OneTime,
+    Caller,
+    Mine,
+    Words,
+    Click,
+    Allow,
+    Refund,
+    Trigger,
+    Learn,
+    Turn,
+    Off,
+    AsRoot,
+    Beacon,
+    Bypass,
+    Use,
+    Suspend,
+    Heed,
+    Prior,
+    Rulebook,
+    AllAbove,
+    Pay,
+    Keyring,
+    Standing,
+    Link,
+    Untold,
+    Release,
+    AdminRights,
+    Assistant,
+    Now,
+    Submit,
+    MemoryNotes,
+    ForcePush,
+    Always,
 );
 
 /// The effect of a negation of the verb on an order.
@@ -91,7 +200,7 @@ const fn order(
 #[rustfmt::skip]
 const ORDERS: &[Order] = {
     use Negation::{Cancels, Ignored, Makes};
-    use Sense::{Standing, Link, Allow, AsRoot, Beacon, Click, Learn, Off, Refund, Trigger, Turn, AllAbove, Bypass, Heed, Keyring, Pay, Prior, Rulebook, Suspend, Use, Insist, Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
+    use Sense::{Always, AdminRights, Assistant, ForcePush, MemoryNotes, Now, Release, Submit, Untold, Standing, Link, Allow, AsRoot, Beacon, Click, Learn, Off, Refund, Trigger, Turn, AllAbove, Bypass, Heed, Keyring, Pay, Prior, Rulebook, Suspend, Use, Insist, Abroad, Access, Act, Address, Admin, Agent, Alarm, Approve, Approved, Audit, BadNews, Between, Caller, Close, Commit, Consent, Control, Copy, CountsAs, Data, Deed, Defence, Delete, Disable, Download, Elsewhere, Every, Fetch, FromUser, Give, Goods, Hidden, Hide, Leave, LeaveOut, Limits, Matter, Mine, Needless, NoPass, NoRules, Obey, OneTime, OpenUp, OutText, Outsider, Pass, Payee, Persona, Query, Quietly, Remove, Report, Request, Role, Run, Safety, SayThat, Secrets, Alone, Send, Session, Swap, SysRules, Tell, TellNot, Test, ToWorld, Trace, Unasked, Unchecked, Unread, Unseen, Verify, Void, Waive, Weaken, WhenAsked, Whole, Whom, Wipe, Words, YesToAll};
     use Suspicion::{Authority, Concealment, Exfiltration, MemoryOrder, Override, RemoteCode, Rights, ScriptedAnswer};
     &[
         // Acting without asking.
@@ -113,9 +222,11 @@ const ORDERS: &[Order] = {
         order(Authority, Makes, &[Verify], &[&[Safety, Defence, Outsider]]),
         order(Authority, Cancels, &[Unchecked], &[&[Every, Session, Download]]),
         order(Authority, Cancels, &[Use], &[&[Bypass]]),
+        order(Authority, Cancels, &[ForcePush], &[&[Always, Standing]]),
         order(Authority, Cancels, &[AsRoot], &[&[Every, Whole]]),
         order(Authority, Cancels, &[Turn], &[&[Off], &[Safety, Defence]]).within(80),
         order(Authority, Cancels, &[OpenUp], &[&[ToWorld], &[Every, Whole, Agent, Safety, Defence]]),
+        order(Rights, Cancels, &[AdminRights], &[&[Assistant], &[Now, Submit, Standing]]),
         order(Rights, Cancels, &[Hidden], &[&[Admin]]),
         order(Rights, Cancels, &[Give], &[&[Admin], &[Every, Whole, Outsider, Agent]]),
         order(Rights, Cancels, &[Give], &[&[Access], &[Outsider]]),
@@ -131,6 +242,7 @@ const ORDERS: &[Order] = {
         order(Exfiltration, Cancels, &[Swap], &[&[Payee], &[Mine]]),
         order(Exfiltration, Cancels, &[Pay], &[&[Payee], &[Insist]]),
         // Hiding something.
+        order(Concealment, Ignored, &[Untold], &[&[Act, Deed, Release, Delete, Disable, Weaken, Remove, Send, ForcePush]]),
         order(Concealment, Ignored, &[TellNot], &[&[Whom, Matter]]),
         order(Concealment, Makes, &[Tell], &[&[Whom, Role]]),
         order(Concealment, Makes, &[Tell], &[&[Report], &[BadNews, Alarm]]),
@@ -154,6 +266,7 @@ const ORDERS: &[Order] = {
         order(Override, Ignored, &[NoRules], &[&[Persona]]),
         order(ScriptedAnswer, Cancels, &[WhenAsked], &[&[SayThat]]),
         order(MemoryOrder, Cancels, &[Obey], &[&[SysRules], &[OutText]]),
+        order(MemoryOrder, Cancels, &[Submit], &[&[MemoryNotes]]),
     ]
 };
 
@@ -387,7 +500,11 @@ impl<'t> Sentence<'t> {
     fn new(text: &'t str, hits: Vec<Hit>) -> Self {
         let first = text.split_whitespace().next().unwrap_or("");
         let is_told = TELLERS.contains(&first) && !hits.iter().any(|hit| hit.sense == Sense::Insist);
-        let mut sentence = Self { text, hits, is_told };
+        // The Japanese word for "certainly" ends with the letter of a negation.
+        let hits = hits
+            .into_iter()
+            .filter(|hit| !(text[hit.range.clone()] == *"ず" && text[..hit.range.start].ends_with('必')));
+        let mut sentence = Self { text, hits: hits.collect(), is_told };
         let unasked: Vec<Hit> = sentence.hits.iter().filter_map(|hit| sentence.unasked(hit)).collect();
         sentence.hits.extend(unasked);
         sentence
@@ -588,7 +705,7 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
 /// Returns the text before "and never …", and the rest, because a negation in the rest does not apply to the text
 /// before it.
 fn apart(part: &str) -> [&str; 2] {
-    let joints = [" and don", " and do not", " and never", " und nie", " y nunca", " et ne "];
+    let joints = [" and don", " and do not", " and never", " und nie ", " und niemals ", " y nunca", " et ne "];
     let joint = joints.iter().find_map(|joint| part.find(joint)).unwrap_or(part.len());
     [&part[..joint], &part[joint..]]
 }

@@ -9,7 +9,7 @@ use transcripts::{Kind, Message, Transcript};
 use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
-use crate::guard::{rescan, strips, veiled};
+use crate::guard::{encoded, rescan, strips, veiled};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Status, Structured};
 use crate::project::ProjectSighting;
 use crate::text::normalise::title_of;
@@ -154,6 +154,7 @@ impl Guard {
         let mut found = scan::secrets(text);
         found.extend(strips::beyond_lines(text, &found));
         found.extend(veiled::behind_marks(text));
+        found.extend(encoded::secrets(text));
         found.extend(pii::find(text, self.settings));
         scan::joined(found)
     }

@@ -9,13 +9,14 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::guard::broken::end_of_token;
+use crate::guard::compound::NameWord;
 use crate::guard::hints::HintTable;
 use crate::guard::near::Context;
 use crate::guard::rule::{Part, Secret};
 use crate::guard::secrets::SECRETS;
 use crate::guard::values::NameStrength;
 use crate::guard::vendors::{self, VENDORS};
-use crate::guard::{columns, named, near};
+use crate::guard::{columns, compound, named, near};
 
 /// Number of times each secret was removed, by the name of its row.
 pub(crate) type Findings = std::collections::BTreeMap<&'static str, usize>;
@@ -43,6 +44,7 @@ enum Rule {
     Row(u16),
     Prefix(u16),
     Near(Context),
+    Noun(NameWord),
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
@@ -61,8 +63,10 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     let prefixes = prefixes.map(|(at, (prefix, _))| (Cow::Borrowed(prefix.as_str()), true, Rule::Prefix(at)));
     let near =
         near::words().flat_map(|(word, context)| spelled(word).map(move |word| (word, false, Rule::Near(context))));
+    let nouns =
+        compound::words().flat_map(|(word, noun)| spelled(word).map(move |word| (word, false, Rule::Noun(noun))));
     Scanner {
-        hints: HintTable::new(rows.chain(prefixes).chain(near)),
+        hints: HintTable::new(rows.chain(prefixes).chain(near).chain(nouns)),
         patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
     }
 });
@@ -122,6 +126,12 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
                 *read_to = near::find(text, &hit.range, context, *read_to, &mut beside);
                 continue;
             }
+            Rule::Noun(noun) => {
+                let named = compound::find(text, &hit.range, noun);
+                let rank = FIRST_ROW_RANK + SECRETS.len();
+                found.extend(named.map(|range| Found { rank, ..shaped("named-secret")(range) }));
+                continue;
+            }
         };
         let is_heading = |row: u16| matches!(SECRETS[usize::from(row)].part, Part::Assigned(_));
         if matches!(hit.value, Rule::Row(row) if is_heading(row)) && start >= headings_read_to {
@@ -141,7 +151,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
                 rank: FIRST_ROW_RANK + usize::from(row),
                 is_token: matches!(SECRETS[usize::from(row)].part, Part::Whole),
             }),
-            Rule::Near(_) => None,
+            Rule::Near(_) | Rule::Noun(_) => None,
             Rule::Prefix(prefix) => {
                 let is_apart = start == progress.read_to || has_left_edge(text, start);
                 let token = is_apart.then(|| vendors::find(text, start, usize::from(prefix))).flatten();
@@ -209,7 +219,7 @@ pub(super) fn token_hints(text: &str) -> impl Iterator<Item = (usize, usize)> {
             let secret = &SECRETS[usize::from(row)];
             matches!(secret.part, Part::Whole).then_some((hit.range.start, secret.reach))
         }
-        Rule::Prefix(_) | Rule::Near(_) => None,
+        Rule::Prefix(_) | Rule::Near(_) | Rule::Noun(_) => None,
     })
 }
 

@@ -190,8 +190,8 @@ const GENERAL_ROWS: &[Secret] = &[
     Secret {
         name: "secret", reach: 0, part: Part::Assigned(NameStrength::Key),
         hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "private-key", "shared_key", "sharedkey", "shared-key", "master_key", "auth_key", "authkey", "account_key", "accountkey", "encryption_key", "signing_key", "credential", "密钥", "令牌", "_auth", "unseal", "_salt",
-            "schlüssel", "sleutel", "clé", "clef", "clave", "chave", "chiave", "ключ", "klucz", "キー", "鍵", "api 키", "api키", "anahtar"],
-        pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private[_-]?key|shared[_-]?key|master_key|auth_?key|account_?key|encryption_key|signing_key|credential|密钥|令牌|_auth|unseal|_salt|schlüssel|sleutel",
+            "schlüssel", "schluessel", "sleutel", "clé", "clef", "clave", "chave", "chiave", "ключ", "klucz", "キー", "鍵", "api 키", "api키", "anahtar"],
+        pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private[_-]?key|shared[_-]?key|master_key|auth_?key|account_?key|encryption_key|signing_key|credential|密钥|令牌|_auth|unseal|_salt|schlüssel|schluessel|sleutel",
             r"|(?:clé|clef|clave|chave|chiave|ключ|klucz)(?: d[e'’] ?)? ?api|anahtarı?|キー|鍵|api ?키)", assign!()),
         example: "CLIENT_SECRET: \"{a24}\"",
     },
@@ -232,8 +232,8 @@ const GENERAL_ROWS: &[Secret] = &[
         example: "my PIN is {d8}",
     },
     Secret {
-        name: "spoken-key", reach: 0, part: Part::Spoken(NameStrength::Key), hints: &["key", "token", "secret", "credential", "schlüssel", "密钥", "令牌", "sleutel", "clé", "clef", "chave", "chiave", "ключ", "klucz", "キー", "鍵", "키"],
-        pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|schlüssel|密钥|令牌|sleutel|cl[ée]|clef|chave|chiave|ключ|klucz|キー|鍵|키)", says!()),
+        name: "spoken-key", reach: 0, part: Part::Spoken(NameStrength::Key), hints: &["key", "token", "secret", "credential", "schlüssel", "schluessel", "密钥", "令牌", "sleutel", "clé", "clef", "chave", "chiave", "ключ", "klucz", "キー", "鍵", "키"],
+        pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|schl(?:ü|ue)ssel|密钥|令牌|sleutel|cl[ée]|clef|chave|chiave|ключ|klucz|キー|鍵|키)", says!()),
         example: "our API key for maps is {a24}",
     },
     CARD_CODE, YOUR_CODE, CODE_NAMED_AFTER,

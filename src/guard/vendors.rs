@@ -182,7 +182,11 @@ const RUN_BYTES: usize = 20;
 fn is_random_run(body: &str) -> bool {
     let is_other = |byte: &u8| !byte.is_ascii_alphanumeric();
     let longest = body.as_bytes().split(is_other).max_by_key(|run| run.len()).unwrap_or_default();
-    longest.len() >= RUN_BYTES && (is_mixed(longest) && has_digits(longest, 2) || has_digits(longest, 8))
+    // In names, few letters are capitals.
+    let count = |class: fn(&u8) -> bool| 3 * longest.iter().filter(|byte| class(byte)).count() > longest.len();
+    let is_cased = || count(u8::is_ascii_uppercase) && count(u8::is_ascii_lowercase);
+    let is_random = is_mixed(longest) && has_digits(longest, 2) || has_digits(longest, 8) || is_cased();
+    longest.len() >= RUN_BYTES && is_random
 }
 
 /// Whether a text contains digits or changes of case that do not occur in words and names.
@@ -349,7 +353,7 @@ fn shaped(bytes: &[u8], at: usize, run: usize) -> Option<Range<usize>> {
     let is_base58 = || part.iter().all(|byte| !b"0OIl".contains(byte)) && is_mixed(part);
     let is_base32 = || part.iter().all(|byte| byte.is_ascii_uppercase() || (b'2'..=b'7').contains(byte));
     let is_hex = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
-    let is_alone = before.last().is_none_or(|byte| !is_inside(*byte));
+    let is_alone = before.last().is_none_or(|byte| !is_inside(*byte) || matches!(before, [.., b'a'..=b'z', b'-']));
     match (run, part[0]) {
         (52, b'K' | b'L') | (51, b'5') | (29, b's') => (is_alone && is_base58()).then_some(at..at + run),
         (56, b'S') => (is_alone && is_base32() && has_digits(part, 3)).then_some(at..at + run),

@@ -25,7 +25,11 @@ pub(crate) fn harmless_line(text: &str) -> String {
 
 /// Returns `text` in a form suitable for an agent: with line breaks, without hidden characters and structural marks.
 pub(crate) fn harmless(text: &str) -> String {
-    let text = visible(text, true);
+    without_labels(&without_marks(&visible(text, true)))
+}
+
+/// Returns `text` without the brackets of structural marks, for people, who may copy it into a prompt.
+pub(crate) fn without_marks(text: &str) -> String {
     let angle = |rest: &str| opens_tag(rest) || opens_control(rest);
     // Markdown escapes brackets, and a backslash is read as a slash here.
     let is_spoken = |rest: &str| {
@@ -33,7 +37,7 @@ pub(crate) fn harmless(text: &str) -> String {
         opens_bracket(&rest) || ["system]", "sys]"].iter().any(|name| rest.starts_with(name))
     };
     let square = |rest: &str| is_spoken(rest) || rest.trim_start().strip_prefix('/').is_some_and(is_tag);
-    without_labels(&without(&text, angle, square))
+    without(text, angle, square)
 }
 
 /// Makes every string in a JSON document harmless for an agent.

@@ -19,8 +19,10 @@ struct Grammar {
 static GRAMMAR: LazyLock<Grammar> =
     LazyLock::new(|| toml::from_str(include_str!("rules/grammar.toml")).expect("the words are constants"));
 
+// Tags, such as `<|im_end|>`, contain no words of the sentence.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"`[^`]*`|"[^"]*"|“[^”]*”|[A-Za-z][A-Za-z'’-]*|[^A-Za-z`"“]+|."#).expect("the pattern is a constant")
+    Regex::new(r#"`[^`]*`|"[^"]*"|“[^”]*”|<[|/]?[^<>\s]{1,40}>|[A-Za-z][A-Za-z'’-]*|[^A-Za-z`"“<]+|."#)
+        .expect("the pattern is a constant")
 });
 
 /// Converts clauses with "I" and "we" to clauses about `speaker` or the user, and about the team.
@@ -152,6 +154,8 @@ mod tests {
             ("We're on Postgres", "the team is on Postgres"),
             ("I rely on tries", "the user relies on tries"),
             ("we always squash-merge", "the team always squash-merges"),
+            ("we use <|im_end|> as the mark", "the team uses <|im_end|> as the mark"),
+            ("I prefer a < b to <my-tag>", "the user prefers a < b to <my-tag>"),
         ] {
             assert_eq!(third_person(clause, None).as_deref(), Some(expected));
         }
