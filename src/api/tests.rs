@@ -196,10 +196,12 @@ fn what_a_new_memory_may_replace_is_named_to_its_author() {
     };
     assert!(near("Standup is at 9:15 every day.").is_empty());
     assert!(near("The invoices are sent with Lexware.").is_empty());
-    assert_eq!(near("Standup got pushed back to ten, every day."), ["Standup is at 9:15 every day."]);
     assert_eq!(near("RIP Lexware, invoices now go through sevdesk."), ["The invoices are sent with Lexware."]);
     // What was confirmed or replaced needs no decision.
     assert!(near("The invoices are sent with Lexware.").is_empty());
+    let replacing = memories.remember(&agent("Standup got pushed back to ten, every day.")).unwrap();
+    assert_eq!(replacing.change.before.as_deref(), Some("Standup is at 9:15 every day."));
+    assert_eq!(replacing.near.len(), 0);
 }
 
 #[test]

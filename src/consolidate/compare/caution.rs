@@ -2,11 +2,12 @@
 
 use super::another::is_other_label;
 use super::certainty::surroundings;
-use super::features::{Features, TimeScope, WEEKDAYS};
+use super::features::{TimeScope, WEEKDAYS};
 use super::marks::{Clause, Mark, clauses, is_generic, relatives};
-use super::outdated::{ANOTHER_VALUE, Comparison, ENDED, is_day};
+use super::outdated::{ANOTHER_VALUE, Comparison, ENDED};
 use super::topic::{Term, stated, weight};
 use super::view::View;
+use crate::text::date::written;
 use crate::text::tokens::is_listed;
 
 /// Whether `incoming` supposes, plans, asks, reports, refuses or denies the change that it tells of.
@@ -66,11 +67,12 @@ fn before_change(clause: &Clause) -> &str {
 
 /// Whether the known claim is about what happens regularly and the new one about a single day.
 fn is_one_day(incoming: &View<'_>, known: &View<'_>) -> bool {
-    let is_single = |features: &Features| features.figures.iter().any(|figure| is_day(figure));
-    let is_lasting = clauses(stated(&incoming.claim.content)).iter().any(|clause| clause.marks.contains(&Mark::Since));
+    let text = stated(&incoming.claim.content);
+    let is_single = written(text).iter().any(|date| date.meanings.iter().all(|days| days.first == days.last));
+    let is_lasting = clauses(text).iter().any(|clause| clause.marks.contains(&Mark::Since));
     let is_regular = known.features.time == TimeScope::Habit
         || known.features.figures.iter().any(|figure| WEEKDAYS.contains(&figure.as_str()));
-    is_regular && is_single(&incoming.features) && !is_lasting
+    is_regular && is_single && !is_lasting
 }
 
 /// Whether the new claim has words of its own, and leaves more than one word of the known claim unmentioned.
