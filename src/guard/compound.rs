@@ -247,7 +247,7 @@ impl<'t> Name<'t> {
             && self.fits(sign, &value, said);
         let is_cut = said.len() < value.text.len();
         let end = if is_cut { value.range.start + said.len() } else { whole_end(self.text, &value) };
-        is_value.then(|| value.range.start..end)
+        is_value.then_some(value.range.start..end)
     }
 
     fn fits(&self, sign: Sign, value: &Value<'_>, said: &str) -> bool {

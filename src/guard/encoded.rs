@@ -157,7 +157,7 @@ mod tests {
     fn encoded_secrets_go() {
         let token = format!("ghp_{}", "aB3dE6gH9".repeat(4));
         let address = "postgres://shop:Maple9Syrup@db.internal:5432/shop";
-        let hex: String = token.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = token.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         let percent = address.replace(':', "%3A").replace('/', "%2F").replace('@', "%40");
         let twice = STANDARD.encode(STANDARD.encode(&token));
         let line = format!("TOKEN_OF_SHOP={token}\nPORT=80\n");
