@@ -245,9 +245,13 @@ impl<'t> Name<'t> {
             && (value.quoted || !is_code(said))
             && !is_reference(&Value { text: said, range: value.range.clone(), quoted: value.quoted })
             && self.fits(sign, &value, said);
+        if !is_value {
+            return None;
+        }
         let is_cut = said.len() < value.text.len();
+        // The end may be far away, so it is looked for only once the value is known to be one.
         let end = if is_cut { value.range.start + said.len() } else { whole_end(self.text, &value) };
-        is_value.then_some(value.range.start..end)
+        Some(value.range.start..end)
     }
 
     fn fits(&self, sign: Sign, value: &Value<'_>, said: &str) -> bool {
