@@ -1,4 +1,4 @@
-//! Reasons for which words alone do not show that a known claim is no longer true, although they tell of a change.
+//! Reasons for which words that mention a change do not show that a known claim is no longer true.
 
 use super::another::is_other_label;
 use super::certainty::surroundings;
@@ -10,14 +10,14 @@ use super::view::View;
 use crate::text::date::written;
 use crate::text::tokens::is_listed;
 
-/// Whether `incoming` supposes, plans, asks, reports, refuses or denies the change that it tells of.
+/// Whether `incoming` supposes, plans, asks, reports, refuses or denies the change that it mentions.
 pub(super) fn is_supposed(incoming: &View<'_>) -> bool {
     let text = stated(&incoming.claim.content);
     let is_unmoved = |clause: &Clause| clause.is_negated && clause.marks.iter().all(|mark| *mark == Mark::Moved);
     clauses(text).iter().any(|clause| clause.around.contains(&Mark::Unreal) || clause.is_marked() && is_unmoved(clause))
 }
 
-/// Whether the change that `incoming` tells of, for the reason `why`, may concern somebody or something other than
+/// Whether the change that `incoming` mentions, for the reason `why`, may concern somebody or something other than
 /// `known`, or only a part or a case of it.
 pub(super) fn may_be_elsewhere(incoming: &View<'_>, known: &View<'_>, why: &str) -> bool {
     let comparison = Comparison::of(incoming, known);
@@ -60,7 +60,7 @@ fn is_order_for_a_case(comparison: &Comparison<'_, '_>) -> bool {
     is_order && comparison.own().any(|clause| comparison.has_own_words(before_change(clause)))
 }
 
-/// Returns the text of a clause before it tells of a change.
+/// Returns the text of a clause before it mentions a change.
 fn before_change(clause: &Clause) -> &str {
     if clause.is_marked() { &clause.lead } else { &clause.text }
 }
