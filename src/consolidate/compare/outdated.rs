@@ -8,7 +8,9 @@ use super::certainty::{Certainty, is_list, surroundings};
 use super::features::{Features, Polarity, TimeScope, WEEKDAYS, unit};
 use super::key::{Values, compare};
 use super::marks::{Clause, Mark, clauses, is_generic};
-use super::topic::{MAX_QUOTE_BYTES, Term, Vocabulary, are_forms, names_another_of_its_kind, stated, terms, weight};
+use super::topic::{
+    MAX_QUOTE_BYTES, OFTEN, Term, Vocabulary, are_forms, names_another_of_its_kind, stated, terms, weight,
+};
 use super::view::{About, View, is_episode, speakers_differ};
 use crate::memory::Structured;
 use crate::text::language::Language;
@@ -418,9 +420,6 @@ const PLACES: &str = "in at on for with during under auf für bei im am unter pa
 
 /// Words before a value.
 pub(super) const GOVERNING: &str = "in on at with from by to via as mit auf bei in aus von über zu als en con a de por como desde avec sur dans par cada every each jede jeden jedes chaque";
-
-/// Words before an interval.
-const OFTEN: &str = "cada every each jede jeden jedes chaque";
 
 pub(super) fn is_spaced(term: &Term) -> bool {
     term.text.chars().all(|c| c < '\u{2E80}')

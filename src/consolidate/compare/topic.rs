@@ -119,6 +119,9 @@ pub(super) fn terms<'t>(pieces: impl IntoIterator<Item = &'t str>, other: &Vocab
     found
 }
 
+/// Words before an interval.
+pub(super) const OFTEN: &str = "cada every each jede jeden jedes chaque";
+
 const ARTICLES: &str = "the a an el la los las lo un una der die das den dem des ein eine einen einem einer le les une";
 
 /// Returns a preposition without the article that is written together with it.
