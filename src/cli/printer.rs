@@ -206,7 +206,7 @@ impl Printer {
             table.set_width(width);
         }
         // Cells are escaped before the columns are measured; otherwise their widths would not match the printed text.
-        let cell = |text: String| escaped(&without_marks(&text), EscapeMode::Text).into_owned();
+        let cell = |text: String| escaped(&text, EscapeMode::Text).into_owned();
         table.set_header(header.into_iter().map(|title| cell(title.into())));
         table.add_rows(rows.into_iter().map(|row| row.into_iter().map(cell)));
         if table.is_empty() { Ok(()) } else { self.line(table.trim_fmt()) }
