@@ -217,7 +217,7 @@ fn rows() -> Vec<Row> {
             "401 that echoes the key",
             &[Answer::error(401, &format!("Incorrect API key provided: {KEY}. Header was\r\nBearer {KEY}"), "x")],
             1,
-            "URL: status 401: Incorrect API key provided: [secret]. Header was Bearer [secret]; check OPENAI_API_KEY",
+            "URL: status 401: Incorrect API key provided: [redacted:openai-project-key]. Header was Bearer [redacted:openai-project-key]; check OPENAI_API_KEY",
         ),
         row(
             "400 that echoes the conversation",
