@@ -61,12 +61,16 @@ pub(crate) struct ShowArgs {
     prefix: Option<String>,
 }
 
-/// Runs a command about settings; `whole` is the whole command line, for completions.
-pub(crate) fn run(command: &ConfigCommand, whole: clap::Command, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+/// Runs a command about settings; `whole` returns the whole command line, for completions.
+pub(crate) fn run(
+    command: &ConfigCommand,
+    whole: fn() -> clap::Command,
+    context: &Context<'_>,
+) -> anyhow::Result<ExitStatus> {
     match command {
         ConfigCommand::Init(args) => init(args, context),
         ConfigCommand::Show(args) => show(args, context),
-        ConfigCommand::Completions(args) => completions(args, whole, context.out),
+        ConfigCommand::Completions(args) => completions(args, whole(), context.out),
     }
 }
 

@@ -400,7 +400,7 @@ fn answer(called: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus>
             DbCommand::Decrypt => db::decrypt(context),
             DbCommand::Sync(command) => sync::run(command, context),
         },
-        Command::Config(of_config) => config::run(of_config, command(), context),
+        Command::Config(of_config) => config::run(of_config, command, context),
         Command::Eval(args) => eval::run(args, context),
         Command::Setup(args) => setup::run(args, context),
         Command::Hook(args) => Ok(hook::run(args, context)),

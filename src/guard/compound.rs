@@ -131,25 +131,9 @@ struct Name<'t> {
 
 impl<'t> Name<'t> {
     fn around(text: &'t str, word: &Range<usize>, noun: NameWord) -> Option<Self> {
-        let is_apart = |range: &Range<usize>| {
-            let said = &text[range.clone()];
-            let (first, last) = (said.chars().next()?, said.chars().next_back()?);
-            let (before, after) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
-            let is_short = said.len() < 5;
-            let begins = before.is_none_or(|before| {
-                !before.is_alphabetic()
-                    || first >= UNSPACED
-                    || !is_short
-                    || before.is_lowercase() && first.is_uppercase()
-            });
-            let ends = after.is_none_or(|after| {
-                !after.is_alphabetic()
-                    || last >= UNSPACED && after < UNSPACED
-                    || last.is_lowercase() && after.is_uppercase()
-            });
-            (begins && ends).then_some(())
-        };
-        is_apart(word)?;
+        if !is_apart(text, word) {
+            return None;
+        }
         let is_part = |c: char| c.is_alphanumeric() && c < UNSPACED || matches!(c, '_' | '-' | '.');
         let from = text.floor_char_boundary(word.start.saturating_sub(NAME_BYTES));
         let mut start = from + text[from..word.start].trim_end_matches(is_part).len();
@@ -169,7 +153,7 @@ impl<'t> Name<'t> {
         let before = self.text[self.whole.start..self.word.start].to_lowercase();
         let is_counting = COUNTING.iter().any(|start| before.trim_start_matches('-').starts_with(start));
         let is_public = before.split(['_', '-', '.', ' ']).any(|part| PUBLIC.contains(&part));
-        let spaced = self.words_before(1);
+        let spaced = self.word_before();
         !is_counting && !is_public && !PUBLIC.contains(&spaced.as_str()) && self.has_companion(&before, &spaced)
     }
 
@@ -202,13 +186,11 @@ impl<'t> Name<'t> {
         parts.any(is_companion) || before.len() > 2 && is_hump() || joined.map(first_word).any(is_companion)
     }
 
-    /// Returns up to `count` words before the name on its line, in lower case.
-    fn words_before(&self, count: usize) -> String {
+    /// Returns the word before the name, in lower case.
+    fn word_before(&self) -> String {
         let from = self.text.floor_char_boundary(self.whole.start.saturating_sub(24));
         let before = self.text[from..self.whole.start].trim_end_matches([' ', '-']);
-        let mut words: Vec<&str> = before.rsplit(|c: char| !c.is_alphanumeric()).take(count).collect();
-        words.reverse();
-        words.join(" ").to_lowercase()
+        before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_lowercase()
     }
 
     /// Whether the rest of the name turns it into the name of something else, such as the length of a key.
@@ -390,6 +372,21 @@ impl<'t> Name<'t> {
 
 /// The first character of the scripts without spaces between words.
 const UNSPACED: char = '\u{2e80}';
+
+/// Whether the word at `word` is not a part of a longer word.
+fn is_apart(text: &str, word: &Range<usize>) -> bool {
+    let said = &text[word.clone()];
+    let (Some(first), Some(last)) = (said.chars().next(), said.chars().next_back()) else { return false };
+    let (before, after) = (text[..word.start].chars().next_back(), text[word.end..].chars().next());
+    let is_short = said.len() < 5;
+    let begins = before.is_none_or(|before| {
+        !before.is_alphabetic() || first >= UNSPACED || !is_short || before.is_lowercase() && first.is_uppercase()
+    });
+    let ends = after.is_none_or(|after| {
+        !after.is_alphabetic() || last >= UNSPACED && after < UNSPACED || last.is_lowercase() && after.is_uppercase()
+    });
+    begins && ends
+}
 
 fn first_word(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("")

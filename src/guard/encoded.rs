@@ -103,7 +103,12 @@ fn secret_in(decoded: &str, depth: usize) -> Option<Found> {
     if depth + 1 < MAX_DEPTH {
         found.extend(at_depth(decoded, depth + 1));
     }
-    found.into_iter().filter(|one| one.is_token || scan::names_secret(one)).min_by_key(|one| one.rank)
+    found.into_iter().filter(is_certain).min_by_key(|one| one.rank)
+}
+
+/// Whether a finding in a decoded text is a secret by its form or its name, since random bytes may look like text.
+fn is_certain(found: &Found) -> bool {
+    found.is_token || scan::names_secret(found)
 }
 
 /// Returns the secrets that appear when percent signs with two digits are decoded.
@@ -129,7 +134,7 @@ fn percent_encoded(text: &str) -> Vec<Found> {
         }
         places.push(end);
         let Ok(decoded) = String::from_utf8(bytes) else { continue };
-        let secrets = scan::secrets(&decoded).into_iter().filter(|one| one.is_token || scan::names_secret(one));
+        let secrets = scan::secrets(&decoded).into_iter().filter(is_certain);
         found.extend(secrets.map(|one| Found { range: places[one.range.start]..places[one.range.end], ..one }));
     }
     found

@@ -9,8 +9,8 @@ use super::certainty::{Certainty, is_frame, is_list, surroundings};
 use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
 use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, outdated};
 use super::tokens::is_stop_word;
-use super::view::{View, is_episode, part, people_differ, speakers_differ};
-use crate::memory::{Claim, MemoryType, Structured};
+use super::view::{View, is_episode, is_order, part, people_differ, speakers_differ};
+use crate::memory::{Claim, MemoryType};
 use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
 use crate::text::normalise::comparable;
 use crate::text::recent::RecentResults;
@@ -22,17 +22,17 @@ const MANY_NAMES: usize = 2;
 
 /// Returns the certainty with which `incoming` says that `known` is no longer true, and the reason.
 pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
+    if is_supposed(incoming) {
+        return None;
+    }
     let by_phrases = by_phrases(incoming, known);
     // An order names in full what it replaces.
-    let is_order = matches!(incoming.claim.structured, Some(Structured::Procedure(_)));
+    let is_order = is_order(incoming);
     let names_it = |why| is_order || why == REVERSED;
     let is_elsewhere = || by_phrases.is_some_and(|(_, why)| !names_it(why)) && is_about_another_thing(incoming, known);
     let by_phrases = if is_elsewhere() { None } else { by_phrases };
     let found = [by_phrases, outdated(incoming, known)].into_iter().flatten();
     let (certainty, why) = found.max_by_key(|(certainty, why)| (*certainty, *why == NEVER_TRUE))?;
-    if is_supposed(incoming) {
-        return None;
-    }
     let is_sure = certainty == Certainty::Certain && (is_order || !may_be_elsewhere(incoming, known, why));
     Some((if is_sure { Certainty::Certain } else { Certainty::Likely }, why))
 }

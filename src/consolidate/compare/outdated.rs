@@ -11,8 +11,7 @@ use super::marks::{Clause, Mark, clauses, is_generic};
 use super::topic::{
     MAX_QUOTE_BYTES, OFTEN, Term, Vocabulary, are_forms, names_another_of_its_kind, stated, terms, weight,
 };
-use super::view::{About, View, is_episode, speakers_differ};
-use crate::memory::Structured;
+use super::view::{About, View, is_episode, is_order, speakers_differ};
 use crate::text::language::Language;
 use crate::text::normalise::comparable;
 use crate::text::tokens::is_listed;
@@ -89,10 +88,6 @@ fn may_be_near(a: &View<'_>, b: &View<'_>) -> bool {
 fn quoted<'v>(view: &'v View<'_>) -> impl Iterator<Item = Clause> + 'v {
     let quotes = view.quotes.iter().filter(|quote| quote.len() <= MAX_QUOTE_BYTES && !is_order(view));
     quotes.filter(|quote| **quote != view.claim.content).flat_map(|quote| clauses(quote).to_vec())
-}
-
-fn is_order(view: &View<'_>) -> bool {
-    matches!(view.claim.structured, Some(Structured::Procedure(_)))
 }
 
 impl<'c, 'v> Comparison<'c, 'v> {

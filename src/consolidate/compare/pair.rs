@@ -12,8 +12,7 @@ use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::order::{ExchangeFinding, exchange};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::tokens::is_stop_word;
-use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, part};
-use crate::memory::Structured;
+use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, is_order, part};
 use crate::text::change::turns_to_another;
 use crate::text::normalise::comparable;
 use crate::text::script::is_hiragana;
@@ -432,7 +431,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     let has_own = words.known_only > 0 || extra(b, a).any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
     // Two orders that have words in common are still two orders.
-    let are_orders = [a, b].iter().all(|view| matches!(view.claim.structured, Some(Structured::Procedure(_))));
+    let are_orders = is_order(a) && is_order(b);
     if core && !keys_differ && !are_orders && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
         return Some((ClaimRelation::Both, "the same fact, but each with a different detail"));
     }
@@ -650,7 +649,7 @@ fn same_measure_differs(a: &View<'_>, b: &View<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Claim, MemoryType, Procedure};
+    use crate::memory::{Claim, MemoryType, Procedure, Structured};
 
     #[test]
     fn a_claim_repeats_another_if_the_comparison_of_all_words_finds_so() {

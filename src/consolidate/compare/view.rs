@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::features::{Features, TimeScope};
 use super::key::attribute;
-use crate::memory::{Claim, Evidence, MemoryType};
+use crate::memory::{Claim, Evidence, MemoryType, Structured};
 use crate::text::change::{ChangePassage, phrases};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
@@ -323,6 +323,11 @@ pub(super) fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
 
 pub(in crate::consolidate) fn is_episode(view: &View<'_>) -> bool {
     view.claim.memory_type == MemoryType::Episodic
+}
+
+/// Whether a claim is an order that the user gave for later.
+pub(super) fn is_order(view: &View<'_>) -> bool {
+    matches!(view.claim.structured, Some(Structured::Procedure(_)))
 }
 
 fn is_event(view: &View<'_>) -> bool {
