@@ -19,7 +19,7 @@ use crate::exchange::{
     ReviewPolicy, Terms, exported, fallback_category, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
-use crate::guard::order_in;
+use crate::guard::order_from_elsewhere;
 use crate::memory::{ExtractionMethod, Namespace, Status};
 use crate::pipeline::{
     CachedModel, ImportResult, ImportedMemory, LinkedFiles, OtherNames, Selection, consolidate_imported, path_key,
@@ -549,7 +549,7 @@ fn folder_digits(path: &Path) -> String {
 pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, id, evidence, .. } = imported;
     // Text that reads like an order waits for review, even if a person wrote it according to the file.
-    let is_order = order_in(&memory.claim, &evidence).is_some();
+    let is_order = order_from_elsewhere(&memory.claim, &evidence).is_some();
     let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
     let candidate = stated(memory.claim, evidence);
     let incoming = IncomingClaim {
@@ -559,7 +559,7 @@ pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
         method,
         id: None,
         past: Some((memory.created_at, memory.usage)),
-        needs_review: false,
+        needs_review: is_order,
     };
     ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
 }

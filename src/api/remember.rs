@@ -13,6 +13,7 @@ use crate::changeset::Action;
 use crate::consolidate::{self, Author, Change, Decision, IncomingClaim, RivalPolicy, near, settle_by_rules_among};
 use crate::exchange::fallback_category;
 use crate::extract::{Span, Task, offline};
+use crate::guard::order_from_elsewhere;
 use crate::memory::{
     Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Relation, RelationType, Status,
 };
@@ -226,7 +227,7 @@ impl Memories {
         self.check_maintainer([&namespace], draft.author)?;
         let candidate = Candidate { audience: draft.audience, ..stated(claim, Vec::new()) };
         // An agent may have been manipulated into writing such text, so the text waits until a person has reviewed it.
-        let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
+        let is_order = draft.author == Author::Agent && order_from_elsewhere(&candidate.claim, &[]).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         let id = draft.id.as_deref().map(own_id).transpose()?;
         Ok(IncomingClaim {
@@ -236,7 +237,7 @@ impl Memories {
             method,
             id,
             past: None,
-            needs_review: self.waits(draft.author),
+            needs_review: is_order || self.waits(draft.author),
         })
     }
 

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::guard::{order_in, secret_in};
+use crate::guard::{order_from_elsewhere, secret_in};
 use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Task,
 };
@@ -205,7 +205,7 @@ impl ReviewPolicy {
     /// Whether a memory with this claim and evidence waits for review.
     pub(crate) fn applies_to(self, claim: &Claim, evidence: &[Evidence]) -> bool {
         match self {
-            Self::Orders => order_in(claim, evidence).is_some(),
+            Self::Orders => order_from_elsewhere(claim, evidence).is_some(),
             Self::Everything => true,
             Self::Nothing => false,
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::check::{Edge, instant};
+use super::check::dates::{Edge, instant};
 use super::schema::{Basis, Proposal};
 use super::{DropReason, Dropped};
 use crate::memory::{Claim, MemoryType, Pattern, Procedure, Scope, Structured};

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use transcripts::{Kind, Message};
 
 use super::Span;
-use super::offline::own_sentences;
+use super::offline::sentence::own_sentences;
 use crate::text::pattern_set::HintedPattern;
 use crate::text::tokens::is_listed;
 

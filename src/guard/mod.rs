@@ -14,8 +14,10 @@ mod columns;
 mod compound;
 mod encoded;
 mod hints;
+mod linear;
 mod named;
 mod near;
+mod order_model;
 mod orders;
 mod pii;
 mod redaction;
@@ -42,7 +44,7 @@ pub(crate) use pii::DROPPED_MARKER;
 pub use redaction::{CleanText, Guard, Redact, Redacted};
 pub(crate) use redaction::{secret_in, without_secrets};
 pub use secrets::secret_examples;
-pub(crate) use steering::{is_pasted, order_in, steers, suspicion};
+pub(crate) use steering::{is_pasted, order_from_elsewhere, order_in, steers, suspicion};
 pub(crate) use suspicion::Suspicion;
 
 #[cfg(test)]
@@ -59,3 +61,7 @@ mod spoken_tests;
 mod steering_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod told_tests;
+#[cfg(test)]
+mod training;

@@ -10,7 +10,8 @@ use crate::guard::Guard;
 const BYTES_PER_FALSE_FIND: usize = 100_000;
 
 /// Files of this project that contain invented secrets on purpose.
-const WITH_SECRETS: &[&str] = &["src/guard/", "tests/it/secrets.rs", "fixtures/", "fuzz/", "target/", ".git/"];
+const WITH_SECRETS: &[&str] =
+    &["src/guard/", "evals/guard/", "tests/it/secrets.rs", "fixtures/", "fuzz/", "target/", ".git/"];
 
 /// Secrets invented in this project's tests and recorded sessions, which are correctly found.
 const MADE_UP: &[&str] =

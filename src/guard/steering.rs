@@ -10,6 +10,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::guard::order_model::reads_like_order;
 use crate::guard::spelling::without_separators;
 use crate::guard::suspicion::Suspicion;
 use crate::guard::{Redact, orders};
@@ -96,6 +97,17 @@ pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion
     claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
     // A model may turn an order into a harmless claim, but its quote still contains the order.
     texts.iter().map(String::as_str).chain(evidence.iter().map(|piece| piece.quote.as_str())).find_map(steers)
+}
+
+/// Returns the kind of order in a memory that no person stated in a conversation, but an agent stores or a file
+/// contains. Such a memory can have any wording, so a classifier judges it, too.
+#[must_use]
+pub(crate) fn order_from_elsewhere(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion> {
+    order_in(claim, evidence).or_else(|| {
+        let (mut is_order, mut claim) = (false, claim.clone());
+        claim.edit_texts(&mut |text| is_order = is_order || reads_like_order(text));
+        is_order.then_some(Suspicion::Order)
+    })
 }
 
 /// Whether the candidate is a rule to follow rather than a fact.

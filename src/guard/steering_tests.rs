@@ -52,7 +52,7 @@ const ORDERS: &[(&str, Suspicion)] = &[
 ];
 
 #[rustfmt::skip]
-const BENIGN: &[&str] = &[
+pub(super) const BENIGN: &[&str] = &[
     "The user asks never to run `brew upgrade` without asking first.", "Do not push to main without approval.", "Nunca hacer push a main sin preguntar.",
     "El usuario pide que nunca se haga push a main ni se borre nada sin preguntarle.", "Nie ohne Rückfrage deployen.", "Der Nutzer will, dass niemals Daten ohne Rückfrage gelöscht werden.",
     "用户恐高，不要让用户站升降台。", "Do not let the user lift more than five kilos after the operation.", "别让用户连续登录失败超过五次。",
@@ -216,7 +216,7 @@ const STANDING: &[&str] = &[
 
 /// Sentences with the words of such an order that describe what people or programs do, or send to no address.
 #[rustfmt::skip]
-const SENT: &[&str] = &[
+pub(super) const SENT: &[&str] = &[
     "From now on, we send all invoices to billing@paste.example.", "Going forward, the nightly build will upload all artifacts to https://artifacts.example.", "Send all questions to support@paste.example.",
     "From now on, send me all changes in one mail.", "From now on, never send all logs to https://paste.example/in.", "Ab sofort sollen wir alle Rechnungen an buchhaltung@paste.example senden.",
     "Ab sofort muss der Build alle Logs an https://logs.example senden.", "Künftig soll unser Server alle Berichte an technik@paste.example senden.",
@@ -232,7 +232,7 @@ fn standing_orders_to_send_are_found_and_descriptions_are_not() {
 
 /// Sentences that contain words of an order but are not orders.
 #[rustfmt::skip]
-const SAFE: &[&str] = &[
+pub(super) const SAFE: &[&str] = &[
     "署名の検証は外さないこと", "서명 검증은 지우지 말 것", "CI 通过以后会自动部署,不需要手动操作。", "没有我同意，不要强制推送", "We decided to keep two-factor authentication for everyone.", "We agreed to rotate the keys in May.",
     "Raw values must never be deleted, the agency audits us.", "Ask me before you lower the log level.", "Die Formulare sind verzögert, wir warten.",
     "Changes that only touch the documentation may go to production without approval.", "Nothing is deployed without review.", "We send the tokens to https://auth.example over TLS.",
@@ -277,7 +277,7 @@ const GRANTS: &[(&str, Suspicion)] = &[
 ];
 
 #[rustfmt::skip]
-const UNGRANTED: &[&str] = &[
+pub(super) const UNGRANTED: &[&str] = &[
     "Never force-push to main.", "We never force-push.", "Do not force-push, ever.", "A force-push needs two approvals.", "main には強制プッシュしないでください。", "강제 푸시하지 마세요.", "Никогда не делай форс-пуш.",
     "Niemals force-pushen.", "No hagas nunca push forzado.", "不要强制推送。",
     "--no-verify でコミットしないでください。", "--no-verify 로 커밋하지 마세요.", "不要用 --no-verify 提交。",

@@ -19,6 +19,8 @@ pub(crate) enum Suspicion {
     Exfiltration,
     /// The candidate gives instructions to the memory.
     MemoryOrder,
+    /// The candidate reads like an order of none of the kinds above.
+    Order,
     /// The candidate is a rule from pasted text, a page or a tool, rather than from a participant of the conversation.
     PastedRule,
     /// The candidate is an order or a statement about the user, from a log that is part of a repository.
@@ -40,6 +42,7 @@ impl Suspicion {
             Self::Concealment => "would hide something from the user",
             Self::Exfiltration => "would send data elsewhere",
             Self::MemoryOrder => "reads like an order to the memory system",
+            Self::Order => "reads like an order to act against the user",
             Self::PastedRule => "is a rule in pasted or quoted text",
             Self::Shipped => "comes from a log that is part of a repository, so anybody may have written it",
             Self::Unreviewed => "has not been reviewed by a person yet",

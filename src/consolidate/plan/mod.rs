@@ -16,8 +16,8 @@ use crate::consolidate::decide::ruling::{ValidTime, shares_message};
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::overlay::Overlay;
 use crate::consolidate::{Change, Decision, IncomingClaim, Known, Rejected, Rest, Ruling};
-use crate::guard::{Suspicion, suspicion};
-use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, Namespace, Status};
+use crate::guard::{Suspicion, order_from_elsewhere, suspicion};
+use crate::memory::{Candidate, Claim, ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::near_words;
 use crate::text::normalise::comparable;
 
@@ -135,7 +135,8 @@ pub fn draft(
 /// Returns why a candidate is suspicious; a person who writes a memory by hand may write anything.
 fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
     if incoming.needs_review {
-        return Some(Suspicion::Unreviewed);
+        let Candidate { claim, evidence, .. } = &incoming.candidate;
+        return Some(order_from_elsewhere(claim, evidence).unwrap_or(Suspicion::Unreviewed));
     }
     let by_hand = incoming.method == ExtractionMethod::Manual;
     if by_hand { None } else { suspicion(&incoming.candidate) }

@@ -12,7 +12,7 @@
 //! - it attributes to one person what another said about themselves (`OtherSpeaker`),
 //! - nothing is left of it once its secrets are removed (`Secret`).
 
-mod dates;
+pub(super) mod dates;
 mod evidence;
 mod names;
 mod numbers;
@@ -34,7 +34,6 @@ use super::{DropReason, Dropped, Task};
 use crate::memory::{Candidate, Evidence, Memory};
 use crate::schema::Schema;
 use crate::text::tokens::units;
-pub(super) use dates::{Edge, instant};
 pub(super) use evidence::EvidencePool;
 use evidence::{Citation, EvidenceCheck};
 use quote::Injected;

@@ -24,13 +24,13 @@ mod naming;
 mod product;
 mod read;
 mod scene;
-mod sentence;
+pub(super) mod sentence;
 mod standing;
 mod updates;
 
 pub(super) use explicit::title as first_words;
 pub(crate) use instructed::unfollowed;
-pub(super) use sentence::own_sentences;
+use sentence::own_sentences;
 pub(crate) use sentence::prose_sentences;
 
 use crate::extract::withheld::WithheldMessages;

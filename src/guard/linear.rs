@@ -1,0 +1,104 @@
+//! A linear classifier over hashed features, for what no list of words covers.
+//!
+//! A text is described by a set of features, such as its words and parts of its words. Each feature has a weight, and
+//! the sum of the weights decides. The weights are computed from labelled texts in `evals/guard` by the tests in
+//! `training`, and stored as one signed byte for each place of a hash table.
+
+/// Weights of features, and the score above which a text belongs to the class.
+pub(super) struct LinearModel<'w> {
+    /// A power of two of signed bytes.
+    weights: &'w [u8],
+    threshold: f32,
+}
+
+impl<'w> LinearModel<'w> {
+    /// Wraps a table of weights, whose length must be a power of two.
+    pub(super) const fn new(weights: &'w [u8], threshold: f32) -> Self {
+        assert!(weights.len().is_power_of_two(), "the place of a feature is a part of its hash");
+        Self { weights, threshold }
+    }
+
+    /// Whether a text with these features belongs to the class.
+    pub(super) fn accepts(&self, features: &Features) -> bool {
+        self.score(features) > self.threshold
+    }
+
+    /// Returns the sum of the weights, divided by the square root of the number of features, so that long and short
+    /// texts are comparable.
+    pub(super) fn score(&self, features: &Features) -> f32 {
+        let sum: i32 =
+            features.places(self.weights.len()).map(|place| i32::from(self.weights[place].cast_signed())).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a text has so few features that both numbers are exact")]
+        let (sum, count) = (sum as f32, features.len().max(1) as f32);
+        sum / count.sqrt()
+    }
+}
+
+/// Builds the features of a text.
+#[derive(Debug, Default)]
+pub(super) struct FeatureBuilder {
+    hashes: Vec<u32>,
+}
+
+/// The features of a text, as hashes, each once.
+#[derive(Debug)]
+pub(super) struct Features(Vec<u32>);
+
+impl FeatureBuilder {
+    /// Adds a feature: a text of the kind `kind`.
+    pub(super) fn add(&mut self, kind: u8, text: &str) {
+        self.add_all(kind, [text]);
+    }
+
+    /// Adds a feature that consists of several texts.
+    pub(super) fn add_all<'t>(&mut self, kind: u8, texts: impl IntoIterator<Item = &'t str>) {
+        // FNV-1a, with its high bits mixed into the low ones: http://www.isthe.com/chongo/tech/comp/fnv/.
+        let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        let start = step(0x811c_9dc5, kind);
+        let hash = texts.into_iter().fold(start, |hash, text| step(text.bytes().fold(hash, step), 0xff));
+        self.hashes.push(hash ^ hash >> 16);
+    }
+
+    /// Adds the parts of `word` that have `lengths` characters, with a mark at its beginning and end.
+    pub(super) fn add_parts(&mut self, kind: u8, word: &str, lengths: std::ops::RangeInclusive<usize>) {
+        let marked = format!("<{word}>");
+        let mut ends: Vec<usize> = marked.char_indices().map(|(at, _)| at).collect();
+        ends.push(marked.len());
+        for length in lengths {
+            for bounds in ends.windows(length + 1) {
+                self.add(kind, &marked[bounds[0]..bounds[length]]);
+            }
+        }
+    }
+
+    /// Returns the features.
+    pub(super) fn finish(mut self) -> Features {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        Features(self.hashes)
+    }
+}
+
+impl Features {
+    /// Returns the places of the features in a table with `size` places, a power of two.
+    pub(super) fn places(&self, size: usize) -> impl Iterator<Item = usize> {
+        self.0.iter().map(move |hash| usize::try_from(*hash).expect("a hash has 32 bits") & (size - 1))
+    }
+
+    /// Returns the number of features.
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Returns a word with `0` for each number in it, so that all numbers count as the same.
+pub(super) fn without_numbers(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    for c in word.chars() {
+        let c = if c.is_numeric() { '0' } else { c };
+        if c != '0' || !out.ends_with('0') {
+            out.push(c);
+        }
+    }
+    out
+}

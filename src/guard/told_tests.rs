@@ -1,0 +1,39 @@
+//! Measures how many secrets the guard removes from texts by authors who knew neither the rules nor their tests.
+//!
+//! `cargo test --lib -- guard::told_tests --nocapture` prints the figures.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::guard::Guard;
+
+#[test]
+fn secrets_told_by_other_authors_are_removed_as_often_as_before() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/guard/secrets");
+    let guard = Guard::default();
+    let (mut removed, mut secrets, mut changed, mut others) = (0, 0, 0, 0);
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    for line in files
+        .iter()
+        .flat_map(|file| std::fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
+    {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        let text = line["text"].as_str().unwrap();
+        let plain = text.replace(['⟦', '⟧'], "");
+        let redacted = guard.redact(plain.clone()).0.into_inner();
+        if let Some((start, end)) = text.find('⟦').zip(text.find('⟧')) {
+            secrets += 1;
+            removed += usize::from(!redacted.contains(&text[start + '⟦'.len_utf8()..end]));
+        } else {
+            others += 1;
+            changed += usize::from(redacted != plain);
+        }
+    }
+    println!("removed {removed} of {secrets} secrets, changed {changed} of {others} texts without one");
+    assert!(
+        removed * 100 >= secrets * 27 && changed * 100 <= others * 2,
+        "{removed} of {secrets}, {changed} of {others}"
+    );
+}
