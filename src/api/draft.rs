@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::ApiError;
 use super::scale::{PAST, wrong_expiry};
 use crate::consolidate::{Author, supported};
-use crate::guard::{Redact, order_in, secret_in};
+use crate::guard::{Redact, order_from_elsewhere, secret_in};
 use crate::memory::{Audience, Claim, Memory, MemoryType, Namespace, Scope, Structured};
 use crate::text::normalise::title_of;
 use crate::text::visible::visible;
@@ -324,12 +324,13 @@ pub(crate) fn refuse_secret_namespace(namespace: &Namespace) -> Result<(), ApiEr
 
 /// Whether a claim would act as an instruction to a model that recalls it, in which case only a person may store it.
 pub(crate) fn reads_like_an_order(claim: &Claim) -> bool {
-    refuse_orders(claim).is_err()
+    refuse_orders(claim, None).is_err()
 }
 
-/// Rejects text that would act as an instruction to a model that recalls it.
-pub(super) fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
-    order_in(claim, &[]).map_or(Ok(()), |order| {
+/// Rejects text that would act as an instruction to a model that recalls it. The classifier does not judge the texts of
+/// `known`, the form of the memory so far, again.
+pub(super) fn refuse_orders(claim: &Claim, known: Option<&Claim>) -> Result<(), ApiError> {
+    order_from_elsewhere(claim, &[], known).map_or(Ok(()), |order| {
         Err(ApiError::Invalid(format!(
             "the text {}, and only a person may store such a memory; state a fact instead of an instruction",
             order.reason()

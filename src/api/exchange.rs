@@ -549,7 +549,7 @@ fn folder_digits(path: &Path) -> String {
 pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, id, evidence, .. } = imported;
     // Text that reads like an order waits for review, even if a person wrote it according to the file.
-    let is_order = order_from_elsewhere(&memory.claim, &evidence).is_some();
+    let is_order = order_from_elsewhere(&memory.claim, &evidence, None).is_some();
     let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
     let candidate = stated(memory.claim, evidence);
     let incoming = IncomingClaim {

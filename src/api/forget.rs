@@ -153,7 +153,7 @@ impl Memories {
                 let remedy = "an agent can restore only memories that were forgotten";
                 return Err(ApiError::NotNow { id: memory.id.to_string(), status: memory.status, remedy });
             }
-            refuse_orders(&memory.claim)?;
+            refuse_orders(&memory.claim, None)?;
         }
         self.check_maintainer(memories.iter().map(|memory| &memory.namespace), author)?;
         let store = self.ledger("restore memories")?;

@@ -113,7 +113,7 @@ impl Memories {
         refuse_pinned(&known, draft.author)?;
         self.refuse_unreviewed(draft.author)?;
         if draft.author == Author::Agent {
-            refuse_orders(&incoming.candidate.claim)?;
+            refuse_orders(&incoming.candidate.claim, Some(&known.claim))?;
         }
         // A forgotten text must not return as a new wording of another memory.
         let claim = &incoming.candidate.claim;

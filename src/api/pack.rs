@@ -247,8 +247,9 @@ fn write_pack(
     for memory in memories {
         let memory = w.redact(memory);
         left.insert(memory.id.clone());
-        let waits = review.applies_to(&memory.claim, &[]);
-        let Some(stored) = w.find(&memory.id)? else {
+        let found = w.find(&memory.id)?;
+        let waits = review.applies_to(&memory.claim, &[], found.as_ref().map(|stored| &stored.claim));
+        let Some(stored) = found else {
             let is_known = !w.by_content(namespace, &memory.claim.content)?.is_empty()
                 || w.rejected_claim(namespace, &memory.claim)?.is_some();
             if is_known {

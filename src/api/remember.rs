@@ -96,7 +96,7 @@ impl Memories {
         };
         if let Some(ended) = memory.as_ref().filter(|memory| has_ended(memory))
             && change.decision == Decision::Skip
-            && (draft.author == Author::Person || !self.reviews_agents && refuse_orders(&ended.claim).is_ok())
+            && (draft.author == Author::Person || !self.reviews_agents && refuse_orders(&ended.claim, None).is_ok())
         {
             let memory = renew(store, ended, &incoming.candidate.claim)?;
             return Ok(restored(change, "it was inactive, and is active again", memory));
@@ -227,7 +227,7 @@ impl Memories {
         self.check_maintainer([&namespace], draft.author)?;
         let candidate = Candidate { audience: draft.audience, ..stated(claim, Vec::new()) };
         // An agent may have been manipulated into writing such text, so the text waits until a person has reviewed it.
-        let is_order = draft.author == Author::Agent && order_from_elsewhere(&candidate.claim, &[]).is_some();
+        let is_order = draft.author == Author::Agent && order_from_elsewhere(&candidate.claim, &[], None).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         let id = draft.id.as_deref().map(own_id).transpose()?;
         Ok(IncomingClaim {
@@ -313,7 +313,7 @@ impl Memories {
         check_sizes(&claim, "")?;
         refuse_secrets(claim.clone())?;
         if author == Author::Agent {
-            refuse_orders(&claim)?;
+            refuse_orders(&claim, Some(&before.claim))?;
         }
         self.refuse_known(store, &before, &claim)?;
         self.rewrite(store, Memory { claim, ..before }, author.by())

@@ -202,10 +202,10 @@ pub enum ReviewPolicy {
 }
 
 impl ReviewPolicy {
-    /// Whether a memory with this claim and evidence waits for review.
-    pub(crate) fn applies_to(self, claim: &Claim, evidence: &[Evidence]) -> bool {
+    /// Whether a memory with this claim and evidence, and with the claim `known` so far, waits for review.
+    pub(crate) fn applies_to(self, claim: &Claim, evidence: &[Evidence], known: Option<&Claim>) -> bool {
         match self {
-            Self::Orders => order_from_elsewhere(claim, evidence).is_some(),
+            Self::Orders => order_from_elsewhere(claim, evidence, known).is_some(),
             Self::Everything => true,
             Self::Nothing => false,
         }

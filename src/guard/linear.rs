@@ -1,33 +1,23 @@
 //! A linear classifier over hashed features, for what no list of words covers.
 //!
 //! A text is described by a set of features, such as its words and parts of its words. Each feature has a weight, and
-//! the sum of the weights decides. The weights are computed from labelled texts in `evals/guard` by the tests in
-//! `training`, and stored as one signed byte for each place of a hash table.
+//! the sum of the weights decides. The weights are computed by the test in `training` and stored as one signed byte for
+//! each place of a hash table.
 
-/// Weights of features, and the score above which a text belongs to the class.
-pub(super) struct LinearModel<'w> {
-    /// A power of two of signed bytes.
-    weights: &'w [u8],
-    threshold: f32,
-}
+/// Weights of features, as signed bytes; their number is a power of two.
+pub(super) struct LinearModel<'w>(&'w [u8]);
 
 impl<'w> LinearModel<'w> {
-    /// Wraps a table of weights, whose length must be a power of two.
-    pub(super) const fn new(weights: &'w [u8], threshold: f32) -> Self {
+    /// Wraps a table of weights.
+    pub(super) const fn new(weights: &'w [u8]) -> Self {
         assert!(weights.len().is_power_of_two(), "the place of a feature is a part of its hash");
-        Self { weights, threshold }
-    }
-
-    /// Whether a text with these features belongs to the class.
-    pub(super) fn accepts(&self, features: &Features) -> bool {
-        self.score(features) > self.threshold
+        Self(weights)
     }
 
     /// Returns the sum of the weights, divided by the square root of the number of features, so that long and short
     /// texts are comparable.
     pub(super) fn score(&self, features: &Features) -> f32 {
-        let sum: i32 =
-            features.places(self.weights.len()).map(|place| i32::from(self.weights[place].cast_signed())).sum();
+        let sum: i32 = features.places(self.0.len()).map(|place| i32::from(self.0[place].cast_signed())).sum();
         #[expect(clippy::cast_precision_loss, reason = "a text has so few features that both numbers are exact")]
         let (sum, count) = (sum as f32, features.len().max(1) as f32);
         sum / count.sqrt()

@@ -10,10 +10,9 @@ use std::sync::LazyLock;
 
 use crate::guard::hints::HintTable;
 use crate::guard::spelling::{
-    is_unspaced_script, shown, unaccented, unbroken, unspaced, without_digits, without_separators,
+    is_unspaced_script, shown, unaccented, unbroken, undisguised, unspaced, without_digits, without_separators,
 };
 use crate::guard::suspicion::Suspicion;
-use crate::text::markup::look_alike;
 use crate::text::pattern_set::HintedPattern;
 
 /// Declares the word senses, using their names from `orders.txt`.
@@ -691,13 +690,10 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
     let joined = unspaced(&text);
     let read = joined.as_deref().unwrap_or(&text);
     let in_words = |text: &str| sentences(text).find_map(|sentence| TABLE.order(&spelled(sentence)));
-    let latin = read.chars().filter(char::is_ascii_alphabetic).count();
-    let is_disguised = latin >= 8 && read.chars().any(|c| !c.is_ascii() && look_alike(c).is_ascii());
-    let disguised = || in_words(&read.chars().map(look_alike).collect::<String>());
     // The only reason for spaces between all letters of a text is to hide it.
     let is_run_together = joined.as_ref().is_some_and(|text| !text.contains(' '));
     in_words(read)
-        .or_else(|| is_disguised.then(disguised).flatten())
+        .or_else(|| undisguised(read).and_then(|text| in_words(&text)))
         .or_else(|| is_run_together.then(|| RUN_TOGETHER.order(&spelled(read))).flatten())
         .or_else(|| without_digits(read).into_iter().find_map(|text| in_words(&text)))
 }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
+use crate::text::markup::look_alike;
 use crate::text::visible::is_hidden;
 
 /// Returns the text with its lines joined, if every line has only a few words.
@@ -26,6 +27,13 @@ pub(super) fn unbroken(text: &str) -> String {
 /// Digits that represent letters: the digit, the Latin letter and the Cyrillic letter.
 const DIGITS: &[(char, char, char)] =
     &[('0', 'o', 'о'), ('1', 'i', 'и'), ('3', 'e', 'е'), ('4', 'a', 'а'), ('5', 's', 'с'), ('7', 't', 'т')];
+
+/// Returns the text with Latin letters in place of those of other scripts that look the same, if it has both.
+pub(super) fn undisguised(text: &str) -> Option<String> {
+    let latin = text.chars().filter(char::is_ascii_alphabetic).count();
+    let is_disguised = latin >= 8 && text.chars().any(|c| !c.is_ascii() && look_alike(c).is_ascii());
+    is_disguised.then(|| text.chars().map(look_alike).collect())
+}
 
 /// Returns the text with the digits in its words replaced by letters, if several words contain digits; `1` can
 /// represent two different letters.

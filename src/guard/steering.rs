@@ -3,7 +3,7 @@
 //! The content of a conversation is data. A claim that reads like an instruction waits for review by a person, and is
 //! never recalled.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -93,21 +93,27 @@ pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
 /// or accepted it, regardless of how it arrives.
 #[must_use]
 pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion> {
-    let (mut texts, mut claim) = (Vec::new(), claim.clone());
-    claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
+    let texts = texts_of(claim);
     // A model may turn an order into a harmless claim, but its quote still contains the order.
     texts.iter().map(String::as_str).chain(evidence.iter().map(|piece| piece.quote.as_str())).find_map(steers)
 }
 
 /// Returns the kind of order in a memory that no person stated in a conversation, but an agent stores or a file
-/// contains. Such a memory can have any wording, so a classifier judges it, too.
+/// contains. Such a memory can have any wording, so a classifier judges it, too, except for the texts that `known`, its
+/// earlier form, already has. Quotes are judged by the rules alone, because people do give orders in conversations.
 #[must_use]
-pub(crate) fn order_from_elsewhere(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion> {
+pub(crate) fn order_from_elsewhere(claim: &Claim, evidence: &[Evidence], known: Option<&Claim>) -> Option<Suspicion> {
     order_in(claim, evidence).or_else(|| {
-        let (mut is_order, mut claim) = (false, claim.clone());
-        claim.edit_texts(&mut |text| is_order = is_order || reads_like_order(text));
-        is_order.then_some(Suspicion::Order)
+        let known: HashSet<String> = known.map(texts_of).unwrap_or_default().into_iter().collect();
+        let mut new = texts_of(claim).into_iter().filter(|text| !known.contains(text));
+        new.any(|text| reads_like_order(&text)).then_some(Suspicion::Order)
     })
+}
+
+fn texts_of(claim: &Claim) -> Vec<String> {
+    let (mut texts, mut claim) = (Vec::new(), claim.clone());
+    claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
+    texts
 }
 
 /// Whether the candidate is a rule to follow rather than a fact.

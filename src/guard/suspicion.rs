@@ -19,7 +19,7 @@ pub(crate) enum Suspicion {
     Exfiltration,
     /// The candidate gives instructions to the memory.
     MemoryOrder,
-    /// The candidate reads like an order of none of the kinds above.
+    /// A classifier, rather than a rule, finds an order.
     Order,
     /// The candidate is a rule from pasted text, a page or a tool, rather than from a participant of the conversation.
     PastedRule,
@@ -42,7 +42,7 @@ impl Suspicion {
             Self::Concealment => "would hide something from the user",
             Self::Exfiltration => "would send data elsewhere",
             Self::MemoryOrder => "reads like an order to the memory system",
-            Self::Order => "reads like an order to act against the user",
+            Self::Order => "may be an order to act against the user",
             Self::PastedRule => "is a rule in pasted or quoted text",
             Self::Shipped => "comes from a log that is part of a repository, so anybody may have written it",
             Self::Unreviewed => "has not been reviewed by a person yet",

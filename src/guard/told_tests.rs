@@ -11,6 +11,10 @@ use crate::guard::Guard;
 #[test]
 fn secrets_told_by_other_authors_are_removed_as_often_as_before() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/guard/secrets");
+    // A published package has no evaluations.
+    if !folder.exists() {
+        return;
+    }
     let guard = Guard::default();
     let (mut removed, mut secrets, mut changed, mut others) = (0, 0, 0, 0);
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -25,13 +29,17 @@ fn secrets_told_by_other_authors_are_removed_as_often_as_before() {
         let redacted = guard.redact(plain.clone()).0.into_inner();
         if let Some((start, end)) = text.find('⟦').zip(text.find('⟧')) {
             secrets += 1;
-            removed += usize::from(!redacted.contains(&text[start + '⟦'.len_utf8()..end]));
+            let secret: Vec<char> = text[start + '⟦'.len_utf8()..end].chars().collect();
+            // Eight characters in a row tell too much of a longer secret.
+            let parts = secret.windows(secret.len().clamp(1, 8));
+            removed += usize::from(!parts.map(String::from_iter).any(|part| redacted.contains(&part)));
         } else {
             others += 1;
             changed += usize::from(redacted != plain);
         }
     }
     println!("removed {removed} of {secrets} secrets, changed {changed} of {others} texts without one");
+    assert!(secrets > 3_900 && others > 1_300);
     assert!(
         removed * 100 >= secrets * 27 && changed * 100 <= others * 2,
         "{removed} of {secrets}, {changed} of {others}"

@@ -84,7 +84,7 @@ fn leave_authors_out(examples: &[Example]) {
         };
         let rest: Vec<&Example> = (0..examples.len()).filter(|at| !is_own(*at)).map(|at| &examples[at]).collect();
         let weights = trained(&rest);
-        let model = LinearModel::new(&weights, THRESHOLD);
+        let model = LinearModel::new(&weights);
         let own = (0..examples.len()).filter(|at| is_own(*at)).map(|at| &examples[at]);
         judged.extend(own.map(|one| (model.score(&one.features), one)));
     }
@@ -167,6 +167,10 @@ fn examples() -> Vec<Example> {
 
 #[test]
 fn weights_of_orders_fit_the_sentences() {
+    // A published package has no evaluations.
+    if !in_evals("guard").exists() {
+        return;
+    }
     let examples = examples();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guard/orders.weights");
     if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
@@ -174,12 +178,13 @@ fn weights_of_orders_fit_the_sentences() {
         std::fs::write(&path, trained(&examples.iter().collect::<Vec<_>>())).unwrap();
     }
     let weights = std::fs::read(&path).unwrap();
-    let model = LinearModel::new(&weights, THRESHOLD);
+    let model = LinearModel::new(&weights);
     let count = |is_order: bool| {
         let all = examples.iter().filter(|one| one.is_order == is_order);
-        (all.clone().filter(|one| model.accepts(&one.features)).count(), all.count())
+        (all.clone().filter(|one| model.score(&one.features) > THRESHOLD).count(), all.count())
     };
     let ((found, orders), (flagged, others)) = (count(true), count(false));
     println!("trained on: orders found {found} of {orders}, others flagged {flagged} of {others}");
+    assert!(orders > 5_000 && others > 8_000);
     assert!(found * 10 >= orders * 9 && flagged * 100 <= others, "train again, as the head of this file says");
 }

@@ -136,7 +136,7 @@ pub fn draft(
 fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
     if incoming.needs_review {
         let Candidate { claim, evidence, .. } = &incoming.candidate;
-        return Some(order_from_elsewhere(claim, evidence).unwrap_or(Suspicion::Unreviewed));
+        return Some(order_from_elsewhere(claim, evidence, None).unwrap_or(Suspicion::Unreviewed));
     }
     let by_hand = incoming.method == ExtractionMethod::Manual;
     if by_hand { None } else { suspicion(&incoming.candidate) }

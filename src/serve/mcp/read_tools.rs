@@ -276,7 +276,8 @@ impl MemoryTool for List {
         };
         let total = memories.count_memories(filter.clone())?;
         let limit = arguments.limit.unwrap_or(20).clamp(1, MOST_LISTED);
-        let listed = memories.list_memories(filter, order, limit, arguments.offset.unwrap_or(0))?;
+        let mut listed = memories.list_memories(filter, order, limit, arguments.offset.unwrap_or(0))?;
+        listed.retain(|memory| memory.status == Status::Active || !reads_like_an_order(&memory.claim));
         Ok(page(views(&listed), Some(total)))
     }
 }

@@ -315,7 +315,7 @@ impl Fresh {
     /// Returns why the memory waits for review.
     fn suspicion(&self) -> Suspicion {
         let evidence: Vec<Evidence> = self.evidence.iter().map(|fresh| fresh.piece.clone()).collect();
-        order_from_elsewhere(&self.memory.claim, &evidence).unwrap_or(Suspicion::Unreviewed)
+        order_from_elsewhere(&self.memory.claim, &evidence, None).unwrap_or(Suspicion::Unreviewed)
     }
 
     /// Returns the history entries of the new memory, which record the action that added it and the reason.

@@ -96,8 +96,12 @@ impl Database {
             let by_member = memory.source.starts_with(PROMOTED_BY).then(|| memory.source.clone());
             let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
             // Imports of older versions recorded no reason.
-            let why =
-                || order_from_elsewhere(&memory.claim, &evidence).unwrap_or(Suspicion::Unreviewed).reason().to_owned();
+            let why = || {
+                order_from_elsewhere(&memory.claim, &evidence, None)
+                    .unwrap_or(Suspicion::Unreviewed)
+                    .reason()
+                    .to_owned()
+            };
             by_member.or_else(|| made.and_then(|entry| entry.reason)).or_else(|| Some(why()))
         };
         let replaces = self.would_replace(&memory)?;
