@@ -64,9 +64,13 @@ fn contains_order(text: &str) -> bool {
         || clauses(text).any(|clause| is_order(clause, CLAUSE_THRESHOLD))
 }
 
-/// Whether a sentence says enough to be judged: three words, or five characters of a script without spaces.
+/// Whether a sentence says enough to be judged: three words, or five characters of a script without spaces. A name such
+/// as `project.package_manager` or `/notes/done/b.md` has several words, too, but no spaces, and fewer words than an order
+/// with hyphens for spaces.
 fn is_long_enough(sentence: &str) -> bool {
-    words(sentence).len() >= 3 || sentence.chars().filter(|c| is_unspaced_script(*c)).nth(4).is_some()
+    sentence.split_whitespace().nth(2).is_some()
+        || words(sentence).len() >= 6
+        || sentence.chars().filter(|c| is_unspaced_script(*c)).nth(4).is_some()
 }
 
 /// Returns the sentences of a text.
@@ -134,9 +138,15 @@ mod tests {
         ] {
             assert!(reads_like_order(&text), "{text}");
         }
-        for text in
-            ["Refunds in York are handled by the clerk.", "Title", "x", "", "Ana drinks tea, and Ben drinks coffee."]
-        {
+        for text in [
+            "Refunds in York are handled by the clerk.",
+            "project.package_manager",
+            "/memories/done/b.md",
+            "Title",
+            "x",
+            "",
+            "Ana drinks tea, and Ben drinks coffee.",
+        ] {
             assert!(!reads_like_order(text), "{text}");
         }
     }

@@ -103,9 +103,11 @@ pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion
 /// earlier form, already has. Quotes are judged by the rules alone, because people do give orders in conversations.
 #[must_use]
 pub(crate) fn order_from_elsewhere(claim: &Claim, evidence: &[Evidence], known: Option<&Claim>) -> Option<Suspicion> {
+    // A key is the name of an attribute, and a key with its value is no sentence.
+    let sentences = |claim: &Claim| texts_of(&Claim { key: None, ..claim.clone() });
     order_in(claim, evidence).or_else(|| {
-        let known: HashSet<String> = known.map(texts_of).unwrap_or_default().into_iter().collect();
-        let mut new = texts_of(claim).into_iter().filter(|text| !known.contains(text));
+        let known: HashSet<String> = known.map(sentences).unwrap_or_default().into_iter().collect();
+        let mut new = sentences(claim).into_iter().filter(|text| !known.contains(text));
         new.any(|text| reads_like_order(&text)).then_some(Suspicion::Order)
     })
 }
