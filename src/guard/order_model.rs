@@ -64,11 +64,11 @@ fn contains_order(text: &str) -> bool {
         || clauses(text).any(|clause| is_order(clause, CLAUSE_THRESHOLD))
 }
 
-/// Whether a sentence says enough to be judged: three words, or five characters of a script without spaces. A name such
+/// Whether a sentence says enough to be judged: four words, or five characters of a script without spaces. A name such
 /// as `project.package_manager` or `/notes/done/b.md` has several words, too, but no spaces, and fewer words than an order
 /// with hyphens for spaces.
 fn is_long_enough(sentence: &str) -> bool {
-    sentence.split_whitespace().nth(2).is_some()
+    sentence.split_whitespace().nth(3).is_some()
         || words(sentence).len() >= 6
         || sentence.chars().filter(|c| is_unspaced_script(*c)).nth(4).is_some()
 }
