@@ -44,7 +44,7 @@ pub(crate) use pii::DROPPED_MARKER;
 pub use redaction::{CleanText, Guard, Redact, Redacted};
 pub(crate) use redaction::{secret_in, without_secrets};
 pub use secrets::secret_examples;
-pub(crate) use steering::{is_pasted, order_from_elsewhere, steers, suspicion};
+pub(crate) use steering::{is_pasted, order_from_elsewhere, reason_to_wait, steers, suspicion};
 pub(crate) use suspicion::Suspicion;
 
 #[cfg(test)]

@@ -60,7 +60,8 @@ fn readings(text: &str) -> Vec<String> {
 fn contains_order(text: &str) -> bool {
     // An order may be divided into short sentences, or follow a harmless clause in the same sentence.
     let is_order = |part: &str, threshold: f32| MODEL.score(&features(part)) > threshold;
-    sentences(text).chain([text]).filter(|part| is_long_enough(part)).any(|part| is_order(part, THRESHOLD))
+    let whole = sentences(text).nth(1).map(|_| text);
+    sentences(text).chain(whole).filter(|part| is_long_enough(part)).any(|part| is_order(part, THRESHOLD))
         || clauses(text).any(|clause| is_order(clause, CLAUSE_THRESHOLD))
 }
 
@@ -69,7 +70,7 @@ fn contains_order(text: &str) -> bool {
 /// with hyphens for spaces.
 fn is_long_enough(sentence: &str) -> bool {
     sentence.split_whitespace().nth(3).is_some()
-        || words(sentence).len() >= 6
+        || words(sentence).nth(5).is_some()
         || sentence.chars().filter(|c| is_unspaced_script(*c)).nth(4).is_some()
 }
 
@@ -83,7 +84,8 @@ fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let clauses = text.split([',', ';', ':', '—', '–', '、', '!', '?', '\n', '。']);
     let clauses = clauses.flat_map(|part| part.split(". ")).flat_map(|part| part.split(" - "));
     clauses.filter(|clause| {
-        words(clause).len() >= CLAUSE_WORDS || clause.chars().filter(|c| is_unspaced_script(*c)).nth(5).is_some()
+        words(clause).nth(CLAUSE_WORDS - 1).is_some()
+            || clause.chars().filter(|c| is_unspaced_script(*c)).nth(5).is_some()
     })
 }
 
@@ -96,7 +98,7 @@ pub(super) fn features(sentence: &str) -> Features {
             text = Cow::Owned(address.replace_all(&text, *word).into_owned());
         }
     }
-    let words = words(&text);
+    let words: Vec<String> = words(&text).map(without_numbers).collect();
     let mut features = FeatureBuilder::default();
     for word in &words {
         features.add(b'w', word);
@@ -111,10 +113,9 @@ pub(super) fn features(sentence: &str) -> Features {
     features.finish()
 }
 
-/// Returns the words of a text, with `0` for each number.
-fn words(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(without_numbers).collect()
+/// Returns the words of a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const WITH_SECRETS: &[&str] =
 const MADE_UP: &[&str] =
     &["hunter2", "Maple9Syrup", "Tr0ub4dor", "Tern-4471", "abc123", "9c41f0aa", "f4kE0f4kE", "A1b2C3d4E5f6"];
 
-fn texts_below(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+pub(super) fn texts_below(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();

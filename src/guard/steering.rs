@@ -106,10 +106,17 @@ pub(crate) fn order_from_elsewhere(claim: &Claim, evidence: &[Evidence], known: 
     // A key is the name of an attribute, and a key with its value is no sentence.
     let sentences = |claim: &Claim| texts_of(&Claim { key: None, ..claim.clone() });
     order_in(claim, evidence).or_else(|| {
-        let known: HashSet<String> = known.map(sentences).unwrap_or_default().into_iter().collect();
-        let mut new = sentences(claim).into_iter().filter(|text| !known.contains(text));
+        let mut judged: HashSet<String> = known.map(sentences).unwrap_or_default().into_iter().collect();
+        // A title often repeats the content.
+        let mut new = sentences(claim).into_iter().filter(|text| judged.insert(text.clone()));
         new.any(|text| reads_like_order(&text)).then_some(Suspicion::Order)
     })
+}
+
+/// Returns why a memory that an agent stored or a file contained waits: the order in it, or that nobody has reviewed it.
+#[must_use]
+pub(crate) fn reason_to_wait(claim: &Claim, evidence: &[Evidence]) -> Suspicion {
+    order_from_elsewhere(claim, evidence, None).unwrap_or(Suspicion::Unreviewed)
 }
 
 fn texts_of(claim: &Claim) -> Vec<String> {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::guard::linear::{Features, LinearModel};
 use crate::guard::order_model::{THRESHOLD, features};
+use crate::guard::ordinary_tests::texts_below;
 use crate::guard::spelling::shown;
 use crate::guard::steering_tests::{BENIGN, SAFE, SENT, UNGRANTED};
 
@@ -101,14 +102,11 @@ fn leave_authors_out(examples: &[Example]) {
     }
 }
 
-fn in_evals(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("evals").join(name)
-}
-
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.into_iter().flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+/// Returns the files below a folder of the evaluations, each with its text.
+fn in_evals(name: &str) -> Vec<(PathBuf, String)> {
+    let mut texts = Vec::new();
+    texts_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("evals").join(name), &mut texts);
+    texts
 }
 
 /// Returns the memories in the cases of the development parts.
@@ -130,16 +128,15 @@ fn ordinary_memories() -> BTreeSet<String> {
         }
     }
     let mut texts = BTreeSet::new();
-    let folders = ["extraction/dev", "long/dev", "consolidation/dev", "consolidation/changes"].map(in_evals);
-    for file in folders.iter().flat_map(|folder| files_below(folder)) {
+    let folders = ["extraction/dev", "long/dev", "consolidation/dev", "consolidation/changes"];
+    for (file, text) in folders.into_iter().flat_map(in_evals) {
         let path = file.to_string_lossy();
         if path.contains("unseen") {
             continue;
         }
         if path.ends_with("case.json") {
-            walk(&serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap(), &mut texts);
+            walk(&serde_json::from_str(&text).unwrap(), &mut texts);
         } else if path.ends_with("pairs.jsonl") || path.ends_with("streams.jsonl") {
-            let text = std::fs::read_to_string(&file).unwrap();
             text.lines().for_each(|line| walk(&serde_json::from_str(line).unwrap(), &mut texts));
         }
     }
@@ -149,11 +146,9 @@ fn ordinary_memories() -> BTreeSet<String> {
 
 fn examples() -> Vec<Example> {
     let mut examples = Vec::new();
-    for file in
-        files_below(&in_evals("guard/orders")).iter().filter(|file| file.extension().is_some_and(|own| own == "tsv"))
-    {
+    for (file, text) in in_evals("guard/orders") {
         let author = file.file_stem().unwrap().to_string_lossy().into_owned();
-        for line in std::fs::read_to_string(file).unwrap().lines() {
+        for line in text.lines() {
             let [_, label, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
             examples.push(Example::new(&author, label == "order", text));
         }
@@ -168,7 +163,7 @@ fn examples() -> Vec<Example> {
 #[test]
 fn weights_of_orders_fit_the_sentences() {
     // A published package has no evaluations.
-    if !in_evals("guard").exists() {
+    if in_evals("guard").is_empty() {
         return;
     }
     let examples = examples();

@@ -16,7 +16,7 @@ use crate::consolidate::decide::ruling::{ValidTime, shares_message};
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::overlay::Overlay;
 use crate::consolidate::{Change, Decision, IncomingClaim, Known, Rejected, Rest, Ruling};
-use crate::guard::{Suspicion, order_from_elsewhere, suspicion};
+use crate::guard::{Suspicion, reason_to_wait, suspicion};
 use crate::memory::{Candidate, Claim, ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::near_words;
 use crate::text::normalise::comparable;
@@ -136,7 +136,7 @@ pub fn draft(
 fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
     if incoming.needs_review {
         let Candidate { claim, evidence, .. } = &incoming.candidate;
-        return Some(order_from_elsewhere(claim, evidence, None).unwrap_or(Suspicion::Unreviewed));
+        return Some(reason_to_wait(claim, evidence));
     }
     let by_hand = incoming.method == ExtractionMethod::Manual;
     if by_hand { None } else { suspicion(&incoming.candidate) }

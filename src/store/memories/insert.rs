@@ -16,7 +16,7 @@ use rusqlite::ToSql;
 use rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
 
 use crate::changeset::{Action, Entity, evidence_as_stored, memory_as_stored};
-use crate::guard::{Redacted, Suspicion, order_from_elsewhere};
+use crate::guard::{Redacted, Suspicion, reason_to_wait};
 use crate::memory::{Evidence, Memory, Status};
 use crate::store::index::letters;
 use crate::store::index::near::filed;
@@ -315,7 +315,7 @@ impl Fresh {
     /// Returns why the memory waits for review.
     fn suspicion(&self) -> Suspicion {
         let evidence: Vec<Evidence> = self.evidence.iter().map(|fresh| fresh.piece.clone()).collect();
-        order_from_elsewhere(&self.memory.claim, &evidence, None).unwrap_or(Suspicion::Unreviewed)
+        reason_to_wait(&self.memory.claim, &evidence)
     }
 
     /// Returns the history entries of the new memory, which record the action that added it and the reason.

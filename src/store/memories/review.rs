@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use serde::Serialize;
 
 use crate::changeset::{Action, Row, Tombstone};
-use crate::guard::{CleanText, Suspicion, order_from_elsewhere};
+use crate::guard::{CleanText, reason_to_wait};
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Relation, RelationType, Status};
 use crate::store::memories::filter::{Filter, Order};
 use crate::store::row::from_row;
@@ -96,12 +96,7 @@ impl Database {
             let by_member = memory.source.starts_with(PROMOTED_BY).then(|| memory.source.clone());
             let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
             // Imports of older versions recorded no reason.
-            let why = || {
-                order_from_elsewhere(&memory.claim, &evidence, None)
-                    .unwrap_or(Suspicion::Unreviewed)
-                    .reason()
-                    .to_owned()
-            };
+            let why = || reason_to_wait(&memory.claim, &evidence).reason().to_owned();
             by_member.or_else(|| made.and_then(|entry| entry.reason)).or_else(|| Some(why()))
         };
         let replaces = self.would_replace(&memory)?;
