@@ -20,6 +20,7 @@ mod near;
 mod order_model;
 mod orders;
 mod pii;
+mod prose;
 mod redaction;
 mod rescan;
 mod rule;

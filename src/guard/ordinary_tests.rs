@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::guard::Guard;
+use crate::guard::{Guard, prose};
 
 /// One false finding in this many bytes of ordinary text is tolerated.
 const BYTES_PER_FALSE_FIND: usize = 100_000;
@@ -32,7 +32,8 @@ pub(super) fn texts_below(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
 
 /// Returns what would be removed, with the row and the place of each finding.
 fn finds(path: &Path, text: &str) -> Vec<String> {
-    let found = Guard::default().find(text);
+    let mut found = Guard::default().find(text);
+    found.extend(prose::find(text));
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     let is_false =
         |found: &&crate::guard::scan::Found| !MADE_UP.iter().any(|made_up| text[found.range.clone()].contains(made_up));

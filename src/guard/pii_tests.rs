@@ -58,7 +58,7 @@ fn an_address_goes_with_its_town_and_postcode() {
 
 /// Texts that each contain one piece of personal data, with the name of its marker.
 #[rustfmt::skip]
-const HOLDING: &[(&str, &str)] = &[
+pub(super) const HOLDING: &[(&str, &str)] = &[
     ("us-ssn", "my SSN is 536-22-8726"), ("us-ssn", "social security: 536 22 8726"), ("cn-resident-id", "身份证号11010519491231002X。"),
     ("cn-resident-id", "id 440524188001010014"), ("de-steuer-id", "Steuer-ID: 86095742719"), ("de-steuer-id", "meine IdNr 47 036 892 816"), ("es-dni", "DNI 12345678Z"),
     ("es-dni", "NIE X1234567L"), ("gb-nino", "NI number AB 12 34 56 C"), ("fr-nir", "NIR 2 55 08 14 168 025 38"), ("it-codice-fiscale", "CF RSSMRA85T10A562S"),
@@ -69,7 +69,7 @@ const HOLDING: &[(&str, &str)] = &[
 
 /// Texts without personal data: order numbers, versions, times, hashes, sizes, addresses of machines.
 #[rustfmt::skip]
-const LIKE: &[&str] = &[
+pub(super) const LIKE: &[&str] = &[
     "order 536-22-872", "order 536-22-87265", "ticket 000-12-3456", "area 666-12-3456", "part 912-34-5678", "version 1.2.3-45", "build 20260301.123",
     "2026-03-01T10:00:00Z", "1700000000000", "110105194912310021", "110105194913310025", "invoice 86095742719", "Steuer-ID: 86095742718", "12345678A", "sku 1234567-L",
     "GB 12 34 56 C", "2 55 08 14 168 025 39", "RSSMRA85T10A562T", "529.982.247-24", "111.111.111-11", "756.9217.0769.84", "git@github.com:ana/shop.git",

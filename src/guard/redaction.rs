@@ -9,7 +9,7 @@ use transcripts::{Kind, Message, Transcript};
 use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
-use crate::guard::{encoded, rescan, strips, veiled};
+use crate::guard::{encoded, prose, rescan, strips, veiled};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Status, Structured};
 use crate::project::ProjectSighting;
 use crate::text::normalise::title_of;
@@ -145,7 +145,14 @@ impl Guard {
             found.iter().for_each(|one| note(one, &text[one.range.clone()]));
             found
         };
-        while let Some(replaced) = scan::replace(text, find_noting(text, note), findings) {
+        loop {
+            while let Some(replaced) = scan::replace(text, find_noting(text, note), findings) {
+                *text = rescan::rescan(&replaced, |near| self.find(near), findings);
+            }
+            // The rules come first, because they know where a secret ends and what it is called.
+            let mentioned = prose::find(text);
+            mentioned.iter().for_each(|one| note(one, &text[one.range.clone()]));
+            let Some(replaced) = scan::replace(text, mentioned, findings) else { break };
             *text = rescan::rescan(&replaced, |near| self.find(near), findings);
         }
     }

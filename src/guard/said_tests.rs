@@ -35,7 +35,7 @@ const SAID: &[&str] = &[
 
 /// Sentences without a secret.
 #[rustfmt::skip]
-const UNTOUCHED: &[&str] = &[
+pub(super) const UNTOUCHED: &[&str] = &[
     "code 4.20", "código de error F4", "code E7", "Fehlercode 0x13", "exit code 3", "exit code is 1234", "error code: 5820", "der Fehlercode ist 5820", "el código de error es 4821", "错误码 4821", "状态码是4041",
     "my postcode is 10115", "Postleitzahl 10115", "el código postal es 28013", "邮编 100084", "country code 0049", "the country code is +4912", "area code 4155", "order number 482913", "Bestellnummer 482913", "el pedido 482913", "订单号是482913",
     "the code is on GitHub", "the code is in src/main2.rs", "your code is 1200 lines long", "your code is clean2go", "the code for the door sensor is in door2.py", "code for the alarm module: alarm_v2.rs", "el código de la puerta está en puerta2.py",

@@ -86,12 +86,12 @@ thread_local! {
 }
 
 #[cfg(test)]
-fn count_read(bytes: usize) {
+pub(super) fn count_read(bytes: usize) {
     READ_BYTES.set(READ_BYTES.get() + bytes);
 }
 
 #[cfg(not(test))]
-const fn count_read(_: usize) {}
+pub(super) const fn count_read(_: usize) {}
 
 /// Number of bytes after a hint that are read to judge a value. The part that is removed may be longer.
 const JUDGED_BYTES: usize = 512;
@@ -100,7 +100,7 @@ const JUDGED_BYTES: usize = 512;
 const FIRST_ROW_RANK: usize = 256;
 
 /// Rank of secrets that are not in the tables.
-const UNKNOWN_RANK: usize = usize::MAX;
+pub(super) const UNKNOWN_RANK: usize = usize::MAX;
 
 /// Returns every match of every row in `text`, in no particular order. Matches may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Found> {

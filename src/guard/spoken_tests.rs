@@ -8,7 +8,7 @@ fn redact(text: &str) -> String {
 
 /// Sentences about a secret that contain no secret.
 #[rustfmt::skip]
-const ABOUT: &[&str] = &[
+pub(super) const ABOUT: &[&str] = &[
     // Programs that store passwords.
     "The password manager of the user is Bitwarden.", "Our password manager is KeePassXC", "Password manager: Dashlane", "the password vault is Vaultwarden, self-hosted", "my password app is Enpass",
     "The password generator is Diceware.", "we use a password manager, it's NordPass", "El gestor de contraseñas es Bitwarden.", "el administrador de contraseñas del equipo es LastPass", "Gestor de contraseñas: Bitwarden",

@@ -134,18 +134,18 @@ fn every_token_is_found_where_a_terminal_broke_it() {
         if example.contains([' ', '\n']) {
             continue;
         }
-        for (at, width) in [(4, 80), (9, 16), (15, 40), (16, 24), (23, 80)] {
-            for line_end in ["\n", "\r\n  ", "\\n", "\n> ", "\n    12\u{2192}"] {
-                for before in ["It is ", "They said the following", "The number was 4711"] {
-                    // A token follows words on the same line, or is on a separate line after a line of words.
-                    let open = if before.ends_with(' ') { "" } else { line_end };
-                    let token = broken(&example, &parts, at, width, line_end);
-                    let text = format!("{before}{open}{token}\nand that is all.");
-                    let clean = redact(&text);
-                    count += 1;
-                    if parts.iter().any(|part| survives(part, &clean)) {
-                        failures.push(format!("{name} {at} {width} {line_end:?}: {text:?} became {clean:?}"));
-                    }
+        for (place, (at, width)) in [(4, 80), (9, 16), (15, 40), (16, 24), (23, 80)].into_iter().enumerate() {
+            for (row, line_end) in ["\n", "\r\n  ", "\\n", "\n> ", "\n    12\u{2192}"].into_iter().enumerate() {
+                // Each beginning occurs with each break and with each end of a line.
+                let before = ["It is ", "They said the following", "The number was 4711"][(place + row) % 3];
+                // A token follows words on the same line, or is on a separate line after a line of words.
+                let open = if before.ends_with(' ') { "" } else { line_end };
+                let token = broken(&example, &parts, at, width, line_end);
+                let text = format!("{before}{open}{token}\nand that is all.");
+                let clean = redact(&text);
+                count += 1;
+                if parts.iter().any(|part| survives(part, &clean)) {
+                    failures.push(format!("{name} {at} {width} {line_end:?}: {text:?} became {clean:?}"));
                 }
             }
         }
@@ -156,7 +156,7 @@ fn every_token_is_found_where_a_terminal_broke_it() {
 
 /// Texts that contain no secret.
 #[rustfmt::skip]
-const INNOCENT: &[&str] = &[
+pub(super) const INNOCENT: &[&str] = &[
     "shop/core/tests/test_numbers.py::test_issue_3321 PASSED\nshop/core/tests/test_numbers.py::test_issue_3692 PASSED [ 22%]",
     "The key function is `convert()` which handles three cases:\n\n**Case 1: Sums**", "password rules:\n\n- at least 12 characters", "::1 is the loopback address",
     "use the API token\ncommit 4be60c1fca1a adds a test", "The users are\n2026-11-02T10:00:00Z ana\n", "password reset:\nsrc/auth/reset_v2.rs:118",
@@ -416,9 +416,17 @@ fn hostile_repetition_without_a_secret_passes_unchanged() {
     }
 }
 
-/// Maximum number of times that each byte of a text may be read, on average. Reading to the end from every hint, or
-/// everything again for every finding, would read at least twice as much at this size.
+/// Maximum number of times that each byte of a text of 20,000 bytes may be read, on average. Reading to the end from every
+/// hint, or everything again for every finding, would read at least twice as much at this size.
 const READS: usize = 400;
+
+/// Returns the number of times that each byte of a text of `bytes` bytes that repeats `piece` is read, on average.
+fn reads(piece: &str, bytes: usize) -> usize {
+    let text = piece.repeat(bytes / piece.len());
+    READ_BYTES.set(0);
+    redact(&text);
+    READ_BYTES.get() / text.len()
+}
 
 #[test]
 fn every_hint_repeated_is_read_in_proportion_to_its_length() {
@@ -427,10 +435,11 @@ fn every_hint_repeated_is_read_in_proportion_to_its_length() {
     let mut failures = Vec::new();
     for hint in hints {
         for piece in [hint.to_owned(), format!("{hint}="), format!("{hint}: ")] {
-            let text = piece.repeat(20_000 / piece.len());
-            READ_BYTES.set(0);
-            redact(&text);
-            let reads = READ_BYTES.get() / text.len();
+            // Long texts take much longer, so they are left out if twice the length hardly changes the number.
+            if reads(&piece, 2_000) <= reads(&piece, 1_000) + 10 {
+                continue;
+            }
+            let reads = reads(&piece, 20_000);
             if reads > READS {
                 failures.push(format!("{piece:?} was read {reads} times"));
             }

@@ -1,51 +1,55 @@
-//! Trains the classifier of orders, and measures it on sentences of authors whose sentences it was not trained on.
+//! Trains the classifiers of orders and of secrets in prose, and measures them on texts of authors whose texts they were not
+//! trained on.
 //!
 //! `AFTERTHOUGHT_UPDATE=1 cargo test --lib -- guard::training --nocapture` prints the figures and writes the weights.
-//! Without the variable, the test checks that the stored weights fit the sentences and the features.
+//! Without the variable, the tests check that the stored weights fit the texts and the features.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::guard::compound_tests::OTHERS;
 use crate::guard::linear::{Features, LinearModel};
-use crate::guard::order_model::{THRESHOLD, features};
+use crate::guard::near::tests::KEPT;
 use crate::guard::ordinary_tests::texts_below;
+use crate::guard::pii_tests::{HOLDING, LIKE};
+use crate::guard::said_tests::UNTOUCHED;
 use crate::guard::spelling::shown;
+use crate::guard::spoken_tests::ABOUT;
 use crate::guard::steering_tests::{BENIGN, SAFE, SENT, UNGRANTED};
+use crate::guard::tests::INNOCENT;
+use crate::guard::{order_model, prose};
 
 /// Penalty of errors in comparison with the size of the weights.
 const COST: f64 = 1.0;
 
-/// Number of times that all sentences are read.
+/// Number of times that all examples are read.
 const ROUNDS: usize = 40;
 
-/// Number of places of the table of weights.
+/// Number of places of the tables of weights.
 const PLACES: usize = 1 << 16;
 
 /// Factor between computed and stored weights.
 const SCALE: f64 = 40.0;
 
-/// One labelled sentence.
-struct Example {
+/// A text, with what the classifier judges in it: the whole sentence, or each value.
+struct Text {
     /// The name of the author's file, or [`ORDINARY`].
     author: String,
-    features: Features,
-    is_order: bool,
+    /// Whether it is an order, or contains a secret.
+    is_positive: bool,
+    /// The features of each part that is judged, and whether that part is an order or the secret.
+    parts: Vec<(Features, bool)>,
 }
 
-/// The author of sentences that were not written for this purpose.
+/// The author of texts that were not written for this purpose.
 const ORDINARY: &str = "ordinary";
-
-impl Example {
-    fn new(author: &str, is_order: bool, text: &str) -> Self {
-        Self { author: author.to_owned(), features: features(&shown(text)), is_order }
-    }
-}
 
 /// Returns the weights of a linear support vector machine with squared hinge loss, by dual coordinate descent (Hsieh et
 /// al., "A Dual Coordinate Descent Method for Large-scale Linear SVM", 2008), as they are stored.
-fn trained(examples: &[&Example]) -> Vec<u8> {
+fn trained(texts: &[&Text]) -> Vec<u8> {
+    let examples: Vec<&(Features, bool)> = texts.iter().flat_map(|text| &text.parts).collect();
     let (mut weights, mut alphas) = (vec![0.0_f64; PLACES], vec![0.0_f64; examples.len()]);
     let mut order: Vec<usize> = (0..examples.len()).collect();
     let mut seed = 0x5eed_u64;
@@ -57,48 +61,56 @@ fn trained(examples: &[&Example]) -> Vec<u8> {
             order.swap(at, usize::try_from(seed >> 33).unwrap() % (at + 1));
         }
         for &at in &order {
-            let Example { features, is_order, .. } = examples[at];
-            let side = if *is_order { 1.0 } else { -1.0 };
+            let (features, is_positive) = examples[at];
+            let side = if *is_positive { 1.0 } else { -1.0 };
             let size = 1.0 / f64::from(u32::try_from(features.len().max(1)).unwrap()).sqrt();
             let score: f64 = features.places(PLACES).map(|place| weights[place]).sum::<f64>() * size;
             let gradient = side * score - 1.0 + softness * alphas[at];
             let alpha = (alphas[at] - gradient / (1.0 + softness)).max(0.0);
             let change = (alpha - alphas[at]) * side * size;
-            alphas[at] = alpha;
-            features.places(PLACES).for_each(|place| weights[place] += change);
+            if change != 0.0 {
+                alphas[at] = alpha;
+                features.places(PLACES).for_each(|place| weights[place] += change);
+            }
         }
     }
     #[expect(clippy::cast_possible_truncation, reason = "the value is limited to the range of the type")]
     weights.iter().map(|weight| ((weight * SCALE).round().clamp(-127.0, 127.0) as i8).cast_unsigned()).collect()
 }
 
-/// Prints, for several thresholds, how many sentences are above it, when the sentences of a quarter of the authors are
-/// judged by weights that were trained on the others.
-fn leave_authors_out(examples: &[Example]) {
-    let authors: BTreeSet<&str> = examples.iter().map(|one| one.author.as_str()).collect();
-    let mut judged: Vec<(f32, &Example)> = Vec::new();
+/// Returns the highest score of the parts of a text that are to be found, or, in a text without any, of all parts.
+fn score(model: &LinearModel<'_>, text: &Text) -> f32 {
+    let parts = text.parts.iter().filter(|(_, is_positive)| *is_positive == text.is_positive);
+    parts.map(|(features, _)| model.score(features)).fold(f32::MIN, f32::max)
+}
+
+/// Prints, for several thresholds, how many texts are above it, when the texts of a quarter of the authors are judged by
+/// weights that were trained on the others.
+fn leave_authors_out(texts: &[Text]) {
+    let authors: BTreeSet<&str> = texts.iter().map(|one| one.author.as_str()).collect();
+    let mut judged: Vec<(f32, &Text)> = Vec::new();
     for part in 0..4 {
         let own: BTreeSet<&str> = authors.iter().copied().skip(part).step_by(4).collect();
         let is_own = |at: usize| {
-            let author = examples[at].author.as_str();
+            let author = texts[at].author.as_str();
             if author == ORDINARY { at % 4 == part } else { own.contains(author) }
         };
-        let rest: Vec<&Example> = (0..examples.len()).filter(|at| !is_own(*at)).map(|at| &examples[at]).collect();
+        let rest: Vec<&Text> = (0..texts.len()).filter(|at| !is_own(*at)).map(|at| &texts[at]).collect();
         let weights = trained(&rest);
         let model = LinearModel::new(&weights);
-        let own = (0..examples.len()).filter(|at| is_own(*at)).map(|at| &examples[at]);
-        judged.extend(own.map(|one| (model.score(&one.features), one)));
+        let own = (0..texts.len()).filter(|at| is_own(*at)).map(|at| &texts[at]);
+        judged.extend(own.map(|one| (score(&model, one), one)));
     }
     for threshold in (0_i16..=30).step_by(2) {
-        let share = |is_one: &dyn Fn(&Example) -> bool| {
+        let share = |is_one: &dyn Fn(&Text) -> bool| {
             let all = judged.iter().filter(|(_, one)| is_one(one));
             let above = all.clone().filter(|(score, _)| *score > f32::from(threshold)).count();
             format!("{above} of {}", all.count())
         };
-        let found = share(&|one| one.is_order);
-        let flagged = share(&|one| !one.is_order && one.author != ORDINARY);
+        let found = share(&|one| one.is_positive);
+        let flagged = share(&|one| !one.is_positive && one.author != ORDINARY);
         let ordinary = share(&|one| one.author == ORDINARY);
-        println!("threshold {threshold:>2}: orders found {found}, others flagged {flagged}, ordinary ones {ordinary}");
+        println!("threshold {threshold:>2}: found {found}, others flagged {flagged}, ordinary ones {ordinary}");
     }
 }
 
@@ -144,42 +156,129 @@ fn ordinary_memories() -> BTreeSet<String> {
     texts
 }
 
-fn examples() -> Vec<Example> {
-    let mut examples = Vec::new();
+/// Returns the messages of the conversations in the development parts.
+fn ordinary_messages() -> BTreeSet<String> {
+    fn walk(value: Value, texts: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(fields) => fields.into_iter().for_each(|(_, value)| walk(value, texts)),
+            Value::Array(values) => values.into_iter().for_each(|value| walk(value, texts)),
+            Value::String(text) => {
+                texts.insert(text);
+            }
+            _ => {}
+        }
+    }
+    let mut texts = BTreeSet::new();
+    for folder in ["extraction/dev", "long/dev"] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals").join(folder);
+        for file in walkdir::WalkDir::new(root).sort_by_file_name().into_iter().map(Result::unwrap) {
+            let name = file.file_name().to_string_lossy();
+            if !file.file_type().is_file() || matches!(&*name, "case.json" | "judged.json") {
+                continue;
+            }
+            let bytes = std::fs::read(file.path()).unwrap();
+            let bytes = if name.ends_with(".zst") { zstd::decode_all(&bytes[..]).unwrap() } else { bytes };
+            // Archives are left out.
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            match serde_json::from_str(&text) {
+                Ok(value) => walk(value, &mut texts),
+                Err(_) => text.lines().for_each(|line| match serde_json::from_str(line) {
+                    Ok(value) => walk(value, &mut texts),
+                    Err(_) => walk(Value::String(line.to_owned()), &mut texts),
+                }),
+            }
+        }
+    }
+    texts.retain(|text| (20..4_000).contains(&text.len()) && !text.contains("[redacted"));
+    texts
+}
+
+fn orders() -> Vec<Text> {
+    let of = |author: &str, is_positive: bool, text: &str| {
+        let features = order_model::features(&shown(text));
+        Text { author: author.to_owned(), is_positive, parts: vec![(features, is_positive)] }
+    };
+    let mut texts = Vec::new();
     for (file, text) in in_evals("guard/orders") {
         let author = file.file_stem().unwrap().to_string_lossy().into_owned();
         for line in text.lines() {
             let [_, label, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-            examples.push(Example::new(&author, label == "order", text));
+            texts.push(of(&author, label == "order", text));
         }
     }
     let harmless = [BENIGN, SAFE, SENT, UNGRANTED].concat();
     let memories = ordinary_memories();
     let ordinary = harmless.into_iter().chain(memories.iter().map(String::as_str));
-    examples.extend(ordinary.map(|text| Example::new(ORDINARY, false, text)));
-    examples
+    texts.extend(ordinary.map(|text| of(ORDINARY, false, text)));
+    texts
 }
 
-#[test]
-fn weights_of_orders_fit_the_sentences() {
-    // A published package has no evaluations.
-    if in_evals("guard").is_empty() {
-        return;
+fn secrets_in_prose() -> Vec<Text> {
+    let mut texts = Vec::new();
+    for (file, text) in in_evals("guard/secrets") {
+        let author = file.file_stem().unwrap().to_string_lossy().into_owned();
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let text = line["text"].as_str().unwrap();
+            let secret = text.find('⟦').zip(text.find('⟧')).map(|(start, end)| start..end - '⟦'.len_utf8());
+            let plain = text.replace(['⟦', '⟧'], "");
+            let label = |value: &std::ops::Range<usize>| match &secret {
+                Some(secret) if value.start < secret.end && secret.start < value.end => {
+                    let is_whole = value.start <= secret.start && secret.end <= value.end;
+                    // A part of a secret, or much more than it, is neither right nor wrong.
+                    (is_whole && value.len() <= secret.len() + 3).then_some(true)
+                }
+                _ => Some(false),
+            };
+            let values = prose::values(&plain);
+            let values = values.iter().filter_map(|value| Some((prose::features(&plain, value), label(value)?)));
+            texts.push(Text { author: author.clone(), is_positive: secret.is_some(), parts: values.collect() });
+        }
     }
-    let examples = examples();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guard/orders.weights");
+    let mut ordinary: Vec<String> = ordinary_memories().into_iter().collect();
+    for (_, text) in in_evals("guard/orders") {
+        ordinary.extend(text.lines().filter_map(|line| line.rsplit('\t').next()).map(str::to_owned));
+    }
+    ordinary.extend(ordinary_messages());
+    let mut prompts = Vec::new();
+    texts_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("prompts"), &mut prompts);
+    ordinary.extend(prompts.into_iter().map(|(_, text)| text));
+    let harmless = [INNOCENT, UNTOUCHED, ABOUT, LIKE, OTHERS, KEPT].concat();
+    ordinary.extend(harmless.into_iter().chain(HOLDING.iter().map(|(_, text)| *text)).map(str::to_owned));
+    texts.extend(ordinary.iter().map(|text| Text {
+        author: ORDINARY.to_owned(),
+        is_positive: false,
+        parts: prose::values(text).iter().map(|value| (prose::features(text, value), false)).collect(),
+    }));
+    texts
+}
+
+/// Trains if that is asked for, and checks that the weights in `file` fit: at least `least` in a hundred texts are found,
+/// and at most one in a hundred others is.
+fn check(texts: &[Text], file: &str, threshold: f32, least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guard").join(file);
     if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
-        leave_authors_out(&examples);
-        std::fs::write(&path, trained(&examples.iter().collect::<Vec<_>>())).unwrap();
+        leave_authors_out(texts);
+        std::fs::write(&path, trained(&texts.iter().collect::<Vec<_>>())).unwrap();
     }
     let weights = std::fs::read(&path).unwrap();
     let model = LinearModel::new(&weights);
-    let count = |is_order: bool| {
-        let all = examples.iter().filter(|one| one.is_order == is_order);
-        (all.clone().filter(|one| model.score(&one.features) > THRESHOLD).count(), all.count())
+    let count = |is_positive: bool| {
+        let all = texts.iter().filter(|one| one.is_positive == is_positive);
+        (all.clone().filter(|one| score(&model, one) > threshold).count(), all.count())
     };
-    let ((found, orders), (flagged, others)) = (count(true), count(false));
-    println!("trained on: orders found {found} of {orders}, others flagged {flagged} of {others}");
-    assert!(orders > 5_000 && others > 8_000);
-    assert!(found * 10 >= orders * 9 && flagged * 100 <= others, "train again, as the head of this file says");
+    let ((found, positive), (flagged, others)) = (count(true), count(false));
+    println!("{file}, trained on: found {found} of {positive}, others flagged {flagged} of {others}");
+    // A published package has no evaluations.
+    assert!(found * 100 >= positive * least && flagged * 100 <= others, "train again, as the head of this file says");
+}
+
+#[test]
+fn weights_of_orders_fit_the_texts() {
+    check(&orders(), "orders.weights", order_model::THRESHOLD, 90);
+}
+
+#[test]
+fn weights_of_secrets_in_prose_fit_the_texts() {
+    check(&secrets_in_prose(), "prose.weights", prose::THRESHOLD, 40);
 }
