@@ -319,7 +319,7 @@ pub(super) fn features(text: &str, value: &Range<usize>) -> Features {
     let following = right.split('\n').next().unwrap_or("");
     let (before, after) = (tokens(line), tokens(following));
     let mut both = |kind: u8, place: usize, word: &str| {
-        let place = ["0", "1", "2", "3"][place.min(3)];
+        let place = ["0", "1", "2", "3"][place];
         features.add_all(kind, [place, word]);
         features.add_all(kind, [place, word, class]);
     };

@@ -140,19 +140,15 @@ impl Guard {
         // Removing one secret can complete the shape of another next to it, so the surroundings are scanned again, and
         // then the whole text until nothing is found. Each finding removes at least four characters that are never read
         // again, so this terminates.
-        let find_noting = |text: &str, note: &mut dyn FnMut(&scan::Found, &str)| {
-            let found = self.find(text);
-            found.iter().for_each(|one| note(one, &text[one.range.clone()]));
-            found
-        };
-        loop {
-            while let Some(replaced) = scan::replace(text, find_noting(text, note), findings) {
-                *text = rescan::rescan(&replaced, |near| self.find(near), findings);
-            }
-            // The rules come first, because they know where a secret ends and what it is called.
-            let mentioned = prose::find(text);
-            mentioned.iter().for_each(|one| note(one, &text[one.range.clone()]));
-            let Some(replaced) = scan::replace(text, mentioned, findings) else { break };
+        let remove =
+            |text: &str, found: Vec<scan::Found>, note: &mut dyn FnMut(&scan::Found, &str), findings: &mut _| {
+                found.iter().for_each(|one| note(one, &text[one.range.clone()]));
+                scan::replace(text, found, findings)
+            };
+        // The rules come first, because they know where a secret ends and what it is called.
+        while let Some(replaced) =
+            remove(text, self.find(text), note, findings).or_else(|| remove(text, prose::find(text), note, findings))
+        {
             *text = rescan::rescan(&replaced, |near| self.find(near), findings);
         }
     }
