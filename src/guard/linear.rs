@@ -4,6 +4,8 @@
 //! the sum of the weights decides. The weights are computed by the test in `training` and stored as one signed byte for
 //! each place of a hash table.
 
+use std::ops::RangeInclusive;
+
 /// Weights of features, as signed bytes; their number is a power of two.
 pub(super) struct LinearModel<'w>(&'w [u8]);
 
@@ -42,23 +44,28 @@ impl FeatureBuilder {
 
     /// Adds a feature that consists of several texts.
     pub(super) fn add_all<'t>(&mut self, kind: u8, texts: impl IntoIterator<Item = &'t str>) {
-        // FNV-1a, with its high bits mixed into the low ones: http://www.isthe.com/chongo/tech/comp/fnv/.
-        let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        let start = step(0x811c_9dc5, kind);
-        let hash = texts.into_iter().fold(start, |hash, text| step(text.bytes().fold(hash, step), 0xff));
-        self.hashes.push(hash ^ hash >> 16);
+        let hash = texts.into_iter().fold(start(kind), |hash, text| ended(text.bytes().fold(hash, step)));
+        self.push(hash);
     }
 
     /// Adds the parts of `word` that have `lengths` characters, with a mark at its beginning and end.
-    pub(super) fn add_parts(&mut self, kind: u8, word: &str, lengths: std::ops::RangeInclusive<usize>) {
+    pub(super) fn add_parts(&mut self, kind: u8, word: &str, lengths: RangeInclusive<usize>) {
         let marked = format!("<{word}>");
-        let mut ends: Vec<usize> = marked.char_indices().map(|(at, _)| at).collect();
-        ends.push(marked.len());
-        for length in lengths {
-            for bounds in ends.windows(length + 1) {
-                self.add(kind, &marked[bounds[0]..bounds[length]]);
+        for (at, _) in marked.char_indices() {
+            let mut hash = start(kind);
+            // A longer part begins with the shorter ones, so its hash continues theirs.
+            for (length, c) in (1..=*lengths.end()).zip(marked[at..].chars()) {
+                hash = c.encode_utf8(&mut [0; 4]).bytes().fold(hash, step);
+                if lengths.contains(&length) {
+                    self.push(ended(hash));
+                }
             }
         }
+    }
+
+    fn push(&mut self, hash: u32) {
+        // The high bits are mixed into the low ones, which alone decide on the place.
+        self.hashes.push(hash ^ hash >> 16);
     }
 
     /// Returns the features.
@@ -67,6 +74,20 @@ impl FeatureBuilder {
         self.hashes.dedup();
         Features(self.hashes)
     }
+}
+
+/// Returns the FNV-1a hash of a kind of features: <http://www.isthe.com/chongo/tech/comp/fnv/>.
+fn start(kind: u8) -> u32 {
+    step(0x811c_9dc5, kind)
+}
+
+fn step(hash: u32, byte: u8) -> u32 {
+    (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+}
+
+/// Returns the hash after the end of a text.
+fn ended(hash: u32) -> u32 {
+    step(hash, 0xff)
 }
 
 impl Features {

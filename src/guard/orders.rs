@@ -686,7 +686,8 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
     if let Some(beacon) = BEACON.for_text(&text) {
         text = beacon.replace_all(&text, " @img ").into_owned();
     }
-    let text = unbroken(&without_separators(&text));
+    let text = without_separators(&text);
+    let text = unbroken(&text);
     let joined = unspaced(&text);
     let read = joined.as_deref().unwrap_or(&text);
     let in_words = |text: &str| sentences(text).find_map(|sentence| TABLE.order(&spelled(sentence)));

@@ -1,6 +1,7 @@
 //! Redaction: the guard, the texts that it processes, and the type that proves that a text was processed.
 
 use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 
 use aho_corasick::AhoCorasick;
 use glob::{MatchOptions, Pattern};
@@ -94,10 +95,16 @@ impl Deref for CleanText<'_> {
 ///
 /// The secrets in `SECRETS` are always removed. The settings determine what else is removed. A guard is cheap to
 /// create, because each pattern is compiled once per process, when a text first contains one of its hints.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Guard {
     pub(super) settings: GuardSettings,
-    pub(super) denied: Denied,
+    pub(super) denied: Arc<Denied>,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self::new(&GuardSettings::default())
+    }
 }
 
 impl From<&GuardTable> for Guard {
@@ -110,14 +117,14 @@ impl Guard {
     /// Returns a guard that follows `settings`.
     #[must_use]
     pub fn new(settings: &GuardSettings) -> Self {
-        Self { settings: *settings, denied: Denied::default() }
+        Self { settings: *settings, denied: Arc::clone(&USUALLY_DENIED) }
     }
 
     /// Returns the guard with `patterns` in place of [`crate::config::DENIED_FILES`]. The content of files whose names
     /// match a pattern, such as `*.pem`, is removed. A pattern that cannot be parsed matches itself literally.
     #[must_use]
     pub(crate) fn denying(self, patterns: &[String]) -> Self {
-        Self { denied: Denied::new(patterns), ..self }
+        Self { denied: Arc::new(Denied::of(patterns)), ..self }
     }
 
     /// Removes the secrets from every text of `value`. A second pass over the result changes nothing.
@@ -363,21 +370,14 @@ pub(super) struct Denied {
     parts: Option<AhoCorasick>,
 }
 
-impl Default for Denied {
-    fn default() -> Self {
-        Self::of(DENIED_FILES.iter().copied())
-    }
-}
+/// The names of files that are denied by default. Guards are created often, so they share it.
+static USUALLY_DENIED: LazyLock<Arc<Denied>> = LazyLock::new(|| Arc::new(Denied::of(DENIED_FILES)));
 
 impl Denied {
-    pub(super) fn new(patterns: &[String]) -> Self {
-        Self::of(patterns.iter().map(String::as_str))
-    }
-
-    fn of<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
+    fn of(patterns: &[impl AsRef<str>]) -> Self {
         // A pattern that is not a valid glob is most likely a plain file name with brackets in it.
         let read = |text: &str| Pattern::new(text).or_else(|_| Pattern::new(&Pattern::escape(text))).ok();
-        let patterns: Vec<Pattern> = patterns.filter_map(read).collect();
+        let patterns: Vec<Pattern> = patterns.iter().map(AsRef::as_ref).filter_map(read).collect();
         let literal = |pattern: &Pattern| {
             let parts = pattern.as_str().split(['*', '?', '[', ']']);
             parts.max_by_key(|part| part.len()).filter(|part| !part.is_empty()).map(str::to_owned)
@@ -559,7 +559,7 @@ mod denied_tests {
 
     #[test]
     fn files_are_told_by_their_names_wherever_they_stand() {
-        let denied = Denied::default();
+        let denied = Arc::clone(&USUALLY_DENIED);
         for text in [
             "Read /home/ana/shop/.env",
             "Bash cat ~/.ssh/id_rsa",

@@ -12,16 +12,16 @@ use crate::text::markup::look_alike;
 use crate::text::visible::is_hidden;
 
 /// Returns the text with its lines joined, if every line has only a few words.
-pub(super) fn unbroken(text: &str) -> String {
+pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_wide = |line: &&&str| line.contains(is_unspaced_script);
     let is_short = |line: &&str| {
         if line.contains(is_unspaced_script) { line.chars().count() <= 8 } else { line.split(' ').count() <= 3 }
     };
     if lines.len() < 4 || !lines.iter().all(is_short) {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
-    lines.join(if lines.iter().filter(is_wide).count() * 2 > lines.len() { "" } else { " " })
+    Cow::Owned(lines.join(if lines.iter().filter(is_wide).count() * 2 > lines.len() { "" } else { " " }))
 }
 
 /// Digits that represent letters: the digit, the Latin letter and the Cyrillic letter.
@@ -60,6 +60,10 @@ pub(super) fn without_digits(text: &str) -> Vec<String> {
 
 /// Returns `text` as a reader sees it, in ordinary lower-case letters without hidden characters and accents.
 pub(super) fn shown(text: &str) -> String {
+    // Nothing is hidden or composed in ordinary ASCII text.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+        return text.to_ascii_lowercase();
+    }
     let visible: String = text.nfkc().filter(|c| !is_hidden(*c) || c.is_whitespace()).collect();
     unaccented(&visible)
 }

@@ -93,9 +93,11 @@ pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
 /// or accepted it, regardless of how it arrives.
 #[must_use]
 pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion> {
-    let texts = texts_of(claim);
+    let (texts, mut judged) = (texts_of(claim), HashSet::new());
     // A model may turn an order into a harmless claim, but its quote still contains the order.
-    texts.iter().map(String::as_str).chain(evidence.iter().map(|piece| piece.quote.as_str())).find_map(steers)
+    let mut texts = texts.iter().map(String::as_str).chain(evidence.iter().map(|piece| piece.quote.as_str()));
+    // A title or a quote often is the content.
+    texts.find_map(|text| judged.insert(text).then(|| steers(text)).flatten())
 }
 
 /// Returns the kind of order in a memory that no person stated in a conversation, but an agent stores or a file
@@ -107,7 +109,6 @@ pub(crate) fn order_from_elsewhere(claim: &Claim, evidence: &[Evidence], known: 
     let sentences = |claim: &Claim| texts_of(&Claim { key: None, ..claim.clone() });
     order_in(claim, evidence).or_else(|| {
         let mut judged: HashSet<String> = known.map(sentences).unwrap_or_default().into_iter().collect();
-        // A title often repeats the content.
         let mut new = sentences(claim).into_iter().filter(|text| judged.insert(text.clone()));
         new.any(|text| reads_like_order(&text)).then_some(Suspicion::Order)
     })

@@ -90,6 +90,9 @@ struct Point {
     /// Importance of the point, from 0 to 1.
     #[serde(default)]
     importance: f64,
+    /// Time at which the point was mentioned.
+    #[serde(default)]
+    timestamp: String,
 }
 
 impl Point {
@@ -189,14 +192,21 @@ impl User {
         turns.filter_map(|turn| time(&turn.timestamp)).max().unwrap_or(Timestamp::UNIX_EPOCH)
     }
 
-    /// Returns all points as memories, including the interference.
+    /// Returns all points as memories, including the interference: each with its time, and with the session that
+    /// mentioned it first as its source.
     pub fn points_as_memories(&self) -> Vec<CaseMemory> {
-        let memory = |(number, content): (usize, &&str)| CaseMemory {
+        let mut seen = BTreeSet::new();
+        let sessions = self.sessions.iter().enumerate();
+        let points = sessions.flat_map(|(number, session)| session.points.iter().map(move |point| (number, point)));
+        let first = points.filter(|(_, point)| seen.insert(point.content.as_str())).enumerate();
+        let memory = |(number, (session, point)): (usize, (usize, &Point))| CaseMemory {
             id: format!("p{number}"),
-            content: (*content).to_owned(),
+            content: point.content.clone(),
+            source: Some(format!("session-{session:03}")),
+            said: Some(time(&point.timestamp).map(Moment::Instant)),
             ..CaseMemory::default()
         };
-        self.points_by_text().keys().enumerate().map(memory).collect()
+        first.map(memory).collect()
     }
 
     /// Returns the questions that have evidence, with their numbers.
@@ -413,7 +423,12 @@ mod tests {
         let row = score_retrieval(&user, number, question, &ways).unwrap();
         let figures = ["recall@10", "MRR", "interference@10", "FTS5 recall@10", "FTS5 interference@10"];
         assert_eq!(figures.map(|name| value(&row, name)), [1.0, 1.0, 0.0, 0.0, 1.0].map(Some));
-        assert_eq!(user.points_as_memories().len(), 4);
+        let memories = user.points_as_memories();
+        let sources: Vec<_> = memories.iter().map(|memory| memory.source.as_deref().unwrap()).collect();
+        assert_eq!(sources, ["session-000", "session-000", "session-001", "session-001"]);
+        assert!(
+            memories.iter().all(|memory| memory.said.flatten() == time("Dec 15, 2025, 08:41:23").map(Moment::Instant))
+        );
     }
 
     #[test]
