@@ -7,9 +7,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::ops::Range;
 use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::memory::{Claim, Namespace};
 use crate::text::normalise::{folded, normalised, trimmed};
@@ -238,36 +237,54 @@ fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// One concept per line: its spellings, separated by `|`. The first spelling is the name of the concept in the index,
-/// so it must not change.
-const THESAURUS: &str = include_str!("concepts.txt");
+/// The thesaurus as it is searched: in each line the name of a concept and the patterns of its spellings, separated by
+/// `|`. A test computes it from `concepts.txt`, because stemming all spellings takes longer than most commands.
+const PATTERNS: &str = include_str!("concepts.patterns");
 
-/// Minimum number of letters of a spelling that is also matched inside a longer word, as in German compounds.
-const INSIDE: usize = 6;
+/// Number of bytes with which every pattern begins; a character of a script without spaces has as many.
+const START_BYTES: usize = 3;
 
-/// The compiled thesaurus: one automaton, and the concept for each pattern of the automaton.
-struct Ear {
-    automaton: AhoCorasick,
-    names: Vec<&'static str>,
+/// The patterns of all spellings. An automaton would find them faster, but takes longer to build than most commands run.
+struct Thesaurus {
+    /// The patterns in byte order, each with the name of its concept.
+    patterns: Vec<(&'static [u8], &'static str)>,
+    /// The places in `patterns` of those that begin with the same bytes.
+    starts: HashMap<[u8; START_BYTES], Range<usize>>,
 }
 
-static EAR: LazyLock<Ear> = LazyLock::new(|| {
-    let lines = THESAURUS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let spellings = lines.flat_map(|line| {
-        let name = line.split('|').next().unwrap_or(line);
-        line.split('|').map(move |spelling| (spelling, name))
+static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| {
+    let patterns = PATTERNS.lines().flat_map(|line| {
+        let (name, patterns) = line.split_once('|').unwrap_or((line, line));
+        patterns.split('|').map(move |pattern| (pattern.as_bytes(), name))
     });
-    let (patterns, names): (Vec<String>, Vec<&str>) = spellings
-        .map(|(spelling, name)| (pattern(spelling), name))
-        .filter(|(pattern, _)| !pattern.trim().is_empty())
-        .unzip();
-    let automaton = AhoCorasick::builder()
-        // With a different match kind, a short spelling would hide a longer spelling that begins with it.
-        .match_kind(MatchKind::LeftmostLongest)
-        .build(&patterns)
-        .expect("the table is far below the automaton's size limit");
-    Ear { automaton, names }
+    let mut patterns: Vec<(&[u8], &str)> = patterns.collect();
+    // The sort is stable, so that the first of several concepts with the same pattern comes first.
+    patterns.sort_by_key(|(pattern, _)| *pattern);
+    patterns.dedup_by_key(|(pattern, _)| *pattern);
+    let mut starts: HashMap<[u8; START_BYTES], Range<usize>> = HashMap::new();
+    for (place, (pattern, _)) in patterns.iter().enumerate() {
+        if let Some(start) = pattern.first_chunk() {
+            starts.entry(*start).or_insert(place..place).end = place + 1;
+        }
+    }
+    Thesaurus { patterns, starts }
 });
+
+impl Thesaurus {
+    /// Returns the names of the concepts whose patterns occur in `text`. Of overlapping patterns, the one that begins
+    /// first counts, and of those the longest.
+    fn mentioned(&self, text: &str) -> Vec<&'static str> {
+        let (mut rest, mut names) = (text.as_bytes(), Vec::new());
+        while let Some(start) = rest.first_chunk() {
+            let places = self.starts.get(start).cloned().unwrap_or_default();
+            // A pattern comes before those that continue it, so the last one that fits is the longest.
+            let longest = self.patterns[places].iter().rev().find(|(pattern, _)| rest.starts_with(pattern));
+            rest = &rest[longest.map_or(1, |(pattern, _)| pattern.len())..];
+            names.extend(longest.map(|(_, name)| *name));
+        }
+        names
+    }
+}
 
 /// Returns the names of the concepts that `text` mentions.
 pub(crate) fn concepts(text: &str) -> BTreeSet<&'static str> {
@@ -276,21 +293,10 @@ pub(crate) fn concepts(text: &str) -> BTreeSet<&'static str> {
 
 /// Returns the names of the concepts that the texts mention, in order and without duplicates.
 pub(in crate::store) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl Iterator<Item = &'static str> {
-    let heard = heard_form(texts.into_iter().flatten());
-    let ear = &*EAR;
-    let mut found: Vec<&str> =
-        ear.automaton.find_iter(&heard).map(|found| ear.names[found.pattern().as_usize()]).collect();
+    let mut found = THESAURUS.mentioned(&heard_form(texts.into_iter().flatten()));
     found.sort_unstable();
     found.dedup();
     found.into_iter()
-}
-
-/// Returns the search pattern of a spelling. Long spellings match anywhere, and short spellings only as whole words. In
-/// scripts without spaces, spellings match anywhere in a run of characters.
-fn pattern(spelling: &str) -> String {
-    let heard = heard_form(&cut(&folded(spelling)));
-    let single = !heard.trim().contains(' ');
-    if single && heard.trim().chars().count() >= INSIDE { heard.trim().to_owned() } else { heard }
 }
 
 /// Returns the text to search: the root of each word between spaces, and text in scripts without spaces unchanged.
@@ -309,6 +315,9 @@ fn heard_form<'c>(pieces: impl IntoIterator<Item = &'c Cut<'c>>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aho_corasick::{AhoCorasick, MatchKind};
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -325,10 +334,68 @@ mod tests {
         assert!(concepts("").is_empty());
     }
 
+    /// One concept per line: its spellings, separated by `|`. The first spelling is the name of the concept in the
+    /// index, so it must not change.
+    const CONCEPTS: &str = include_str!("concepts.txt");
+
+    /// Minimum number of letters of a spelling that is also matched inside a longer word, as in German compounds.
+    const INSIDE: usize = 6;
+
+    /// Returns the search pattern of a spelling. Long spellings match anywhere, and short spellings only as whole words.
+    /// In scripts without spaces, spellings match anywhere in a run of characters.
+    fn pattern(spelling: &str) -> String {
+        let heard = heard_form(&cut(&folded(spelling)));
+        let single = !heard.trim().contains(' ');
+        if single && heard.trim().chars().count() >= INSIDE { heard.trim().to_owned() } else { heard }
+    }
+
+    fn lines() -> impl Iterator<Item = Vec<&'static str>> {
+        let lines = CONCEPTS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        lines.map(|line| line.split('|').collect())
+    }
+
+    #[test]
+    fn the_patterns_are_those_of_the_spellings() {
+        let mut expected = String::new();
+        for spellings in lines() {
+            let mut patterns: Vec<String> = spellings.iter().map(|spelling| pattern(spelling)).collect();
+            patterns.retain(|pattern| !pattern.trim().is_empty());
+            assert!(patterns.iter().all(|pattern| pattern.len() >= START_BYTES), "{patterns:?}");
+            expected.extend([spellings[0], "|", &patterns.join("|"), "\n"]);
+        }
+        if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/index/concepts.patterns");
+            std::fs::write(path, &expected).unwrap();
+        }
+        let first = PATTERNS.lines().zip(expected.lines()).find(|(stored, computed)| stored != computed);
+        assert!(PATTERNS == expected, "run the test with AFTERTHOUGHT_UPDATE=1; the first difference: {first:?}");
+    }
+
+    static AUTOMATON: LazyLock<(AhoCorasick, Vec<&str>)> = LazyLock::new(|| {
+        let lines = PATTERNS.lines().filter_map(|line| line.split_once('|'));
+        let patterns = lines.flat_map(|(name, patterns)| patterns.split('|').map(move |pattern| (pattern, name)));
+        let (patterns, names): (Vec<&str>, Vec<&str>) = patterns.unzip();
+        (AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).unwrap(), names)
+    });
+
+    proptest! {
+        #[test]
+        fn patterns_are_found_as_by_an_automaton(
+            words in proptest::collection::vec((any::<prop::sample::Index>(), "[a-z]{0,2}| |，|の"), 0..8),
+        ) {
+            let spellings: Vec<&str> = lines().flatten().collect();
+            let words = words.iter().map(|(at, between)| format!("{}{between}", at.get(&spellings)));
+            let text = heard_form(&cut(&folded(&words.collect::<String>())));
+            let (automaton, names) = &*AUTOMATON;
+            let expected: Vec<&str> = automaton.find_iter(&text).map(|found| names[found.pattern()]).collect();
+            prop_assert_eq!(THESAURUS.mentioned(&text), expected);
+        }
+    }
+
     #[test]
     fn a_spelling_stands_in_one_line_only() {
         let mut seen = BTreeSet::new();
-        for spelling in THESAURUS.lines().filter(|line| !line.starts_with('#')).flat_map(|line| line.split('|')) {
+        for spelling in lines().flatten() {
             assert!(seen.insert(spelling), "{spelling} stands twice");
             assert!(!spelling.trim().is_empty() || spelling.is_empty(), "a spelling is blank");
         }
