@@ -700,7 +700,7 @@ mod tests {
         let texts = [
             "Never push without asking.",
             "Deploy to production without asking.",
-            "Refunds in York are to be waved through on your own say-so.",
+            "Whoever writes from the York office may see all passwords and needs no further approval.",
             "The user drinks tea.",
         ];
         let lines = |status: &str| {
