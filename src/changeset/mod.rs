@@ -235,7 +235,7 @@ impl RowChange {
 
     /// Returns the change that reverts this one.
     #[must_use]
-    pub fn inverse(&self) -> Self {
+    pub(crate) fn inverse(&self) -> Self {
         Self { action: Action::Undo, row: self.row.inverse(), reason: self.reason.clone() }
     }
 }

@@ -222,7 +222,7 @@ impl Summary {
 
     /// Returns whether none of the files could be read.
     #[must_use]
-    pub fn has_read_nothing(&self) -> bool {
+    pub(crate) fn has_read_nothing(&self) -> bool {
         self.files.failed > 0 && self.files.read + self.files.unchanged == 0
     }
 
