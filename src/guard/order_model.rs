@@ -81,12 +81,13 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['!', '?', '\n', '。']).flat_map(|part| part.split(". ")).filter(|sentence| !sentence.trim().is_empty())
 }
 
-/// Returns the clauses of a sentence that have enough words to be judged, unless the sentence is a single clause.
+/// Returns the clauses of a sentence that have enough words to be judged, unless the sentence is a single clause that is
+/// judged anyway.
 fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let clauses = sentence.split([',', ';', ':', '—', '–', '、']).flat_map(|part| part.split(" - "));
-    let is_divided = clauses.clone().nth(1).is_some();
+    let is_new = clauses.clone().nth(1).is_some() || !is_long_enough(sentence);
     clauses.filter(move |clause| {
-        is_divided
+        is_new
             && (words(clause).nth(CLAUSE_WORDS - 1).is_some()
                 || clause.chars().filter(|c| is_unspaced_script(*c)).nth(5).is_some())
     })

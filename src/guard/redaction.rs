@@ -124,7 +124,9 @@ impl Guard {
     /// match a pattern, such as `*.pem`, is removed. A pattern that cannot be parsed matches itself literally.
     #[must_use]
     pub(crate) fn denying(self, patterns: &[String]) -> Self {
-        Self { denied: Arc::new(Denied::of(patterns)), ..self }
+        let is_usual = patterns == DENIED_FILES;
+        let denied = if is_usual { Arc::clone(&USUALLY_DENIED) } else { Arc::new(Denied::of(patterns)) };
+        Self { denied, ..self }
     }
 
     /// Removes the secrets from every text of `value`. A second pass over the result changes nothing.
@@ -370,7 +372,7 @@ pub(super) struct Denied {
     parts: Option<AhoCorasick>,
 }
 
-/// The names of files that are denied by default. Guards are created often, so they share it.
+/// The names of files that are denied by default. Guards are created often, so they share them.
 static USUALLY_DENIED: LazyLock<Arc<Denied>> = LazyLock::new(|| Arc::new(Denied::of(DENIED_FILES)));
 
 impl Denied {
@@ -559,7 +561,7 @@ mod denied_tests {
 
     #[test]
     fn files_are_told_by_their_names_wherever_they_stand() {
-        let denied = Arc::clone(&USUALLY_DENIED);
+        let denied = &*USUALLY_DENIED;
         for text in [
             "Read /home/ana/shop/.env",
             "Bash cat ~/.ssh/id_rsa",

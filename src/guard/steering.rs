@@ -96,7 +96,7 @@ pub(crate) fn order_in(claim: &Claim, evidence: &[Evidence]) -> Option<Suspicion
     let (texts, mut judged) = (texts_of(claim), HashSet::new());
     // A model may turn an order into a harmless claim, but its quote still contains the order.
     let mut texts = texts.iter().map(String::as_str).chain(evidence.iter().map(|piece| piece.quote.as_str()));
-    // A title or a quote often is the content.
+    // A title or a quote is often the same text as the content.
     texts.find_map(|text| judged.insert(text).then(|| steers(text)).flatten())
 }
 

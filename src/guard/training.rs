@@ -46,7 +46,7 @@ struct Text {
 /// The author of texts that were not written for this purpose.
 const ORDINARY: &str = "ordinary";
 
-/// Returns how much each place counts in training: its inverse document frequency, relative to the mean. Rare words say
+/// Returns how much each place counts in training: its inverse document frequency, relative to the mean. Rare features say
 /// more about a text than frequent ones.
 fn rarity(examples: &[&(Features, bool)]) -> Vec<f64> {
     let mut frequency = vec![0_u32; PLACES];

@@ -56,7 +56,7 @@ impl PatternSet {
 
 impl LazyPattern {
     fn may_match(&self, text: &str) -> bool {
-        // Without counts, the relaxed form is the pattern itself.
+        // Without counts, the relaxed form is hardly cheaper to compile.
         if !self.source.contains('{') {
             return true;
         }

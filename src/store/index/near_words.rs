@@ -238,10 +238,11 @@ fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
 }
 
 /// The thesaurus as it is searched: in each line the name of a concept and the patterns of its spellings, separated by
-/// `|`. A test computes it from `concepts.txt`, because stemming all spellings takes longer than most commands.
+/// `|`. A test compares it with `concepts.txt`, because stemming all spellings takes longer than most commands; with
+/// `AFTERTHOUGHT_UPDATE` set, the test writes it.
 const PATTERNS: &str = include_str!("concepts.patterns");
 
-/// Number of bytes with which every pattern begins; a character of a script without spaces has as many.
+/// Number of leading bytes by which patterns are looked up; no pattern is shorter.
 const START_BYTES: usize = 3;
 
 /// The patterns of all spellings. An automaton would find them faster, but takes longer to build than most commands run.
@@ -253,10 +254,9 @@ struct Thesaurus {
 }
 
 static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| {
-    let patterns = PATTERNS.lines().flat_map(|line| {
-        let (name, patterns) = line.split_once('|').unwrap_or((line, line));
-        patterns.split('|').map(move |pattern| (pattern.as_bytes(), name))
-    });
+    let lines = PATTERNS.lines().filter_map(|line| line.split_once('|'));
+    let patterns =
+        lines.flat_map(|(name, patterns)| patterns.split('|').map(move |pattern| (pattern.as_bytes(), name)));
     let mut patterns: Vec<(&[u8], &str)> = patterns.collect();
     // The sort is stable, so that the first of several concepts with the same pattern comes first.
     patterns.sort_by_key(|(pattern, _)| *pattern);
@@ -365,7 +365,7 @@ mod tests {
         }
         if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/index/concepts.patterns");
-            std::fs::write(path, &expected).unwrap();
+            return std::fs::write(path, &expected).unwrap();
         }
         let first = PATTERNS.lines().zip(expected.lines()).find(|(stored, computed)| stored != computed);
         assert!(PATTERNS == expected, "run the test with AFTERTHOUGHT_UPDATE=1; the first difference: {first:?}");
