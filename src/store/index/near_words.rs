@@ -254,10 +254,7 @@ struct Thesaurus {
 }
 
 static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| {
-    let lines = PATTERNS.lines().filter_map(|line| line.split_once('|'));
-    let patterns =
-        lines.flat_map(|(name, patterns)| patterns.split('|').map(move |pattern| (pattern.as_bytes(), name)));
-    let mut patterns: Vec<(&[u8], &str)> = patterns.collect();
+    let mut patterns: Vec<(&[u8], &str)> = patterns().map(|(pattern, name)| (pattern.as_bytes(), name)).collect();
     // The sort is stable, so that the first of several concepts with the same pattern comes first.
     patterns.sort_by_key(|(pattern, _)| *pattern);
     patterns.dedup_by_key(|(pattern, _)| *pattern);
@@ -269,6 +266,12 @@ static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| {
     }
     Thesaurus { patterns, starts }
 });
+
+/// Returns the patterns of all spellings, each with the name of its concept.
+fn patterns() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = PATTERNS.lines().filter_map(|line| line.split_once('|'));
+    lines.flat_map(|(name, patterns)| patterns.split('|').map(move |pattern| (pattern, name)))
+}
 
 impl Thesaurus {
     /// Returns the names of the concepts whose patterns occur in `text`. Of overlapping patterns, the one that begins
@@ -372,9 +375,7 @@ mod tests {
     }
 
     static AUTOMATON: LazyLock<(AhoCorasick, Vec<&str>)> = LazyLock::new(|| {
-        let lines = PATTERNS.lines().filter_map(|line| line.split_once('|'));
-        let patterns = lines.flat_map(|(name, patterns)| patterns.split('|').map(move |pattern| (pattern, name)));
-        let (patterns, names): (Vec<&str>, Vec<&str>) = patterns.unzip();
+        let (patterns, names): (Vec<&str>, Vec<&str>) = patterns().unzip();
         (AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).unwrap(), names)
     });
 
