@@ -449,14 +449,34 @@ fn spelled_out(part: &str) -> String {
     word
 }
 
-/// Whether `word` is one of `words`, which are separated by white space.
+/// Whether `word` is one of `words`, which are separated by ASCII white space.
 pub(crate) fn is_listed(words: &str, word: &str) -> bool {
-    words.split_whitespace().any(|one| one == word)
+    let bytes = words.as_bytes();
+    let is_edge = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_none_or(u8::is_ascii_whitespace);
+    let is_word = !word.is_empty() && !word.contains(char::is_whitespace);
+    is_word && words.match_indices(word).any(|(at, _)| is_edge(at.checked_sub(1)) && is_edge(Some(at + word.len())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_listed_word_is_a_whole_word() {
+        for (words, word, is_in) in [
+            ("uno dos\n    tres", "dos", true),
+            ("uno dos tres", "uno", true),
+            ("uno dos tres", "tres", true),
+            ("unos dos tres", "uno", false),
+            ("uno dos tres", "uno dos", false),
+            ("uno  dos", "", false),
+            ("一个 一次", "一", false),
+            ("papapa pa", "pa", true),
+            ("", "uno", false),
+        ] {
+            assert_eq!(is_listed(words, word), is_in, "{word} in {words}");
+        }
+    }
 
     #[test]
     fn words_keep_names_paths_and_versions_whole() {

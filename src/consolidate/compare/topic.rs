@@ -7,6 +7,7 @@ use super::tokens::is_stop_word;
 use super::view::View;
 use crate::text::change::is_function_word;
 use crate::text::normalise::comparable;
+use crate::text::recent::RecentResults;
 use crate::text::script::{Script, is_han, is_hiragana};
 use crate::text::tokens::{is_listed, words};
 
@@ -146,12 +147,16 @@ fn plain_preposition(word: String) -> String {
 
 /// Whether a word says nothing about the topic: a function word, a word for the speaker, a number, or a date.
 fn is_empty_word(lower: &str) -> bool {
-    is_stop_word(lower)
-        || is_function_word(lower)
-        || is_frame(lower)
-        || lower.chars().count() < 2
-        || lower.starts_with(|c: char| c.is_ascii_digit())
-        || !Features::of(lower).figures.is_empty()
+    thread_local!(static RECENT: RecentResults<bool> = RecentResults::default());
+    let examine = || {
+        is_stop_word(lower)
+            || is_function_word(lower)
+            || is_frame(lower)
+            || lower.chars().count() < 2
+            || lower.starts_with(|c: char| c.is_ascii_digit())
+            || !Features::of(lower).figures.is_empty()
+    };
+    RECENT.with(|recent| recent.get(lower, examine))
 }
 
 /// Characters and words in Chinese and Japanese that say nothing about the topic.
