@@ -15,7 +15,7 @@ use crate::consolidate::compare::key::{Arity, Values, arity, compare};
 use crate::consolidate::compare::view::{View, Words, extra, other_people};
 use crate::consolidate::decide::part::remaining;
 use crate::consolidate::decide::ruling::{Case, is_covered, merge, more, oppose, same};
-use crate::consolidate::{Decision, IncomingClaim, Known, Ruling};
+use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, MemoryId, Status};
 use crate::store::concepts;
 use crate::text::normalise::comparable;
@@ -255,6 +255,11 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
         return None;
     }
     let ruling = oppose(&case, &known, "they cannot both be true");
+    // A model that sees the days and still does not say which claim is true leaves that to a person.
+    if case.turn.is_none() && !ruling.born_superseded {
+        let reason = "they cannot both be true; it is unclear which one is true".to_owned();
+        return Some(Ruling { conflict: Some(Conflict::Conflict), pending: true, also: Vec::new(), reason, ..ruling });
+    }
     let Some((met, rest)) = opposed.iter().find_map(|(met, _, rest)| rest.map(|rest| (met, rest))) else {
         return Some(ruling);
     };
