@@ -14,7 +14,6 @@ mod columns;
 mod compound;
 mod encoded;
 mod hints;
-mod linear;
 mod named;
 mod near;
 mod order_model;

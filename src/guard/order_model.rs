@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::guard::linear::{FeatureBuilder, Features, LinearModel, without_numbers};
 use crate::guard::spelling::{
     is_unspaced_script, shown, unbroken, undisguised, unspaced, without_digits, without_separators,
 };
+use crate::text::linear::{FeatureBuilder, Features, LinearModel, without_numbers};
 
 /// The score above which a sentence is an order. The test in `training` prints how many orders a higher threshold misses,
 /// and how many harmless sentences a lower one flags.

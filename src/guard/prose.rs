@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use crate::guard::linear::{FeatureBuilder, Features, LinearModel, without_numbers};
 use crate::guard::scan::{self, Found, UNKNOWN_RANK};
 use crate::guard::spelling::{is_unspaced_script, unaccented};
+use crate::text::linear::{FeatureBuilder, Features, LinearModel, without_numbers};
 
 /// The score above which a value is a secret. The test in `training` prints how many secrets a higher threshold misses,
 /// and how many other values a lower one removes.

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::guard::compound_tests::OTHERS;
-use crate::guard::linear::{Features, LinearModel};
 use crate::guard::near::tests::KEPT;
 use crate::guard::ordinary_tests::texts_below;
 use crate::guard::pii_tests::{HOLDING, LIKE};
@@ -20,18 +19,8 @@ use crate::guard::spoken_tests::ABOUT;
 use crate::guard::steering_tests::{BENIGN, SAFE, SENT, UNGRANTED};
 use crate::guard::tests::INNOCENT;
 use crate::guard::{order_model, prose};
-
-/// Penalty of errors in comparison with the size of the weights.
-const COST: f64 = 3.0;
-
-/// Number of times that all examples are read.
-const ROUNDS: usize = 40;
-
-/// Number of places of the tables of weights.
-const PLACES: usize = 1 << 18;
-
-/// Factor between computed and stored weights.
-const SCALE: f64 = 40.0;
+use crate::text::linear::training::trained;
+use crate::text::linear::{Features, LinearModel};
 
 /// A text, with what the classifier judges in it: the whole sentence, or each value.
 struct Text {
@@ -46,57 +35,8 @@ struct Text {
 /// The author of texts that were not written for this purpose.
 const ORDINARY: &str = "ordinary";
 
-/// Returns how much each place counts in training: its inverse document frequency, relative to the mean. Rare features say
-/// more about a text than frequent ones.
-fn rarity(examples: &[&(Features, bool)]) -> Vec<f64> {
-    let mut frequency = vec![0_u32; PLACES];
-    for (features, _) in examples {
-        features.places(PLACES).for_each(|place| frequency[place] += 1);
-    }
-    let all = f64::from(u32::try_from(examples.len()).unwrap());
-    let inverse: Vec<f64> = frequency.iter().map(|one| ((all + 1.0) / (f64::from(*one) + 1.0)).ln() + 1.0).collect();
-    let mean = inverse.iter().sum::<f64>() / f64::from(u32::try_from(PLACES).unwrap());
-    inverse.iter().map(|one| one / mean).collect()
-}
-
-/// Returns the weights of a linear support vector machine with squared hinge loss, by dual coordinate descent (Hsieh et
-/// al., "A Dual Coordinate Descent Method for Large-scale Linear SVM", 2008), as they are stored.
-fn trained(texts: &[&Text]) -> Vec<u8> {
-    let examples: Vec<&(Features, bool)> = texts.iter().flat_map(|text| &text.parts).collect();
-    let rarity = rarity(&examples);
-    // The values of the features of an example are multiplied by `size`, so that long and short texts are comparable.
-    let size = |features: &Features| 1.0 / f64::from(u32::try_from(features.len().max(1)).unwrap()).sqrt();
-    let norm = |features: &Features| {
-        features.places(PLACES).map(|place| rarity[place].powi(2)).sum::<f64>() * size(features).powi(2)
-    };
-    let norms: Vec<f64> = examples.iter().map(|(features, _)| norm(features)).collect();
-    let (mut weights, mut alphas) = (vec![0.0_f64; PLACES], vec![0.0_f64; examples.len()]);
-    let mut order: Vec<usize> = (0..examples.len()).collect();
-    let mut seed = 0x5eed_u64;
-    let softness = 1.0 / (2.0 * COST);
-    for _ in 0..ROUNDS {
-        for at in (1..order.len()).rev() {
-            // Knuth's linear congruential generator with the constants of MMIX.
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            order.swap(at, usize::try_from(seed >> 33).unwrap() % (at + 1));
-        }
-        for &at in &order {
-            let (features, is_positive) = examples[at];
-            let side = if *is_positive { 1.0 } else { -1.0 };
-            let size = size(features);
-            let score: f64 = features.places(PLACES).map(|place| weights[place] * rarity[place]).sum::<f64>() * size;
-            let gradient = side * score - 1.0 + softness * alphas[at];
-            let alpha = (alphas[at] - gradient / (norms[at] + softness)).max(0.0);
-            let change = (alpha - alphas[at]) * side * size;
-            if change != 0.0 {
-                alphas[at] = alpha;
-                features.places(PLACES).for_each(|place| weights[place] += change * rarity[place]);
-            }
-        }
-    }
-    let stored = weights.iter().zip(&rarity).map(|(weight, rarity)| (weight * rarity * SCALE).round());
-    #[expect(clippy::cast_possible_truncation, reason = "the value is limited to the range of the type")]
-    stored.map(|weight| (weight.clamp(-127.0, 127.0) as i8).cast_unsigned()).collect()
+fn parts_of<'t>(texts: &[&'t Text]) -> Vec<&'t (Features, bool)> {
+    texts.iter().flat_map(|text| &text.parts).collect()
 }
 
 /// Returns the highest score of the parts of a text that are to be found, or, in a text without any, of all parts.
@@ -117,7 +57,7 @@ fn leave_authors_out(texts: &[Text]) {
             if author == ORDINARY { at % 4 == part } else { own.contains(author) }
         };
         let rest: Vec<&Text> = (0..texts.len()).filter(|at| !is_own(*at)).map(|at| &texts[at]).collect();
-        let weights = trained(&rest);
+        let weights = trained(&parts_of(&rest));
         let model = LinearModel::new(&weights);
         let own = (0..texts.len()).filter(|at| is_own(*at)).map(|at| &texts[at]);
         judged.extend(own.map(|one| (score(&model, one), one)));
@@ -276,7 +216,7 @@ fn check(texts: &[Text], file: &str, threshold: f32, least: usize, counts: [usiz
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guard").join(file);
     if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
         leave_authors_out(texts);
-        std::fs::write(&path, trained(&texts.iter().collect::<Vec<_>>())).unwrap();
+        std::fs::write(&path, trained(&parts_of(&texts.iter().collect::<Vec<_>>()))).unwrap();
     }
     let weights = std::fs::read(&path).unwrap();
     let model = LinearModel::new(&weights);

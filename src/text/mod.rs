@@ -8,6 +8,7 @@ pub(crate) mod change;
 pub(crate) mod code;
 pub(crate) mod date;
 pub(crate) mod language;
+pub(crate) mod linear;
 pub(crate) mod markup;
 pub(crate) mod negation;
 pub(crate) mod normalise;

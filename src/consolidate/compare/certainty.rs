@@ -29,7 +29,7 @@ pub(super) fn surroundings(clause: &Features, known: &Features) -> (bool, bool) 
 }
 
 /// Whether a claim lists several things.
-pub(super) fn is_list(known: &View<'_>) -> bool {
+pub(in crate::consolidate) fn is_list(known: &View<'_>) -> bool {
     let text = known.claim.content.trim_end_matches(['.', '"', '”', '“', '»']);
     [", ", " and ", " und ", " y ", " et ", "、"].iter().any(|joint| text.contains(joint))
 }

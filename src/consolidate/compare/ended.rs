@@ -165,11 +165,14 @@ fn is_about_another(phrase: &ChangePassage, known: &View<'_>) -> bool {
 
 /// Whether a finding says that a claim is no longer true, together with all details of the claim.
 pub(in crate::consolidate) fn is_end(why: &str) -> bool {
-    [OVER, REVERSED, TOPIC_MOVED, ENDED, NEVER_TRUE, ANOTHER_VALUE].contains(&why)
+    [OVER, REVERSED, TOPIC_MOVED, ENDED, NEVER_TRUE, ANOTHER_VALUE, LEARNED].contains(&why)
 }
 
 const OVER: &str = "the new text says that it is over";
 const REVERSED: &str = "the new text says the opposite, and that this has changed";
+
+/// Reason given if no rule found a change, but the trained classifier did.
+pub(in crate::consolidate) const LEARNED: &str = "the new text reads as if this has changed";
 
 /// Reason given if the topic of a claim has a different value.
 pub(in crate::consolidate) const TOPIC_MOVED: &str = "the new text says that it has a different value";

@@ -3,7 +3,7 @@
 mod another;
 mod attribute;
 mod caution;
-mod certainty;
+pub(in crate::consolidate) mod certainty;
 pub(in crate::consolidate) mod ended;
 pub(crate) mod features;
 pub mod key;

@@ -326,7 +326,7 @@ pub(in crate::consolidate) fn is_episode(view: &View<'_>) -> bool {
 }
 
 /// Whether a claim is an order that the user gave for later.
-pub(super) fn is_order(view: &View<'_>) -> bool {
+pub(in crate::consolidate) fn is_order(view: &View<'_>) -> bool {
     matches!(view.claim.structured, Some(Structured::Procedure(_)))
 }
 

@@ -1,5 +1,6 @@
 //! Decides about a candidate, using exact and inexpensive rules.
 
+mod change_model;
 pub(crate) mod named;
 mod part;
 pub(crate) mod ruling;
@@ -8,11 +9,13 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
+use crate::consolidate::compare::certainty::is_list;
 use crate::consolidate::compare::ended::{TOPIC_MOVED, ends_one_of_several, is_end};
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{ClaimRelation, PairFinding, pair};
 use crate::consolidate::compare::view::View;
+use crate::consolidate::decide::change_model::judged;
 use crate::consolidate::decide::named::{Ask, choose};
 use crate::consolidate::decide::part::{Left, is_one_statement, left_of};
 use crate::consolidate::decide::ruling::{Case, brings_nothing, is_covered, merge, more, oppose, same};
@@ -50,6 +53,21 @@ impl<'a> Met<'a> {
         let view = View::of(&known.memory.claim, &known.evidence);
         let hinted = case.incoming.candidate.replaces.as_ref() == Some(&known.memory.id);
         Self { paired: pair(&case.view, &view, hinted), view, known, hinted }
+    }
+
+    /// Corrects the rules' finding by the classifier, if a model would be asked about the memory.
+    fn judged(self, case: &Case<'_>, asks: &[Ask]) -> Self {
+        let ask = asks.iter().find(|ask| ask.id == self.known.memory.id);
+        let Some(ask) = ask.filter(|_| self.known.memory.status == Status::Active && !self.hinted) else { return self };
+        let found = judged(&case.view, &self.view, self.paired, ask.closeness);
+        let is_found_by_rules = found.why == self.paired.why;
+        // A part of a memory, or one of several things in it, is a matter for the rules. What no rule found must be later.
+        let counts = if is_found_by_rules {
+            !is_list(&self.view) && !matches!(left_of(self.known, &self.view, &case.view), Left::Claim(_))
+        } else {
+            case.holds(self.known) == Some(Ordering::Greater)
+        };
+        if counts { Self { paired: found, ..self } } else { self }
     }
 
     fn is(&self, pairing: ClaimRelation, statuses: &[Status]) -> bool {
@@ -100,6 +118,7 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
     }
     // Literal repetitions are common in long conversations, and an answer of the model could only confirm them.
     let asks = if pairs.iter().any(|met| met.is_plainly_same(&case)) { Vec::new() } else { asks(&case, &pairs) };
+    let pairs: Vec<Met<'_>> = pairs.into_iter().map(|met| met.judged(&case, &asks)).collect();
     match by_pairs(&case, &pairs) {
         Some(ruling) => Verdict { ruling, open: false, asks },
         None => Verdict { asks, ..unsettled(&case, &pairs) },

@@ -1,14 +1,14 @@
 //! Tests of the whole stage: tables of pairs, many memories at once, and longer sequences of changes to a store.
 
 mod asked;
-mod changes;
+pub(super) mod changes;
 mod contended;
 mod crowd;
 mod found;
-mod plain;
+pub(super) mod plain;
 mod scripted;
 mod story;
-mod table;
+pub(super) mod table;
 pub(super) mod testing;
-mod tongues;
+pub(super) mod tongues;
 mod unseen;

@@ -6,12 +6,13 @@ use crate::consolidate::decide::decide;
 
 /// Claims that are both true, however similar their words: about a different thing, person, number or time, or with the
 /// same words in a different order.
-const APART: &str = include_str!("apart.txt");
+pub(in crate::consolidate) const APART: &str = include_str!("apart.txt");
 
 /// Claims on the same topic, with the decision before the colon.
 const ALIKE: &str = include_str!("alike.txt");
 
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the lines of a table without its comments.
+pub(in crate::consolidate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 

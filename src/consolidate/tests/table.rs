@@ -7,7 +7,8 @@ use crate::consolidate::{Conflict, Ruling};
 /// A row: known claim, incoming claim, the correct decision, and the decision of the rules if it differs.
 ///
 /// `grey` means that the rules ask a model; without a model, they add the claim and link it.
-pub(in crate::consolidate) struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
+#[derive(Clone, Copy)]
+pub(in crate::consolidate) struct Row(pub &'static str, pub &'static str, pub &'static str, pub Option<&'static str>);
 
 pub(in crate::consolidate) const fn row(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
     Row(known, incoming, right, None)
@@ -26,7 +27,7 @@ pub(in crate::consolidate) const fn misses(
     Row(known, incoming, right, Some(rules))
 }
 
-const ROWS: &[Row] = &[
+pub(in crate::consolidate) const ROWS: &[Row] = &[
     // The same words.
     row("words=a/1 | The user lives in Berlin.", "words=a/1 | The user lives in Berlin.", "skip"),
     row("words=a/1 | The user lives in Berlin.", "words=b/1 | the user lives in  Berlin", "support"),

@@ -5,7 +5,7 @@ use super::testing::{incoming, known, now};
 use crate::consolidate::decide::decide;
 use crate::consolidate::{Conflict, Decision};
 
-const ROWS: &[Row] = &[
+pub(in crate::consolidate) const ROWS: &[Row] = &[
     // Numbers of the same attribute, identified by the key.
     row(
         "key=oven.preheat; value=20 min | The bakery preheats the oven for 20 minutes.",
