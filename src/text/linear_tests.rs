@@ -27,8 +27,9 @@ fn rarity(examples: &[&(Features, bool)]) -> Vec<f64> {
     inverse.iter().map(|one| one / mean).collect()
 }
 
-/// Returns the weights for `examples`, each with the correct answer. They are those of a linear support vector machine with squared hinge loss, by dual coordinate descent (Hsieh et
-/// al., "A Dual Coordinate Descent Method for Large-scale Linear SVM", 2008), as they are stored.
+/// Returns the weights for `examples`, each with the correct answer, in the form in which they are stored. They are those of
+/// a linear support vector machine with squared hinge loss, computed by dual coordinate descent (Hsieh et al., "A Dual
+/// Coordinate Descent Method for Large-scale Linear SVM", 2008).
 pub(crate) fn trained(examples: &[&(Features, bool)]) -> Vec<u8> {
     let rarity = rarity(examples);
     // The values of the features of an example are multiplied by `size`, so that long and short texts are comparable.

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use super::another::is_about_another_thing;
 use super::caution::{is_supposed, may_be_elsewhere};
 use super::certainty::{Certainty, is_frame, is_list, surroundings};
-use super::features::{Features, Polarity, TimeScope, Turn, WEEKDAYS, differ_in_kind, unit};
+use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, unit};
 use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, outdated};
 use super::tokens::is_stop_word;
-use super::view::{View, is_episode, is_order, part, people_differ, speakers_differ};
+use super::view::{View, is_order, is_record, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};
 use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
 use crate::text::normalise::comparable;
@@ -41,8 +41,7 @@ pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, 
 fn by_phrases(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
     let over = known.features.polarity == Polarity::Negative && incoming.features.polarity == Polarity::Negative;
     // A past event remains true, and so does the record of a finished task.
-    let is_record = is_episode(known) || matches!(known.claim.category.as_str(), "task" | "solution" | "mistake");
-    if is_record || over || speakers_differ(incoming, known) || known.features.time == TimeScope::Once {
+    if is_record(known) || over || speakers_differ(incoming, known) {
         return None;
     }
     let found = incoming.changes().iter().filter_map(|phrase| by_phrase(phrase, incoming, known));

@@ -11,7 +11,7 @@ use super::marks::{Clause, Mark, clauses, is_generic};
 use super::topic::{
     MAX_QUOTE_BYTES, OFTEN, Term, Vocabulary, are_forms, names_another_of_its_kind, stated, terms, weight,
 };
-use super::view::{About, View, is_episode, is_order, speakers_differ};
+use super::view::{About, View, is_order, is_record, speakers_differ};
 use crate::text::language::Language;
 use crate::text::normalise::comparable;
 use crate::text::tokens::is_listed;
@@ -129,7 +129,7 @@ impl Comparison<'_, '_> {
     fn by_clause(&self, clause: &Clause) -> Option<(Certainty, &'static str)> {
         let why = match (clause.marks.contains(&Mark::Denied), clause.marks.contains(&Mark::Ended)) {
             (true, _) => NEVER_TRUE,
-            (false, true) if !self.is_record() && !self.is_known_to_have_ended() => ENDED,
+            (false, true) if !is_record(self.known) && !self.is_known_to_have_ended() => ENDED,
             (false, _) => return None,
         };
         // "Stayed closed" states a time, not an end.
@@ -239,7 +239,7 @@ impl Comparison<'_, '_> {
             return None;
         }
         let value = self.other_value(clause, corrects, moves)?;
-        if self.is_record() && !corrects && !(moves && value.is_day) {
+        if is_record(self.known) && !corrects && !(moves && value.is_day) {
             return None;
         }
         let has_labels = value.words.is_empty() && !value.is_day && self.has_other_labels();
@@ -355,14 +355,6 @@ impl Comparison<'_, '_> {
         let text = format!(" {} ", self.incoming.features.text);
         self.ours.iter().any(|term| !term.is_shared && term.before == word && !self.is_denied(term))
             || is_often && text.contains(&format!(" {word} "))
-    }
-
-    /// Whether the known claim is about something that happened or was done once, which remains true.
-    fn is_record(&self) -> bool {
-        let category = self.known.claim.category.as_str();
-        is_episode(self.known)
-            || matches!(category, "task" | "solution" | "mistake")
-            || self.known.features.time == TimeScope::Once
     }
 
     /// Whether a term is or belongs to the value of the known claim, or is a name.

@@ -41,10 +41,18 @@ pub(crate) enum ClaimRelation {
 pub(crate) struct PairFinding {
     /// The relation of the incoming claim to the known claim.
     pub pairing: ClaimRelation,
-    /// A short reason for people to read.
+    /// A short reason for people to read. The classifier of changes has learned from it, so its weights must be trained
+    /// again after a change.
     pub why: &'static str,
     /// Ratio of the shared content words to the content words of the shorter claim, from 0 to 1.
     pub overlap: f64,
+}
+
+impl PairFinding {
+    /// Returns the finding if only a person can confirm it.
+    pub(in crate::consolidate) fn in_doubt(self) -> Self {
+        Self { pairing: ClaimRelation::Contested, ..self }
+    }
 }
 
 /// Minimum overlap for a closer examination of two claims each of which has words that the other lacks.

@@ -239,6 +239,9 @@ fn is_variant(a: &str, b: &str) -> bool {
         && strsim::normalized_levenshtein(a, b) >= 0.8
 }
 
+/// Reason given if one claim is about a single occasion, and the other is not.
+pub(in crate::consolidate) const ONCE: &str = "one happened once, the other is usual";
+
 /// Returns the difference that overrides any similarity, if there is such a difference.
 pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
@@ -249,7 +252,7 @@ pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'stat
         return Some("one is a plan, the other a fact");
     }
     if (left.time == TimeScope::Once) != (right.time == TimeScope::Once) {
-        return Some("one happened once, the other is usual");
+        return Some(ONCE);
     }
     if is_event(a) && is_event(b) && days_differ(a, b) {
         return Some("happened on different days");
@@ -328,6 +331,11 @@ pub(in crate::consolidate) fn is_episode(view: &View<'_>) -> bool {
 /// Whether a claim is an order that the user gave for later.
 pub(in crate::consolidate) fn is_order(view: &View<'_>) -> bool {
     matches!(view.claim.structured, Some(Structured::Procedure(_)))
+}
+
+/// Whether a claim is about something that happened or was done once, which remains true.
+pub(in crate::consolidate) fn is_record(view: &View<'_>) -> bool {
+    is_event(view) || matches!(view.claim.category.as_str(), "task" | "solution" | "mistake")
 }
 
 fn is_event(view: &View<'_>) -> bool {

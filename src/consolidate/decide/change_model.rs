@@ -1,15 +1,16 @@
 //! Judges by a trained classifier whether a new claim makes a known one untrue.
 //!
 //! Changes are expressed in more ways than rules can list. The classifier has learned from pairs of statements by many
-//! authors. It sees the words of both claims, where words that they share count as the same, and what the rules found. It
-//! decides if no model can be asked.
+//! authors. It sees the words of both claims, where words that they share count as the same, and what the rules found. If
+//! a model has answered, its answer counts instead.
 
 use std::rc::Rc;
 
-use crate::consolidate::compare::ended::{LEARNED, is_end};
+use crate::consolidate::compare::ended::{LEARNED, TOPIC_MOVED, is_end};
 use crate::consolidate::compare::pair::{ClaimRelation, PairFinding};
 use crate::consolidate::compare::tokens::is_stop_word;
-use crate::consolidate::compare::view::{View, is_order, other_people};
+use crate::consolidate::compare::view::{ONCE, View, guard, is_order, is_record, other_people};
+use crate::text::language::Language;
 use crate::text::linear::{FeatureBuilder, Features, LinearModel, without_numbers};
 use crate::text::recent::RecentResults;
 use crate::text::script::is_wide;
@@ -20,66 +21,104 @@ static MODEL: LinearModel<'static> = LinearModel::new(include_bytes!("changes.we
 /// Maximum length of a claim that is judged, in bytes. The authors of the examples wrote one or two sentences.
 const MAX_BYTES: usize = 600;
 
-/// Above this score, the classifier confirms a change that a rule found.
+/// A change that a rule found is confirmed if the score, increased for the share of common terms, is above this number.
 const CONFIRMED: f32 = 28.0;
 
-/// Above this score of the words alone, such a change that is not confirmed is left to a person.
+/// A change that is not confirmed is left to a person if the score is above this number.
 const DOUBTFUL: f32 = -15.0;
 
-/// Weight of the closeness in the score of a change that a rule found, and of one that no rule found. The less two claims
-/// have in common, the more often a change is one of something else.
-const CLOSENESS_FOR_RULES: f32 = 30.0;
-const CLOSENESS: f32 = 100.0;
+/// Weight of the share of common terms in the score of a change that a rule found, and of one that no rule found. The less
+/// two claims have in common, the more often a change is one of something else.
+const SHARE_FOR_RULES: f32 = 30.0;
+const SHARE: f32 = 100.0;
 
-/// The highest closeness that counts for a change that no rule found.
-const MAX_CLOSENESS: f32 = 0.5;
+/// The highest share that counts for a change that no rule found.
+const MAX_SHARE: f32 = 0.5;
 
-/// The score above which a change that no rule found retires the known claim, and the score above which a person decides.
+/// A change that no rule found retires the known claim if the score, increased for the share, is above the first of these
+/// numbers; a person decides if it is above the second.
 const RETIRES: f32 = 67.0;
 const WAITS: f32 = 60.0;
 
-/// Returns the finding about `known`, corrected by the classifier. `closeness` is the share of common terms.
-pub(super) fn judged(incoming: &View<'_>, known: &View<'_>, found: PairFinding, closeness: f64) -> PairFinding {
-    let (new, old) = (incoming.claim, known.claim);
-    // An attribute with two values is a matter for the rules, and so are orders, which apply beside one another.
-    let is_settled = matches!(found.pairing, ClaimRelation::Same | ClaimRelation::More | ClaimRelation::Both)
-        || incoming.same_key(known) && new.value.is_some() && old.value.is_some()
-        || is_order(incoming) && is_order(known)
-        || other_people(incoming, known)
-        || new.content.len().max(old.content.len()) > MAX_BYTES;
-    if is_settled {
+/// Languages of the pairs from which the classifier has learned.
+const LEARNED_FROM: [Language; 4] = [Language::English, Language::German, Language::Spanish, Language::Chinese];
+
+/// Returns what the rules found, confirmed or doubted. `alike` is the share of common terms.
+pub(super) fn reviewed(incoming: &View<'_>, known: &View<'_>, found: PairFinding, alike: f64) -> PairFinding {
+    let is_change = matches!(found.pairing, ClaimRelation::Opposed | ClaimRelation::Contested);
+    // Rules that compare the same sentence with another value hardly ever err, and rules for a topic consider all memories
+    // about it.
+    let is_by_phrase = is_end(found.why) && found.why != TOPIC_MOVED;
+    if !is_change || !is_by_phrase || !may_be_judged(incoming, known) {
         return found;
     }
-    corrected(found, MODEL.score(&features(&new.content, &old.content, &found)), closeness)
+    let score = MODEL.score(&features(&incoming.claim.content, &known.claim.content, &found));
+    PairFinding { pairing: reviewed_by(score, alike), ..found }
 }
 
-/// Returns a finding, corrected by the score of the classifier.
-fn corrected(found: PairFinding, score: f32, closeness: f64) -> PairFinding {
-    use ClaimRelation::{Apart, Contested, Opposed, Unsure};
-    #[expect(clippy::cast_possible_truncation, reason = "a share is a small number")]
-    let closeness = (closeness as f32).min(1.0);
-    let is_confirmed = score + CLOSENESS_FOR_RULES * closeness > CONFIRMED;
-    let alone = score + CLOSENESS * closeness.min(MAX_CLOSENESS);
-    let (pairing, why) = match found.pairing {
-        // Rules that compare the same sentence with another value hardly ever err.
-        Opposed | Contested if !is_end(found.why) => (found.pairing, found.why),
-        Opposed | Contested if is_confirmed => (Opposed, found.why),
-        Opposed | Contested if score > DOUBTFUL => (Contested, found.why),
-        Opposed | Contested => (Unsure, found.why),
-        _ if alone > RETIRES => (Opposed, LEARNED),
-        // What the rules are unsure of is linked, so both claims are shown together anyway.
-        Apart if alone > WAITS => (Contested, LEARNED),
-        pairing => (pairing, found.why),
-    };
-    PairFinding { pairing, why, ..found }
+fn reviewed_by(score: f32, alike: f64) -> ClaimRelation {
+    if score + SHARE_FOR_RULES * share(alike) > CONFIRMED {
+        ClaimRelation::Opposed
+    } else if score > DOUBTFUL {
+        ClaimRelation::Contested
+    } else {
+        ClaimRelation::Unsure
+    }
+}
+
+/// Returns the finding that the new claim makes the known one untrue, if no rule relates them.
+pub(super) fn learned(incoming: &View<'_>, known: &View<'_>, found: PairFinding, alike: f64) -> Option<PairFinding> {
+    let is_free = matches!(found.pairing, ClaimRelation::Apart | ClaimRelation::Unsure);
+    let is_learned = |view: &View<'_>| view.language.is_some_and(|language| LEARNED_FROM.contains(&language));
+    // A new event may end a state, but a record of an event remains true.
+    let is_guarded = guard(incoming, known).is_some_and(|why| why != ONCE) || is_record(known);
+    let has_other_key = incoming.key.is_some() && known.key.is_some() && !incoming.same_key(known);
+    if !is_free
+        || is_guarded
+        || has_other_key
+        || is_order(known)
+        || incoming.language != known.language
+        || !is_learned(incoming)
+        || !may_be_judged(incoming, known)
+    {
+        return None;
+    }
+    let score = MODEL.score(&features(&incoming.claim.content, &known.claim.content, &found));
+    let pairing = learned_by(score, alike, found.pairing)?;
+    Some(PairFinding { pairing, why: LEARNED, ..found })
+}
+
+fn learned_by(score: f32, alike: f64, by_rules: ClaimRelation) -> Option<ClaimRelation> {
+    let score = score + SHARE * share(alike).min(MAX_SHARE);
+    if score > RETIRES {
+        return Some(ClaimRelation::Opposed);
+    }
+    // What the rules are unsure of is linked, so both claims are shown together anyway.
+    (score > WAITS && by_rules == ClaimRelation::Apart).then_some(ClaimRelation::Contested)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a share is a small number")]
+fn share(alike: f64) -> f32 {
+    alike as f32
+}
+
+/// Whether two claims are of the kind that the classifier has learned from. An attribute with two values is a matter for
+/// the rules, and so are orders, which apply beside one another.
+fn may_be_judged(incoming: &View<'_>, known: &View<'_>) -> bool {
+    let (new, old) = (incoming.claim, known.claim);
+    let has_two_values = incoming.same_key(known) && new.value.is_some() && old.value.is_some();
+    !has_two_values
+        && !(is_order(incoming) && is_order(known))
+        && !other_people(incoming, known)
+        && new.content.len().max(old.content.len()) <= MAX_BYTES
 }
 
 /// The words of a claim.
 struct Wording {
     units: Vec<String>,
-    /// The beginning of each word, by which forms of the same word are recognised.
+    /// The beginning of each word, by which most forms of the same word are recognised.
     roots: Vec<String>,
-    /// Whether most of the words are characters of a script without spaces.
+    /// Whether many of the words, more than two fifths, are characters of a script without spaces.
     is_wide: bool,
 }
 

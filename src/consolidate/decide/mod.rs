@@ -15,7 +15,7 @@ use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{ClaimRelation, PairFinding, pair};
 use crate::consolidate::compare::view::View;
-use crate::consolidate::decide::change_model::judged;
+use crate::consolidate::decide::change_model::{learned, reviewed};
 use crate::consolidate::decide::named::{Ask, choose};
 use crate::consolidate::decide::part::{Left, is_one_statement, left_of};
 use crate::consolidate::decide::ruling::{Case, brings_nothing, is_covered, merge, more, oppose, same};
@@ -55,19 +55,28 @@ impl<'a> Met<'a> {
         Self { paired: pair(&case.view, &view, hinted), view, known, hinted }
     }
 
-    /// Corrects the rules' finding by the classifier, if a model would be asked about the memory.
-    fn judged(self, case: &Case<'_>, asks: &[Ask]) -> Self {
-        let ask = asks.iter().find(|ask| ask.id == self.known.memory.id);
-        let Some(ask) = ask.filter(|_| self.known.memory.status == Status::Active && !self.hinted) else { return self };
-        let found = judged(&case.view, &self.view, self.paired, ask.closeness);
-        let is_found_by_rules = found.why == self.paired.why;
-        // A part of a memory, or one of several things in it, is a matter for the rules. What no rule found must be later.
-        let counts = if is_found_by_rules {
-            !is_list(&self.view) && !matches!(left_of(self.known, &self.view, &case.view), Left::Claim(_))
-        } else {
-            case.holds(self.known) == Some(Ordering::Greater)
-        };
-        if counts { Self { paired: found, ..self } } else { self }
+    /// Lets the classifier confirm or doubt what the rules found, if a model would be asked about the memory.
+    fn reviewed(self, case: &Case<'_>, asks: &[Ask]) -> Self {
+        let Some(ask) = self.ask(asks) else { return self };
+        let found = reviewed(&case.view, &self.view, self.paired, ask.alike);
+        // A part of a memory, or one of several things in it, is a matter for the rules.
+        let is_whole = !is_list(&self.view) && !matches!(left_of(self.known, &self.view, &case.view), Left::Claim(_));
+        if found != self.paired && is_whole { Self { paired: found, ..self } } else { self }
+    }
+
+    /// Returns what the classifier finds where the rules found nothing.
+    fn learned(&self, case: &Case<'_>, asks: &[Ask]) -> Option<PairFinding> {
+        let ask = self.ask(asks)?;
+        let found = learned(&case.view, &self.view, self.paired, ask.alike)?;
+        let is_whole = is_one_statement(&self.known.memory.claim.content)
+            && !is_list(&self.view)
+            && matches!(left_of(self.known, &self.view, &case.view), Left::Nothing);
+        (is_whole && case.holds(self.known) == Some(Ordering::Greater)).then_some(found)
+    }
+
+    fn ask<'k>(&self, asks: &'k [Ask]) -> Option<&'k Ask> {
+        let is_open = self.known.memory.status == Status::Active && !self.hinted;
+        asks.iter().find(|ask| is_open && ask.id == self.known.memory.id)
     }
 
     fn is(&self, pairing: ClaimRelation, statuses: &[Status]) -> bool {
@@ -103,8 +112,21 @@ pub(crate) fn decided_before(known: &Known) -> Verdict {
 /// Memories in other namespaces are ignored. Inexpensive rules come first: rejected values, the same words, a common
 /// attribute, and then the overlap of content words, subject to the guards of [`pair`]. If the candidate has no
 /// evidence, `now` counts as the time at which it was written.
+///
+/// The classifier reviews what the rules found, and finds changes that no rule knows.
 #[must_use]
 pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
+    verdict(incoming, known, rejected, now, true)
+}
+
+/// Decides about a memory that was compared with the others when it arrived, as [`decide`] does, but without changes that
+/// no rule knows.
+#[must_use]
+pub(crate) fn decide_again(incoming: &IncomingClaim, known: &[Known], now: Timestamp) -> Verdict {
+    verdict(incoming, known, &[], now, false)
+}
+
+fn verdict(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp, is_new: bool) -> Verdict {
     let case = Case::new(incoming, now);
     // This check comes first, because a rejected value must not return, not even as evidence.
     if is_rejected(&case, known, rejected) {
@@ -118,9 +140,21 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
     }
     // Literal repetitions are common in long conversations, and an answer of the model could only confirm them.
     let asks = if pairs.iter().any(|met| met.is_plainly_same(&case)) { Vec::new() } else { asks(&case, &pairs) };
-    let pairs: Vec<Met<'_>> = pairs.into_iter().map(|met| met.judged(&case, &asks)).collect();
+    let mut pairs: Vec<Met<'_>> = pairs.into_iter().map(|met| met.reviewed(&case, &asks)).collect();
+    if let Some(ruling) = by_pairs(&case, &pairs) {
+        return Verdict { ruling, open: false, asks };
+    }
+    let found: Vec<Option<PairFinding>> =
+        pairs.iter().map(|met| met.learned(&case, &asks).filter(|_| is_new)).collect();
+    let is_one = found.iter().flatten().count() == 1;
+    for (met, found) in pairs.iter_mut().zip(found) {
+        // Of several memories, only people who were there know which one has changed.
+        let found = found.map(|found| if is_one { found } else { found.in_doubt() });
+        met.paired = found.unwrap_or(met.paired);
+    }
     match by_pairs(&case, &pairs) {
-        Some(ruling) => Verdict { ruling, open: false, asks },
+        // A model that has answered is not overruled by what was learned.
+        Some(ruling) => Verdict { ruling, open: true, asks },
         None => Verdict { asks, ..unsettled(&case, &pairs) },
     }
 }

@@ -57,6 +57,8 @@ pub(crate) struct Ask {
     /// Closeness of the memory: the share of common terms, weighted by rarity, and increased by a common attribute or
     /// subject.
     pub closeness: f64,
+    /// The share of common terms alone.
+    pub alike: f64,
 }
 
 /// Returns the memories to ask about; each known memory comes with a flag for whether the extractor named it as
@@ -83,7 +85,7 @@ pub(super) fn choose<'a>(
             let whole = all_own.min(theirs.iter().map(weight).sum());
             let alike = if whole > 0.0 { shared / whole } else { 0.0 };
             let closeness = alike + kinship(incoming, view) + if *hinted { SAME_KEY } else { 0.0 };
-            (Ask { id: known.memory.id.clone(), closeness }, known.memory.status, is_foreign(incoming, view))
+            (Ask { id: known.memory.id.clone(), closeness, alike }, known.memory.status, is_foreign(incoming, view))
         })
         .filter(|(ask, status, _)| *status != Status::Forgotten || ask.closeness >= FLOOR_FORGOTTEN)
         .collect();
@@ -249,6 +251,8 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
         })
         .collect();
     let turn = opposed.iter().find_map(|(_, turn, _)| *turn);
+    // Only memories of which the model says why they are not true are retired, unless it says so of none.
+    let opposed: Vec<_> = opposed.into_iter().filter(|(_, own, _)| turn.is_none() || own.is_some()).collect();
     let case = Case { turn: turn.or(case.turn), ..case.clone() };
     let known: Vec<(&Known, &View<'_>)> = opposed.iter().map(|(met, ..)| (met.known, &met.view)).collect();
     if known.is_empty() {
@@ -256,7 +260,7 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     }
     let ruling = oppose(&case, &known, "they cannot both be true");
     // A model that sees the days and still does not say which claim is true leaves that to a person.
-    if case.turn.is_none() && !ruling.born_superseded {
+    if case.turn.is_none() && !ruling.born_superseded && !ruling.pending {
         let reason = "they cannot both be true; it is unclear which one is true".to_owned();
         return Some(Ruling { conflict: Some(Conflict::Conflict), pending: true, also: Vec::new(), reason, ..ruling });
     }

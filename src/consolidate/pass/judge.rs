@@ -12,7 +12,7 @@ use crate::consolidate::compare::view::Words;
 use crate::consolidate::compare::view::{About, View};
 use crate::consolidate::compare::view::{extra, guard};
 use crate::consolidate::decide::named::{Named, resolve, veto};
-use crate::consolidate::decide::{Verdict, decide};
+use crate::consolidate::decide::{Verdict, decide_again};
 use crate::consolidate::plan::{Answer, CandidateContext, Question};
 use crate::consolidate::{Decision, IncomingClaim, Known, Ruling};
 use crate::extract::Spent;
@@ -28,7 +28,7 @@ pub(super) type Said = BTreeMap<MemoryId, Answer>;
 
 /// Returns how `memory` relates to the `others`, as if it were a new candidate.
 pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict {
-    let verdict = decide(&as_incoming(memory), others, &[], now);
+    let verdict = decide_again(&as_incoming(memory), others, now);
     if verdict.ruling.decision != Decision::Add {
         return verdict;
     }
