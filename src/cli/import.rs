@@ -363,7 +363,7 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
     }
     if failed > 0 {
         out.error_text(&format!(
-            "{} about memories that are hard to distinguish failed; the memories are kept and linked",
+            "{} about memories that are hard to distinguish failed; the rules decided alone, and what they are unsure of is kept and linked",
             counted(failed, "question")
         ));
     }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Rules decide first. Pairs that the rules cannot decide are the grey zone. A model may name how two claims relate,
-//! and the same rules then determine the result. Without a model, the cautious choice is to keep both memories and link
-//! them.
+//! and the same rules then determine the result. Without a model, a trained classifier may find
+//! that one claim makes the other untrue; otherwise, the cautious choice is to keep both memories and link them.
 
 pub(crate) mod ask;
 pub mod compare;

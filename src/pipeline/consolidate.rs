@@ -160,7 +160,7 @@ impl Tally<'_> {
             *self.summary.decisions.entry(change.decision).or_default() += 1;
         }
         if plan.failed_calls > 0 {
-            let why = "as a precaution, both memories are kept and linked";
+            let why = "the rules decided alone; what they are unsure of is kept and linked";
             let what = if plan.failed_calls == 1 { "question" } else { "questions" };
             self.fail(format!("{} {what} about memories that are hard to distinguish", plan.failed_calls), why);
         }

@@ -72,10 +72,8 @@ pub(super) fn learned(incoming: &View<'_>, known: &View<'_>, found: PairFinding,
     let is_learned = |view: &View<'_>| view.language.is_some_and(|language| LEARNED_FROM.contains(&language));
     // A new event may end a state, but a record of an event remains true.
     let is_guarded = guard(incoming, known).is_some_and(|why| why != ONCE) || is_record(known);
-    let has_other_key = incoming.key.is_some() && known.key.is_some() && !incoming.same_key(known);
     if !is_free
         || is_guarded
-        || has_other_key
         || is_order(known)
         || incoming.language != known.language
         || !is_learned(incoming)
@@ -85,7 +83,10 @@ pub(super) fn learned(incoming: &View<'_>, known: &View<'_>, found: PairFinding,
     }
     let score = MODEL.score(&features(&incoming.claim.content, &known.claim.content, &found));
     let pairing = learned_by(score, alike, found.pairing)?;
-    Some(PairFinding { pairing, why: LEARNED, ..found })
+    let learned = PairFinding { pairing, why: LEARNED, ..found };
+    // Two attributes may be one that is spelt differently, or two of which one changed.
+    let has_other_key = incoming.key.is_some() && known.key.is_some() && !incoming.same_key(known);
+    Some(if has_other_key { learned.in_doubt() } else { learned })
 }
 
 fn learned_by(score: f32, alike: f64, by_rules: ClaimRelation) -> Option<ClaimRelation> {

@@ -56,7 +56,7 @@ pub(crate) struct CandidateContexts {
 /// Plans what happens to `incoming`, in order, without writing anything.
 ///
 /// A model is asked only about the candidates that the rules cannot decide. Without a model, or if a call fails, those
-/// candidates are kept and linked.
+/// candidates are kept and linked, unless the classifier finds that they make a memory untrue.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
