@@ -49,7 +49,7 @@ pub(super) fn reviewed(incoming: &View<'_>, known: &View<'_>, found: PairFinding
     // Rules that compare the same sentence with another value hardly ever err, and rules for a topic consider all memories
     // about it.
     let is_by_phrase = is_end(found.why) && found.why != TOPIC_MOVED;
-    if !is_change || !is_by_phrase || !may_be_judged(incoming, known) {
+    if !is_change || !is_by_phrase || is_unlike_examples(incoming, known) {
         return found;
     }
     let score = MODEL.score(&features(&incoming.claim.content, &known.claim.content, &found));
@@ -77,7 +77,7 @@ pub(super) fn learned(incoming: &View<'_>, known: &View<'_>, found: PairFinding,
         || is_order(known)
         || incoming.language != known.language
         || !is_learned(incoming)
-        || !may_be_judged(incoming, known)
+        || is_unlike_examples(incoming, known)
     {
         return None;
     }
@@ -103,15 +103,14 @@ fn share(alike: f64) -> f32 {
     alike as f32
 }
 
-/// Whether two claims are of the kind that the classifier has learned from. An attribute with two values is a matter for
+/// Whether two claims are not of the kind that the classifier has learned from. An attribute with two values is a matter for
 /// the rules, and so are orders, which apply beside one another.
-fn may_be_judged(incoming: &View<'_>, known: &View<'_>) -> bool {
+fn is_unlike_examples(incoming: &View<'_>, known: &View<'_>) -> bool {
     let (new, old) = (incoming.claim, known.claim);
-    let has_two_values = incoming.same_key(known) && new.value.is_some() && old.value.is_some();
-    !has_two_values
-        && !(is_order(incoming) && is_order(known))
-        && !other_people(incoming, known)
-        && new.content.len().max(old.content.len()) <= MAX_BYTES
+    incoming.same_key(known) && new.value.is_some() && old.value.is_some()
+        || is_order(incoming) && is_order(known)
+        || other_people(incoming, known)
+        || new.content.len().max(old.content.len()) > MAX_BYTES
 }
 
 /// The words of a claim.
