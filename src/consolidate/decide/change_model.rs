@@ -71,13 +71,13 @@ pub(super) fn learned(incoming: &View<'_>, known: &View<'_>, found: PairFinding,
     let is_free = matches!(found.pairing, ClaimRelation::Apart | ClaimRelation::Unsure);
     let is_learned = |view: &View<'_>| view.language.is_some_and(|language| LEARNED_FROM.contains(&language));
     // A new event may end a state, but a record of an event remains true.
-    let is_guarded = guard(incoming, known).is_some_and(|why| why != ONCE) || is_record(known);
+    let is_guarded = || guard(incoming, known).is_some_and(|why| why != ONCE) || is_record(known);
     if !is_free
-        || is_guarded
         || is_order(known)
         || incoming.language != known.language
         || !is_learned(incoming)
         || is_unlike_examples(incoming, known)
+        || is_guarded()
     {
         return None;
     }

@@ -60,18 +60,19 @@ impl<'a> Met<'a> {
         let Some(ask) = self.ask(asks) else { return self };
         let found = reviewed(&case.view, &self.view, self.paired, ask.alike);
         // A part of a memory, or one of several things in it, is a matter for the rules.
-        let is_whole = !is_list(&self.view) && !matches!(left_of(self.known, &self.view, &case.view), Left::Claim(_));
-        if found != self.paired && is_whole { Self { paired: found, ..self } } else { self }
+        let is_whole =
+            || !is_list(&self.view) && !matches!(left_of(self.known, &self.view, &case.view), Left::Claim(_));
+        if found != self.paired && is_whole() { Self { paired: found, ..self } } else { self }
     }
 
     /// Returns what the classifier finds where the rules found nothing.
     fn learned(&self, case: &Case<'_>, asks: &[Ask]) -> Option<PairFinding> {
         let ask = self.ask(asks)?;
-        let found = learned(&case.view, &self.view, self.paired, ask.alike)?;
-        let is_whole = is_one_statement(&self.known.memory.claim.content)
+        let may_end = case.holds(self.known) == Some(Ordering::Greater)
+            && is_one_statement(&self.known.memory.claim.content)
             && !is_list(&self.view)
             && matches!(left_of(self.known, &self.view, &case.view), Left::Nothing);
-        (is_whole && case.holds(self.known) == Some(Ordering::Greater)).then_some(found)
+        if may_end { learned(&case.view, &self.view, self.paired, ask.alike) } else { None }
     }
 
     fn ask<'k>(&self, asks: &'k [Ask]) -> Option<&'k Ask> {
@@ -144,8 +145,10 @@ fn verdict(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now
     if let Some(ruling) = by_pairs(&case, &pairs) {
         return Verdict { ruling, open: false, asks };
     }
-    let found: Vec<Option<PairFinding>> =
-        pairs.iter().map(|met| met.learned(&case, &asks).filter(|_| is_new)).collect();
+    if !is_new {
+        return Verdict { asks, ..unsettled(&case, &pairs) };
+    }
+    let found: Vec<Option<PairFinding>> = pairs.iter().map(|met| met.learned(&case, &asks)).collect();
     let is_one = found.iter().flatten().count() == 1;
     for (met, found) in pairs.iter_mut().zip(found) {
         // Of several memories, only people who were there know which one has changed.
