@@ -5,9 +5,11 @@ use serde_json::Value;
 
 use super::ApiError;
 use super::scale::{PAST, wrong_expiry};
+use crate::consolidate::compare::features::Features;
 use crate::consolidate::{Author, supported};
 use crate::guard::{Redact, order_from_elsewhere, secret_in};
 use crate::memory::{Audience, Claim, Memory, MemoryType, Namespace, Scope, Structured};
+use crate::text::change::phrases;
 use crate::text::normalise::title_of;
 use crate::text::visible::visible;
 
@@ -157,7 +159,9 @@ impl MemoryChange {
         let change = self.clone();
         let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
         let is_same = content == claim.content;
-        let value = claim.value.as_ref().and_then(|value| value_in(&content, &claim.content, value));
+        let known = claim.value.as_ref();
+        let value = known
+            .and_then(|value| if is_same { Some(value.clone()) } else { value_in(&content, &claim.content, value) });
         let title = if claim.title == title_of(&claim.content) {
             title_of(&content)
         } else {
@@ -170,7 +174,7 @@ impl MemoryChange {
             }
         };
         let title = change.title.map_or(title, |text| given(&text).unwrap_or_else(|| title_of(&content)));
-        let value = change.value.or(if is_same { claim.value.clone() } else { value });
+        let value = change.value.or(value);
         let is_revised = !is_same || value != claim.value;
         let derived = |mut parts: Structured| {
             if !is_revised {
@@ -208,10 +212,13 @@ impl MemoryChange {
 }
 
 /// Returns the value that `content` states where `former` stated `value`: the same value if it still appears, and
-/// otherwise the text between the same words. Returns `None` if the value cannot be determined.
+/// otherwise the text between the same words. Returns `None` if the value cannot be determined, for example since
+/// `content` says that it no longer applies.
 fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     if content.contains(value) {
-        return Some(value.to_owned());
+        let (now, before) = (Features::of(content), Features::of(former));
+        let still_applies = now.polarity == before.polarity && now.cue == before.cue && phrases(content).is_empty();
+        return still_applies.then(|| value.to_owned());
     }
     let (before, after) = former.split_once(value)?;
     let found = content.strip_prefix(before)?.strip_suffix(after)?.trim();

@@ -309,7 +309,11 @@ impl Memories {
             return Err(ApiError::NotNow { id: before.id.to_string(), status: before.status, remedy });
         }
         self.refuse_unreviewed(author)?;
-        let claim = change.applied_to(&before.claim);
+        let mut claim = change.applied_to(&before.claim);
+        if claim.value != before.claim.value {
+            // The former value was said in a log, but this one is stated now, so no earlier statement replaces it.
+            claim.valid_from = Some(Timestamp::now());
+        }
         check_sizes(&claim, "")?;
         refuse_secrets(claim.clone())?;
         if author == Author::Agent {
@@ -421,13 +425,26 @@ impl Memories {
         })
     }
 
-    /// Removes a link, and returns whether it existed.
+    /// Removes a link, and returns whether it existed. A memory that no other memory supersedes becomes active again.
     ///
     /// # Errors
     /// [`ApiError`] if either memory does not exist, or the change cannot be written.
     pub fn unrelate(&self, from: &str, relation_type: RelationType, to: &str) -> Result<bool, ApiError> {
         let (from, to) = (self.resolve(from)?.id, self.resolve(to)?.id);
-        let unrelate = |writer: &Writer<'_>| writer.unrelate(&from, relation_type, &to);
+        let unrelate = |writer: &Writer<'_>| {
+            let existed = writer.unrelate(&from, relation_type, &to)?;
+            let replaces = |link: &Relation| {
+                link.to == to && matches!(link.relation_type, RelationType::Supersedes | RelationType::Refines)
+            };
+            if existed
+                && relation_type == RelationType::Supersedes
+                && writer.memory(&to)?.status == Status::Superseded
+                && !writer.relations(&to)?.iter().any(replaces)
+            {
+                writer.restore(&to, Some(Author::Person.by().into()))?;
+            }
+            Ok(existed)
+        };
         Ok(self.ledger("link memories")?.write::<_, StoreError>(None, Timestamp::now(), unrelate)?)
     }
 

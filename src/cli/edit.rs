@@ -165,7 +165,8 @@ fn warn_of_rivals(id: &MemoryId, restored: &Restored, keep_both: bool, context: 
 pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     // Both ids are resolved first, since both must be unique before either memory is changed.
-    let (from, to) = (memories.resolve(&args.from)?.id, memories.resolve(&args.to)?.id);
+    let (from, former) = (memories.resolve(&args.from)?.id, memories.resolve(&args.to)?);
+    let to = &former.id;
     let word = if args.off {
         if memories.unrelate(from.as_str(), args.relation, to.as_str())? { "unlinked" } else { "unchanged" }
     } else {
@@ -174,8 +175,16 @@ pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result
         if is_new { "linked" } else { "unchanged" }
     };
     // Both memories are read again, so that their state after the change is printed.
-    let both = [memories.get_memory(&from)?, memories.get_memory(&to)?];
-    report(context, &both.into_iter().flatten().collect::<Vec<_>>(), word)
+    let both = [memories.get_memory(&from)?, memories.get_memory(to)?];
+    let both: Vec<Memory> = both.into_iter().flatten().collect();
+    let status = report(context, &both, word)?;
+    let is_active_again = |memory: &&Memory| memory.id == *to && memory.status != former.status;
+    if args.off
+        && let Some(memory) = both.iter().find(is_active_again)
+    {
+        context.out.note(format_args!("{} is active again, because no other memory supersedes it", memory.id.short()));
+    }
+    Ok(status)
 }
 
 /// Prints the outcome for each memory; returns exit code 1 if there is none.

@@ -10,13 +10,14 @@ use serde_json::json;
 use super::args::{Context, End, moment};
 use super::edit::report;
 use super::exit::ExitStatus;
-use super::list::Selection;
+use super::list::{Selection, in_project_of_folder};
 use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, text_of};
 
 /// Forget memories, or erase conversations and their memories
 ///
 /// Memories selected by id or filter are no longer recalled, and are not learnt again. `memory restore` restores
-/// forgotten memories until `db maintain` purges them after 30 days.
+/// forgotten memories until `db maintain` purges them after 30 days. In a project, filters select the same memories as
+/// in `memory list`: those of the project, its team and the user.
 ///
 /// With --session, --source, --project or --before, everything that is based only on those conversations is erased from
 /// the database, its indexes, history, caches and write-ahead log. Memories that also have other evidence are kept,
@@ -31,6 +32,9 @@ pub(crate) struct ForgetArgs {
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
+    /// Forget memories of all projects that match the filters, not just of this one
+    #[arg(long)]
+    everywhere: bool,
     /// Erase the conversation with this key or session id
     #[arg(long, value_name = "ID", conflicts_with_all = ["ids", "source", "project", "before"])]
     session: Option<String>,
@@ -89,7 +93,9 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, memories: &Memories) -> an
         bail!("no memory is selected; give ids, or filters such as --category task");
     }
     // Half of `usize::MAX`, since SQLite's LIMIT is a signed 64-bit number.
-    let found = memories.list_memories(args.selection.filter(context)?, Order::Id, usize::MAX >> 1, 0)?;
+    let filter = args.selection.filter(context)?;
+    let filter = if args.everywhere { filter } else { in_project_of_folder(filter, memories, context.out)? };
+    let found = memories.list_memories(filter, Order::Id, usize::MAX >> 1, 0)?;
     if !args.yes && !args.dry_run && !found.is_empty() {
         bail!(
             "this would forget {}; check with `memory list` and the same filters, then add --yes",

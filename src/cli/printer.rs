@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{self, BufRead as _, IsTerminal, Write as _};
+use std::io::{self, BufRead as _, IsTerminal, Write};
 use std::sync::LazyLock;
 
 use comfy_table::{ContentArrangement, Table, presets};
@@ -149,14 +149,14 @@ impl Printer {
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
     pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
         // `println!` would panic on a closed pipe; `anstream` removes the colours where they cannot be shown.
-        writeln!(anstream::stdout().lock(), "{}", painted(&line.to_string()))
+        write_line(anstream::stdout().lock(), painted(&line.to_string()))
     }
 
     /// Writes a line of data for people, wrapped between words on a terminal.
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
     pub(crate) fn text(&self, line: impl Display) -> io::Result<()> {
         let text = wrapped(&painted(&line.to_string()), terminal_size::terminal_size_of(io::stdout()));
-        writeln!(anstream::stdout().lock(), "{text}")
+        write_line(anstream::stdout().lock(), text)
     }
 
     /// Writes `value` as one line of JSON.
@@ -336,7 +336,13 @@ pub(crate) fn spelled(error: &anyhow::Error) -> String {
 fn write_stderr(line: impl Display) {
     // Nothing can be done if standard error is closed.
     let text = wrapped(&painted(&line.to_string()), terminal_size::terminal_size_of(io::stderr()));
-    writeln!(anstream::stderr().lock(), "{text}").ok();
+    write_line(anstream::stderr().lock(), text).ok();
+}
+
+/// Writes a line at once, so that on a terminal no line of the other stream, which may pass through a pipe, begins within it.
+fn write_line(mut stream: impl Write, mut text: String) -> io::Result<()> {
+    text.push('\n');
+    stream.write_all(text.as_bytes())
 }
 
 /// Returns `text` with line breaks between words where it would not fit the terminal. A command in backticks stays on

@@ -125,6 +125,9 @@ struct LogArgs {
     /// Read every log in this format (see `log formats`)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
+    /// Treat logs that git tracks as your own rather than as part of a repository that anybody may have written
+    #[arg(long)]
+    trusted: bool,
     /// Attribute captions that name no speaker to this person, e.g. for a talk
     #[arg(long, value_name = "NAME")]
     speaker: Option<String>,
@@ -152,7 +155,14 @@ impl LogArgs {
         let found = known::logs_of(&self.from, &machine(), &self.below)?;
         let speaker = self.speaker.as_deref().map(str::trim).map(str::to_owned);
         ensure!(speaker.as_deref() != Some(""), "--speaker is empty; give a name, or leave it out");
-        Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone(), speaker, ..Sources::default() })
+        Ok(Sources {
+            paths: self.paths.clone(),
+            found,
+            format: self.format.clone(),
+            speaker,
+            are_own: self.trusted,
+            ..Sources::default()
+        })
     }
 
     fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {

@@ -1,6 +1,8 @@
 //! Tokens that a terminal or an editor has broken over several lines: where a token continues, and text that only looks
 //! like its continuation.
 
+use crate::text::script::is_wide;
+
 /// Maximum number of lines that a single token may span.
 pub(super) const MAX_LINES: usize = 32;
 
@@ -17,17 +19,49 @@ pub(super) const LINE_BYTES: usize = 1024;
 /// at `end`.
 pub(super) fn line_start(text: &str, end: usize) -> Option<usize> {
     let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
+    if let Some(next) = next_string(near) {
+        return Some(end + near.len() - next.len());
+    }
     let line = after_line_end(near)?;
     let line = line.trim_start_matches([' ', '\t', '>', '|', '│']);
+    let line = without_line_mark(text, end, line);
     let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let line = numbered.strip_prefix(['→', '\t']).unwrap_or(line);
     Some(end + near.len() - line.len())
 }
 
+/// The marks with which every line of a comment or a change begins.
+const LINE_MARKS: [&str; 7] = ["//", "#", "*", "--", ";", "+", "-"];
+
+/// Returns `line` without the mark of a comment or a change, if the line before it, which ends at `end`, begins with the
+/// same mark.
+fn without_line_mark<'t>(text: &str, end: usize, line: &'t str) -> &'t str {
+    let from = text.ceil_char_boundary(end.saturating_sub(LINE_BYTES));
+    let before = text[from..end].rsplit('\n').next().unwrap_or_default().trim_start();
+    let mark = LINE_MARKS.iter().find(|mark| before.starts_with(**mark) && line.starts_with(**mark));
+    mark.map_or(line, |mark| line[mark.len()..].trim_start_matches([' ', '\t']))
+}
+
+/// Returns the text within the next string if `near` begins with the end of a string, and an operator or a line break is
+/// between the two strings.
+fn next_string(near: &str) -> Option<&str> {
+    let quote = near.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
+    let blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n' | '\\');
+    let operator = |c: char| matches!(c, '+' | '.' | '&');
+    let between = near[1..].trim_start_matches(blank);
+    let next = between.trim_start_matches(operator);
+    let is_joined = next.len() < between.len() || near[1..near.len() - between.len()].contains('\n');
+    let next = next.trim_start_matches(blank);
+    let next = next.strip_prefix(['f', 'r', 'b']).unwrap_or(next);
+    next.strip_prefix(quote).filter(|_| is_joined)
+}
+
 /// Returns the text after the line end with which `near` begins.
 pub(super) fn after_line_end(near: &str) -> Option<&str> {
-    // Blanks at the end of a line are invisible.
-    let near = near.trim_start_matches([' ', '\t']);
+    // In quoted-printable, this character continues a line.
+    let soft = near.strip_prefix('=').filter(|after| after.starts_with(['\n', '\r']));
+    // Blanks at the end of a line, and the border of a box, do not belong to it.
+    let near = soft.unwrap_or(near).trim_start_matches([' ', '\t', '│']);
     // A backslash at the end of a line in a shell continues the line.
     let continued = near.strip_prefix('\\').filter(|after| after.starts_with(['\n', '\r']));
     let near = continued.unwrap_or(near);
@@ -36,9 +70,11 @@ pub(super) fn after_line_end(near: &str) -> Option<&str> {
     after.strip_prefix('\n').or_else(|| after.strip_prefix("\\n"))
 }
 
-/// Whether the token ends before `behind`.
+/// Whether the token ends before `behind`. It does not end before a letter, or before a sign that may be part of it or of
+/// an expression.
 pub(super) fn stands_apart(behind: &str) -> bool {
-    behind.chars().next().is_none_or(|c| c.is_whitespace() || "\"'`\\,;.)]}|<，。".contains(c))
+    let is_part = |c: char| c.is_alphanumeric() && !is_wide(c) || "_-+/=:~$%*([{^".contains(c);
+    behind.chars().next().is_none_or(|c| !is_part(c))
 }
 
 /// Whether `behind` contains only punctuation before the end of the line.
@@ -101,4 +137,58 @@ pub(super) fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
     // These are the lengths of MD5, SHA-1 and SHA-256 in hexadecimal, which logs print on separate lines.
     let checksum = matches!(rest.len(), 32 | 40 | 64);
     digits >= 2 && turns >= 4 && !mixed(rest) && longest == rest.len() && !checksum
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::guard::Guard;
+
+    fn redacted(text: &str) -> String {
+        Guard::default().redact(text.to_owned()).0.into_inner()
+    }
+
+    #[test]
+    fn a_token_in_several_strings_or_marked_lines_is_removed_whole() {
+        let (start, end) = ("ghp_aB3dE6gH9aB3dE6g", "H9aB3dE6gH9aB3dE6gH9");
+        for (before, between, after) in [
+            ("k = \"", "\" + \"", "\""),
+            ("k = '", "' . '", "';"),
+            ("k = (\"", "\"\n     \"", "\")"),
+            ("k = (f'", "'\n     f'", "')"),
+            ("k = \"", "\" +\n    \"", "\""),
+            ("k = \"", "\" \\\n  \"", "\""),
+            ("it is ", "=\n", "\n"),
+            ("it is ", "=\r\n", "\r\n"),
+            ("// it is ", "\n// ", "\n// and so on"),
+            ("# it is ", "\n# ", "\n"),
+            ("+  value: ", "\n+    ", "\n+  other: 1"),
+            ("│ it is ", " │\n│ ", " │"),
+        ] {
+            let text = format!("{before}{start}{between}{end}{after}");
+            assert_eq!(redacted(&text), format!("{before}[redacted:github-token]{after}"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_password_in_two_lines_loses_it() {
+        for gap in ["\n", "\r\n    ", "\n> ", "\\n"] {
+            let text = format!("DB=postgres://app:wrNwXj75{gap}BKN4SyKX@db.internal:5432/shop");
+            let clean = redacted(&text).replace("broken-url", "url");
+            assert_eq!(clean, "DB=postgres://app:[redacted:url-password]@db.internal:5432/shop", "{text}");
+        }
+        let address = "see http://localhost:8080\nana@shop.example wrote it";
+        assert_eq!(redacted(address), address);
+    }
+
+    #[test]
+    fn lists_of_strings_are_not_joined() {
+        let list = "names = [\"ghp_short\", \"H9aB3dE6gH9aB3dE6gH9aB3dE6gH9aB3dE6g\"]";
+        assert!(redacted(list).contains("ghp_short"));
+        assert_eq!(redacted("password = \"\"\"trustno1\"\"\""), "password = \"\"\"[redacted:password]\"\"\"");
+        assert_eq!(redacted("password = f'correct-horse-battery9'"), "password = f'[redacted:password]'");
+        assert_eq!(
+            redacted("let password = Some(\"correct-horse-battery9\");"),
+            "let password = Some(\"[redacted:password]\");"
+        );
+    }
 }

@@ -4,7 +4,8 @@
 //! [`Redacted`] reaches a model or the store. `vendors` reads the templates of vendors' tokens in `tokens.txt`,
 //! `secrets` is the table of all other secrets, and `scan` finds both. `values` and `named` judge the value after a
 //! name such as `PASSWORD=`, `near` judges values near a word for a secret, `compound` reads names of several words,
-//! `veiled` finds secrets that marks interrupt, and `encoded` finds secrets in base64 and similar codes. `pii` finds
+//! `veiled` finds secrets that marks interrupt, `encoded` finds secrets in base64 and similar codes, and `mnemonic` finds
+//! the recovery phrases of wallets. `pii` finds
 //! personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
@@ -14,6 +15,7 @@ mod columns;
 mod compound;
 mod encoded;
 mod hints;
+mod mnemonic;
 mod named;
 mod near;
 mod order_model;

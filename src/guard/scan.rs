@@ -16,7 +16,7 @@ use crate::guard::rule::{Part, Secret};
 use crate::guard::secrets::SECRETS;
 use crate::guard::values::NameStrength;
 use crate::guard::vendors::{self, VENDORS};
-use crate::guard::{columns, compound, named, near};
+use crate::guard::{columns, compound, mnemonic, named, near};
 
 /// Number of times each secret was removed, by the name of its row.
 pub(crate) type Findings = std::collections::BTreeMap<&'static str, usize>;
@@ -109,7 +109,11 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     let shaped = |name: &'static str| move |range| Found { range, name, rank: UNKNOWN_RANK, is_token: false };
     let unknown = vendors::unknown(text).into_iter();
     let unknown = unknown.map(|(range, is_token)| Found { is_token, ..shaped("random-token")(range) });
-    let mut found: Vec<Found> = unknown.chain(vendors::key_bytes(text).into_iter().map(shaped("key-bytes"))).collect();
+    let key_bytes = vendors::key_bytes(text).into_iter().map(shaped("key-bytes"));
+    let numbered = vendors::digit_keys(text).into_iter().map(shaped("recovery-key"));
+    let numbered = numbered.chain(vendors::numbered_tokens(text).into_iter().map(shaped("app-token")));
+    let phrases = mnemonic::recovery_phrases(text).into_iter().map(shaped("recovery-words"));
+    let mut found: Vec<Found> = unknown.chain(key_bytes).chain(numbered).chain(phrases).collect();
     let (mut rows, mut prefixes) =
         (vec![Progress::default(); SECRETS.len()], vec![Progress::default(); VENDORS.prefixes.len()]);
     let (mut headings_read_to, mut near_read_to, mut beside) = (0, [0; Context::POSITIONS], Vec::new());

@@ -41,12 +41,19 @@ pub(super) struct Value<'t> {
 const QUOTES: &[(&str, &str)] =
     &[("\"", "\""), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»"), ("„", "“")];
 
+/// What may stand before the quotation mark of a literal.
+const KINDS: &[&str] =
+    &["N", "b", "u", "E", "f", "r", "rb", "br", "fr", "rf", "F", "R", "B", "U", "$", "@", "Some(", "Ok("];
+
 /// Reads the value that begins at `at`, up to its closing quote, or to the next space if it is not quoted.
 pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     let rest = &text[at..];
     let near = &rest[..rest.floor_char_boundary(QUOTED_BYTES)];
-    // In SQL and Python, letters before a quote determine the kind of a literal.
-    let kind = usize::from(near.starts_with(['N', 'b', 'u', 'E']) && near[1..].starts_with(['"', '\'']));
+    // In SQL, Python and Rust, letters before a quote determine the kind of a literal, and a value may be wrapped.
+    let kind = KINDS.iter().find(|kind| near.starts_with(**kind) && near[kind.len()..].starts_with(['"', '\'']));
+    let kind = kind.map_or(0, |kind| kind.len());
+    // Three quotation marks are the marks of one literal.
+    let kind = if [r#"""""#, "'''"].iter().any(|quotes| near[kind..].starts_with(quotes)) { kind + 2 } else { kind };
     let (at, near) = (at + kind, &near[kind..]);
     let slashes = near.len() - near.trim_start_matches('\\').len();
     for (open, close) in QUOTES {

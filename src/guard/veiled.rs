@@ -1,5 +1,5 @@
-//! Finds secrets that marks interrupt: terminal colour codes, invisible characters, full-width letters, and the
-//! emphasis and escapes of Markdown.
+//! Finds secrets that marks interrupt: terminal colour codes, invisible characters, full-width letters, characters that
+//! JSON has escaped, and the emphasis and escapes of Markdown.
 //!
 //! Lines with such marks are read a second time without the marks, and the findings are mapped back to the text.
 
@@ -9,6 +9,9 @@ use crate::text::visible::is_hidden;
 /// Minimum length of the letters and digits around a mark of Markdown that can be one token, in bytes: with digits, and
 /// without.
 const TOKEN_BYTES: [usize; 2] = [8, 24];
+
+/// Maximum number of backslashes before an escaped character. Each level of JSON within JSON doubles their number.
+const MAX_SLASHES: usize = 16;
 
 /// Maximum length of a terminal control sequence, and of one with text, such as a link or a title, in bytes.
 const SEQUENCE_BYTES: usize = 32;
@@ -70,10 +73,12 @@ impl Segment {
                 self.marks.push((self.text.len(), mark));
                 at += length;
                 done = at;
-            } else if let Some((narrow, length)) = narrow(rest) {
+            } else if let Some((plain, length)) = plain(rest) {
                 self.push(&text[done..at], done, 1);
                 self.marks.push((self.text.len(), Mark::Hidden));
-                self.push(narrow.encode_utf8(&mut [0; 4]), at, length);
+                // A character whose bytes cannot share its length stands for itself by a space.
+                let plain = if length % plain.len_utf8() == 0 { plain } else { ' ' };
+                self.push(plain.encode_utf8(&mut [0; 4]), at, length / plain.len_utf8());
                 at += length;
                 done = at;
             } else {
@@ -150,7 +155,7 @@ fn is_marked(line: &str) -> bool {
         match mark_at(line, at) {
             Some((_, Mark::Hidden)) => return true,
             Some((length, Mark::Emphasis)) if is_in_token(bytes, at, at + length) => return true,
-            _ if narrow(&line[at..]).is_some() => return true,
+            _ if plain(&line[at..]).is_some() => return true,
             _ => {}
         }
         at += line[at..].chars().next().map_or(1, char::len_utf8);
@@ -201,8 +206,7 @@ fn mark_at(line: &str, at: usize) -> Option<(usize, Mark)> {
 /// of a character in Markdown.
 fn escape(line: &str, at: usize) -> Option<(usize, Mark)> {
     let rest = &line[at..];
-    let name = rest.trim_start_matches('\\');
-    let slashes = rest.len() - name.len();
+    let (slashes, name) = after_slashes(rest)?;
     let starts = ["x1b[", "x1B[", "u001b[", "u001B[", "033[", "e["];
     if let Some(start) = starts.into_iter().find(|start| name.starts_with(start)) {
         let before = slashes + start.len() - 1;
@@ -237,6 +241,28 @@ fn sequence_body(rest: &str) -> usize {
     let numbers = rest.bytes().take(SEQUENCE_BYTES).take_while(|byte| matches!(byte, b' '..=b'?')).count();
     let is_ended = rest.as_bytes().get(numbers).is_some_and(|byte| matches!(byte, b'@'..=b'~'));
     if is_ended { numbers + 1 } else { 0 }
+}
+
+/// Returns the number of backslashes with which `rest` begins, and the text after them; `None` if there are too many for
+/// the escape of one character.
+fn after_slashes(rest: &str) -> Option<(usize, &str)> {
+    let slashes = rest.bytes().take(MAX_SLASHES + 1).take_while(|byte| *byte == b'\\').count();
+    (slashes <= MAX_SLASHES).then(|| (slashes, &rest[slashes..]))
+}
+
+/// Returns the character for which the text stands, and the length of the text: a full-width letter or digit, or the escape
+/// of a visible character in JSON, such as `\u003d` or `\/`.
+fn plain(rest: &str) -> Option<(char, usize)> {
+    if !rest.starts_with('\\') {
+        return narrow(rest);
+    }
+    let (slashes, name) = after_slashes(rest)?;
+    if name.starts_with('/') {
+        return Some(('/', slashes + 1));
+    }
+    let digits = name.strip_prefix('u')?.get(..4)?;
+    let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
+    (!c.is_control() && !is_hidden(c)).then_some((c, slashes + 1 + digits.len()))
 }
 
 /// Returns the ordinary form of a full-width letter or digit, and the length of the full-width form.
@@ -313,6 +339,27 @@ mod tests {
             format!("{start}{end}").chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect();
         assert_eq!(redacted(&format!("{wide}。")), "[redacted:github-token]。");
         assert_eq!(redacted(&format!("{start}{end}").replace('_', "\\_")), "[redacted:github-token]");
+    }
+
+    #[test]
+    fn characters_that_json_has_escaped_end_no_secret_and_hide_none() {
+        let token = halves().0 + &halves().1;
+        for (text, clean) in [
+            (r#"{"a":"x\u003dTOKEN\u0026y=1"}"#, r#"{"a":"x\u003d[redacted:github-token]\u0026y=1"}"#),
+            (
+                r#"{"a":"{\"b\":\"\\u0027TOKEN\\u0027\"}"}"#,
+                r#"{"a":"{\"b\":\"\\u0027[redacted:github-token]\\u0027\"}"}"#,
+            ),
+            (r#"{"a":"\u5148\u7528TOKEN\u8dd1"}"#, r#"{"a":"\u5148\u7528[redacted:github-token]\u8dd1"}"#),
+            (
+                r#"{"a":"amqps:\/\/shop:gbP9wZf8lXslCC7@mq.example:5671\/"}"#,
+                r#"{"a":"amqps:\/\/shop:[redacted:url-password]@mq.example:5671\/"}"#,
+            ),
+        ] {
+            assert_eq!(redacted(&text.replace("TOKEN", &token)), clean);
+        }
+        let plain = r#"{"a":"C:\\users\/ana \u003cb\u003e 3 \u00e9t\u00e9 \ud83d\ude00 \u200d"}"#;
+        assert_eq!(redacted(plain), plain);
     }
 
     #[test]

@@ -326,6 +326,7 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
         if is_mixed(&bytes[at..at + run])
             && let Some((start, is_pair)) = named_from(bytes, at, run)
         {
+            let start = start + escape_len(bytes, start);
             let end = at + run + bytes[at + run..].iter().take_while(|byte| is_inside(**byte)).count();
             // Base64 and the names of files continue with these characters.
             let next = &bytes[end..bytes.len().min(end + 2)];
@@ -341,6 +342,13 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
         at += run;
     }
     found
+}
+
+/// Returns the length of the rest of an escape in JSON, such as `\u003d`, whose backslash is before `at`.
+fn escape_len(bytes: &[u8], at: usize) -> usize {
+    let is_escape = bytes[..at].ends_with(b"\\")
+        && matches!(&bytes[at..], [b'u', digits @ ..] if digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count() >= 4);
+    if is_escape { 5 } else { 0 }
 }
 
 /// Length of the shortest key that [`shaped`] recognises.
@@ -413,6 +421,40 @@ fn is_mixed(run: &[u8]) -> bool {
 
 /// Number of bytes in a key pair of Ed25519, which wallets write as a list of numbers.
 const KEY_BYTES: usize = 64;
+
+/// Number of groups of six digits in a recovery key of BitLocker.
+const DIGIT_GROUPS: usize = 8;
+
+/// Returns the recovery keys of BitLocker.
+pub(super) fn digit_keys(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_group = |at: usize| bytes.get(at..at + 6).is_some_and(|group| group.iter().all(u8::is_ascii_digit));
+    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let key = |hyphen: usize| {
+        let start = hyphen.checked_sub(6)?;
+        let end = start + DIGIT_GROUPS * 7 - 1;
+        let is_key = (0..DIGIT_GROUPS).all(|group| {
+            let at = start + group * 7;
+            is_group(at) && (group == 0 || bytes[at - 1] == b'-')
+        });
+        let is_longer = is_digit(start.checked_sub(1)) || bytes.get(end) == Some(&b'-') || is_digit(Some(end));
+        (is_key && !is_longer).then_some(start..end)
+    };
+    memchr::memchr_iter(b'-', bytes).filter_map(key).collect()
+}
+
+/// Returns the tokens of applications at Facebook: the number of the application, a line, and its secret.
+pub(super) fn numbered_tokens(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let token = |line: usize| {
+        let digits = bytes[..line].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let rest = bytes[line + 1..].iter().take_while(|byte| is_inside(**byte)).count();
+        let secret = &bytes[line + 1..line + 1 + rest];
+        let is_token = (15..=16).contains(&digits) && (27..=32).contains(&rest) && is_mixed(secret);
+        is_token.then_some(line - digits..line + 1 + rest)
+    };
+    memchr::memchr_iter(b'|', bytes).filter_map(token).collect()
+}
 
 /// Returns the lists of numbers that are the bytes of a key.
 pub(super) fn key_bytes(text: &str) -> Vec<Range<usize>> {

@@ -91,6 +91,21 @@ impl Sources {
     }
 }
 
+/// Time by which a clock may be ahead of this machine's.
+const AHEAD: SignedDuration = SignedDuration::from_hours(24);
+
+/// Removes the times of messages that cannot have been written yet, and returns whether there were any. The latest time of
+/// all memories is the one that a brief measures their age from.
+fn drop_times_ahead(transcript: &mut Transcript) -> bool {
+    let latest = Timestamp::now().saturating_add(AHEAD).unwrap_or(Timestamp::MAX);
+    let is_ahead = |at: Timestamp| at > latest;
+    let messages = transcript.messages.iter_mut().map(|message| &mut message.time);
+    let found = messages.filter(|time| time.is_some_and(|time| is_ahead(time.at))).map(|time| *time = None).count();
+    let is_created_ahead = transcript.created_at.is_some_and(is_ahead);
+    transcript.created_at = transcript.created_at.filter(|at| !is_ahead(*at));
+    found > 0 || is_created_ahead
+}
+
 /// The logs that earlier runs have finished, indexed by the hash of the log's path.
 type Finished = HashMap<String, FileRead>;
 
@@ -113,25 +128,13 @@ pub(super) fn start(
     let found = sources.discover()?;
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let (selection, held, speaker) = (selection.clone(), sources.transcripts.clone(), sources.speaker.clone());
-    let given: Vec<PathBuf> = sources.paths.iter().map(|path| true_path(path)).collect();
     // Reading blocks on file access, so it runs on a thread instead of in a task.
     std::thread::spawn(move || {
         let linked = LinkedFiles::new(&selection.deny, found.iter().map(|one| one.path.as_path()));
         let is_warned = Cell::new(false);
         let named_roots = RefCell::default();
-        let reader = Reader {
-            forced,
-            speaker,
-            selection,
-            linked,
-            is_warned,
-            finished,
-            guard,
-            sender,
-            given,
-            shipped,
-            named_roots,
-        };
+        let reader =
+            Reader { forced, speaker, selection, linked, is_warned, finished, guard, sender, shipped, named_roots };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
                 return;
@@ -159,8 +162,6 @@ struct Reader {
     finished: Finished,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
-    /// The files and folders that the user gave.
-    given: Vec<PathBuf>,
     /// Finds logs that are part of a repository; `None` if all logs are the user's own.
     shipped: Option<ShippedLogs>,
     /// The repositories that a warning has named.
@@ -282,10 +283,11 @@ impl Reader {
         path: PathBuf,
         read: impl FnOnce(&mut Sink<'_>) -> Result<(), IngestError>,
     ) -> Result<FileReport, IngestError> {
-        let (mut is_attributed, mut is_read) = (false, false);
+        let (mut is_attributed, mut is_read, mut is_dated_ahead) = (false, false, false);
         let shipped_by = self.shipped_by(&path);
         let mut accept = |mut transcript: Transcript| {
             transcript.shipped_by.clone_from(&shipped_by);
+            is_dated_ahead |= drop_times_ahead(&mut transcript);
             is_read = true;
             is_attributed |= self.speaker.as_deref().is_some_and(|name| attribute_captions(&mut transcript, name));
             let (transcript, cleaned) = self.guard.clean_transcript(transcript);
@@ -295,6 +297,11 @@ impl Reader {
         let mut sink = Sink::new(&mut accept);
         read(&mut sink)?;
         let Sink { mut skipped, repaired, .. } = sink;
+        if is_dated_ahead {
+            let warning = format!("{} has times after today, which count as unknown", plain(&path));
+            // A closed channel means that the remaining logs are not needed.
+            self.sender.blocking_send(ReadEvent::Warning(warning)).ok();
+        }
         // A format that the user chose may be the wrong one.
         if self.forced.is_some() && !is_read && !skipped.is_empty() {
             return Err(IngestError::OtherFormat { path, format: ingestor.name() });
@@ -306,12 +313,6 @@ impl Reader {
     /// Returns the root of the repository that a log is part of, and says once what follows from it.
     fn shipped_by(&self, path: &Path) -> Option<String> {
         let SourceRepository { root, doubt } = self.shipped.as_ref()?.origin_of(path)?;
-        // Whoever gives a file or folder within a repository means these logs, rather than whatever it contains.
-        let (log, top) = (true_path(path), true_path(&root));
-        let is_meant = |given: &PathBuf| *given != top && given.starts_with(&top) && log.starts_with(given);
-        if self.given.iter().any(is_meant) {
-            return None;
-        }
         let text = plain(&root);
         if self.named_roots.borrow_mut().insert(root) {
             let what = match doubt {
@@ -320,7 +321,7 @@ impl Reader {
             };
             let warning = format!(
                 "{what}, so anybody may have written them: their memories belong to that project, and what they say \
-                 about you or ask for waits in the inbox; if they are your own logs, give their folder, or use --namespace"
+                 about you or ask for waits in the inbox; if they are your own logs, add --trusted"
             );
             // A closed channel means that the remaining logs are not needed.
             self.sender.blocking_send(ReadEvent::Warning(warning)).ok();

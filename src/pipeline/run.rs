@@ -10,7 +10,7 @@ use super::consolidate::consolidate_windows;
 use super::extract::extract_all;
 use super::summary::{Summary, Tally};
 use super::{CachedModel, Event, Extractor, HEARTBEAT, Pipeline, PipelineError, end_run, keep_alive};
-use crate::extract::offline::unfollowed;
+use crate::extract::offline::warnings;
 use crate::llm::Complete;
 use crate::store::{PlanLedger, RunId};
 
@@ -36,12 +36,7 @@ pub async fn run<C: Complete>(
 fn warn_of_instructions<C: Complete>(pipeline: &Pipeline<'_, C>, watch: &mut dyn FnMut(&Event<'_>)) {
     let instructions =
         pipeline.options.instructions.as_ref().filter(|_| matches!(pipeline.extractor, Extractor::Rules));
-    let unfollowed = instructions.map(|instructions| unfollowed(&instructions.text)).unwrap_or_default();
-    if !unfollowed.is_empty() {
-        let warning = format!(
-            "the offline rules cannot follow these instructions; configure a model: {}",
-            unfollowed.iter().map(|sentence| format!("{sentence:?}")).collect::<Vec<_>>().join(", ")
-        );
+    for warning in instructions.map(|instructions| warnings(&instructions.text)).unwrap_or_default() {
         watch(&Event::Warning(&warning));
     }
 }

@@ -8,7 +8,7 @@ use super::desk::Desk;
 fn the_demo_shows_a_change_of_mind_and_keeps_no_secret_and_no_order() {
     let desk = Desk::new();
     let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
-    let run = desk.run(&["run", logs, "--extractor", "rules", "--db", "demo.db"]);
+    let run = desk.run(&["run", logs, "--trusted", "--extractor", "rules", "--db", "demo.db"]);
     assert_eq!(run.code, 0, "{run:?}");
     let printed = format!("{}{}", run.out, run.err);
     for shown in [

@@ -112,7 +112,7 @@ fn a_run_that_is_redone_records_its_tasks_again() {
     let desk = Desk::new();
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
     let tasks = || desk.json(&["export", "--tasks"]).len();
-    assert_eq!(desk.run(&["run", demo, "--extractor", "rules"]).code, 0);
+    assert_eq!(desk.run(&["run", demo, "--trusted", "--extractor", "rules"]).code, 0);
     let (before, run) = (tasks(), desk.json(&["runs", "list", "-n", "1"]).remove(0));
     assert!(before > 0);
     let run = run["id"].as_str().unwrap();
@@ -123,7 +123,7 @@ fn a_run_that_is_redone_records_its_tasks_again() {
     );
     assert_eq!(desk.run(&["fix", "relation \"bookings\" does not exist"]).code, 1, "nothing is known any more");
     assert_eq!(desk.run(&["undo", run, "--redo"]).code, 0);
-    assert_eq!(desk.run(&["run", demo, "--extractor", "rules"]).code, 0);
+    assert_eq!(desk.run(&["run", demo, "--trusted", "--extractor", "rules"]).code, 0);
     assert_eq!(tasks(), before);
     let fixed = desk.run(&["fix", "Relation \"bookings\" does not exist"]);
     assert!(fixed.out.contains("pnpm db:migrate"), "{fixed:?}");

@@ -644,9 +644,13 @@ fn a_log_that_git_ignores_or_that_the_user_vouches_for_speaks_for_the_user() {
     let told = desk.run(&["run", "clone", "--extractor", "rules", "--namespace", "global"]);
     assert!(!told.err.contains("git tracks"), "{told:?}");
     assert_eq!(places(&desk), ["global", "global"]);
-    // Whoever gives a file within the repository means that file.
+    // A file in the repository may have been given by a pattern of the shell.
     let desk = with_planted_logs();
     let told = desk.run(&["run", "clone/.aider.chat.history.md", "--extractor", "rules"]);
+    assert!(told.err.contains("if they are your own logs, add --trusted"), "{told:?}");
+    assert!(places(&desk).is_empty());
+    let desk = with_planted_logs();
+    let told = desk.run(&["run", "clone/.aider.chat.history.md", "--trusted", "--extractor", "rules"]);
     assert!(!told.err.contains("git tracks"), "{told:?}");
     assert_eq!(places(&desk), ["global"]);
 }

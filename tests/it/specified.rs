@@ -276,7 +276,9 @@ fn the_offline_rules_follow_limits_and_name_the_instructions_that_they_cannot_fo
     assert!(all.contains("Lisbon") && all.contains("tea") && all.contains("meetings"), "{all}");
     let (some, warned) = kept("Only keep preferences. Never keep anything about tea.");
     assert!(!some.contains("Lisbon") && !some.contains("tea") && some.contains("meetings"), "{some}");
-    assert!(!warned.contains("instructions"), "{warned}");
+    let literal = "only leave out memories that contain the words of these instructions; configure a model: \
+                   \"Never keep anything about tea\"";
+    assert!(warned.contains(literal) && !warned.contains("cannot follow"), "{warned}");
     let (_, warned) = kept("Never keep tea. Never keep names of customers.");
     assert!(
         warned.contains("cannot follow these instructions; configure a model: \"Never keep names of customers\""),

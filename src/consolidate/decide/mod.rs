@@ -203,9 +203,10 @@ fn is_stated_again(case: &Case<'_>, known: &Known) -> bool {
 }
 
 /// Whether a replaced value is stated to be true after it was replaced, which means that the earlier state has
-/// returned.
+/// returned. A memory that was replaced by a more detailed one has no end of its own.
 fn is_said_again(case: &Case<'_>, known: &Known) -> bool {
-    case.when.at.zip(known.memory.claim.valid_to).is_some_and(|(at, ended)| at > ended)
+    let ended = known.memory.claim.valid_to.unwrap_or(known.memory.updated_at);
+    case.when.at.is_some_and(|at| at > ended)
 }
 
 const fn rank(status: Status) -> u8 {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::changeset::Row;
 use crate::consolidate::compare::key::attribute;
 use crate::consolidate::decide::named::{Ask, Named, resolve};
-use crate::consolidate::decide::ruling::{ValidTime, shares_message};
+use crate::consolidate::decide::ruling::{ValidTime, is_covered, shares_message};
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::overlay::Overlay;
 use crate::consolidate::{Change, Decision, IncomingClaim, Known, Rejected, Rest, Ruling};
@@ -96,6 +96,7 @@ pub fn draft(
             known.retain(|known| !shares_message(&case.incoming.candidate.evidence, &known.evidence));
         }
         let suspicion = suspicion_of(&case.incoming);
+        let is_shipped = case.incoming.candidate.is_shipped;
         let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
         let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
         // Text with instructions to a model is not shown to it, so the rules, which cannot be manipulated, decide.
@@ -115,6 +116,8 @@ pub fn draft(
         };
         let ruling = match suspicion {
             Some(why) => held_back(ruling, why, &case.incoming.candidate.claim, &known),
+            None if is_shipped => beside_the_users(ruling, &case.incoming.candidate.claim, &known),
+            None if joins_what_waits(&ruling, &known) => by_itself(ruling, case, &known, now),
             None => ruling,
         };
         if is_update && (ruling.decision != Decision::Contradict || ruling.born_superseded) {
@@ -158,6 +161,35 @@ fn held_back(ruling: Ruling, why: Suspicion, claim: &Claim, known: &[Known]) -> 
             Ruling { pending: true, reason: format!("{}; {}", why.reason(), ruling.reason), ..ruling }
         }
     }
+}
+
+/// Keeps a report in a log that is part of a repository from changing or confirming what the user said.
+fn beside_the_users(ruling: Ruling, claim: &Claim, known: &[Known]) -> Ruling {
+    match ruling.decision {
+        Decision::Merge | Decision::Refine | Decision::Contradict => {
+            held_back(ruling, Suspicion::Shipped, claim, known)
+        }
+        Decision::Support => Ruling { decision: Decision::Skip, ..ruling },
+        Decision::Add | Decision::Skip => ruling,
+    }
+}
+
+fn joins_what_waits(ruling: &Ruling, known: &[Known]) -> bool {
+    let target = known.iter().find(|one| Some(&one.memory.id) == ruling.target.as_ref());
+    matches!(ruling.decision, Decision::Support | Decision::Skip)
+        && target.is_some_and(|target| target.memory.status == Status::Pending)
+}
+
+/// Returns the decision about words that become active if the memories in the inbox do not exist. Otherwise, somebody
+/// could make the user's words wait by writing them earlier in a log that is part of a repository.
+fn by_itself(ruling: Ruling, case: &CandidateContext, known: &[Known], now: Timestamp) -> Ruling {
+    let active: Vec<Known> = known.iter().filter(|one| one.memory.status != Status::Pending).cloned().collect();
+    let alone = decide(&case.incoming, &active, &case.rejected, now).ruling;
+    let is_new = alone.decision == Decision::Add && !alone.pending && !alone.born_superseded;
+    let is_repeated = known.iter().any(|one| {
+        Some(&one.memory.id) == ruling.target.as_ref() && is_covered(&case.incoming.candidate.evidence, &one.evidence)
+    });
+    if is_new && !is_repeated { alone } else { ruling }
 }
 
 fn asked_about(known: &[Known], asks: &[&Ask]) -> Vec<Known> {

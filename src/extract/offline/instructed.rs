@@ -59,6 +59,8 @@ pub(super) struct InstructionFilter {
     never: Vec<Topic>,
     /// The sentences that the rules cannot follow.
     unfollowed: Vec<String>,
+    /// The sentences about topics that are never kept, which the rules recognise by their words alone.
+    literal: Vec<String>,
 }
 
 /// The subject of an instruction. A candidate must meet all conditions that are set.
@@ -69,9 +71,16 @@ struct Topic {
     words: Vec<String>,
 }
 
-/// Returns the sentences of `instructions` that the rules cannot follow.
-pub(crate) fn unfollowed(instructions: &str) -> Vec<String> {
-    InstructionFilter::read(instructions).unfollowed
+/// Returns what a person has to know about `instructions` if the rules follow them: the sentences that they cannot follow,
+/// and the sentences about topics that they recognise by their words alone.
+pub(crate) fn warnings(instructions: &str) -> Vec<String> {
+    let InstructionFilter { unfollowed, literal, .. } = InstructionFilter::read(instructions);
+    let warning = |sentences: Vec<String>, what: &str| {
+        let quoted = sentences.iter().map(|sentence| format!("{sentence:?}")).collect::<Vec<_>>().join(", ");
+        (!sentences.is_empty()).then(|| format!("the offline rules {what}; configure a model: {quoted}"))
+    };
+    let literal = warning(literal, "only leave out memories that contain the words of these instructions");
+    warning(unfollowed, "cannot follow these instructions").into_iter().chain(literal).collect()
 }
 
 impl InstructionFilter {
@@ -85,6 +94,9 @@ impl InstructionFilter {
             if let Some(topics) = said(&ONLY) {
                 read.only.extend(topics);
             } else if let Some(topics) = said(&NEVER) {
+                if topics.iter().any(|topic| !topic.words.is_empty()) {
+                    read.literal.push(sentence.to_owned());
+                }
                 read.never.extend(topics);
             } else {
                 read.unfollowed.push(sentence.to_owned());
@@ -212,11 +224,18 @@ mod tests {
     #[test]
     fn other_instructions_are_named_and_change_nothing() {
         let text = "Keep what I say about my customers. Never keep names of customers! Only keep what matters to me.";
-        assert_eq!(
-            unfollowed(text),
-            ["Keep what I say about my customers", "Never keep names of customers", "Only keep what matters to me"]
-        );
+        let quoted =
+            r#""Keep what I say about my customers", "Never keep names of customers", "Only keep what matters to me""#;
+        let warning = format!("the offline rules cannot follow these instructions; configure a model: {quoted}");
+        assert_eq!(warnings(text), [warning]);
         assert!(InstructionFilter::read(text).allows(&candidate("fact", "The customer Bo has two shops.")));
-        assert!(unfollowed("").is_empty());
+        assert!(warnings("").is_empty());
+    }
+
+    #[test]
+    fn topics_that_are_recognised_by_their_words_alone_are_named() {
+        let warning = "the offline rules only leave out memories that contain the words of these instructions; \
+                       configure a model: \"Never store salaries or health data\"";
+        assert_eq!(warnings("Never store salaries or health data. Only keep decisions. Don't store tasks."), [warning]);
     }
 }

@@ -29,7 +29,7 @@ mod standing;
 mod updates;
 
 pub(super) use explicit::title as first_words;
-pub(crate) use instructed::unfollowed;
+pub(crate) use instructed::warnings;
 use sentence::own_sentences;
 pub(crate) use sentence::prose_sentences;
 

@@ -133,7 +133,10 @@ fn what_is_not_possible_is_refused_with_a_way_back() {
     assert!(refused.status == 422 && refused.body.contains("href=\"/settings\""), "{refused:?}");
     assert_eq!(browser.get("/project?namespace=nope").status, 404);
     let empty = Browser::open(&Desk::new(), "en").page("/");
-    assert!(empty.replace("&#x2f;", "/").contains("afterthought run examples/demo --extractor rules"), "{empty}");
+    assert!(
+        empty.replace("&#x2f;", "/").contains("afterthought run examples/demo --trusted --extractor rules"),
+        "{empty}"
+    );
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn one_memory_is_erased_after_a_preview_and_not_learnt_again() {
     assert_eq!(browser.get(&format!("/memory/{id}")).status, 404);
     assert_eq!(desk.memories().len(), before - 1);
     let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
-    desk.run(&["run", logs, "--extractor", "rules", "--reread", "-q"]);
+    desk.run(&["run", logs, "--trusted", "--extractor", "rules", "--reread", "-q"]);
     assert!(desk.memories().iter().all(|(status, text)| status != "active" || !text.contains("Fly.io, region ams")));
     assert_eq!(browser.get("/erase?memory=00000000").status, 404);
 }

@@ -7,7 +7,7 @@ use crate::desk::Desk;
 pub fn demo() -> Desk {
     let desk = Desk::new();
     let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
-    let told = desk.run(&["run", logs, "--extractor", "rules", "-q"]);
+    let told = desk.run(&["run", logs, "--trusted", "--extractor", "rules", "-q"]);
     assert_eq!(told.code, 0, "{told:?}");
     desk
 }

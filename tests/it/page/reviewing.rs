@@ -10,11 +10,11 @@ const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
 /// Returns a desk on which a conversation contradicts a pinned memory.
 pub fn contradicted() -> Desk {
     let desk = Desk::new();
-    let told = desk.run(&["run", &format!("{LOGS}/claude-code"), "--extractor", "rules", "-q"]);
+    let told = desk.run(&["run", &format!("{LOGS}/claude-code"), "--trusted", "--extractor", "rules", "-q"]);
     assert_eq!(told.code, 0, "{told:?}");
     let heroku = desk.json(&["search", "Heroku", "-n", "1"]).remove(0)["id"].as_str().unwrap().to_owned();
     desk.json(&["memory", "pin", &heroku]);
-    let told = desk.run(&["run", &format!("{LOGS}/codex"), "--extractor", "rules", "-q"]);
+    let told = desk.run(&["run", &format!("{LOGS}/codex"), "--trusted", "--extractor", "rules", "-q"]);
     assert_eq!(told.code, 0, "{told:?}");
     desk
 }

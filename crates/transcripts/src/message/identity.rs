@@ -76,7 +76,11 @@ fn time_in(stem: &str, found: &Captures<'_>) -> Option<MessageTime> {
     Some(MessageTime { at, offset_seconds: is_recorded.then_some(0), source })
 }
 
-/// Returns the time in the file's name, or, failing that, the modification time of the file.
+/// The time before which a modification time says nothing about a log: archives and packages give all of their files the
+/// beginning of their calendar, such as 1970-01-01, 1980-01-01 or 1985-10-26.
+const FIRST_MODIFIED: i64 = 631_152_000;
+
+/// Returns the time in the file's name, or, failing that, the modification time of the file, unless it is before 1990.
 pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     let changed = |at: Timestamp| MessageTime {
         // Copying a file may remove fractions of a second from its modification time.
@@ -84,7 +88,8 @@ pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
         offset_seconds: None,
         source: TimeSource::File,
     };
-    named_time(&input.stem()).or_else(|| input.modified.map(changed))
+    let modified = input.modified.filter(|at| at.as_second() >= FIRST_MODIFIED);
+    named_time(&input.stem()).or_else(|| modified.map(changed))
 }
 
 /// Returns the date in `text`, with or without a time of day and an offset.
